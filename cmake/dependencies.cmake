@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Everything that dlock is built from. With DLOCK_FETCH_DEPS, what is not installed is downloaded at a pinned version.
+include(FetchContent)
+
+set(dlock_fetched "")
+macro(dlock_find_or_fetch name version repository tag)
+  if(DLOCK_FETCH_DEPS)
+    find_package(${name} ${version} QUIET)
+  else()
+    find_package(${name} ${version} REQUIRED)
+  endif()
+  if(NOT ${name}_FOUND)
+    FetchContent_Declare(${name} GIT_REPOSITORY https://github.com/${repository}.git GIT_TAG ${tag} SYSTEM)
+    FetchContent_MakeAvailable(${name})
+    list(APPEND dlock_fetched ${name})
+  endif()
+endmacro()
+
+find_package(Threads REQUIRED)
+# Boost is used for its header-only PFR alone (from 1.75 on), so no component and no library is asked for.
+find_package(Boost 1.75 REQUIRED)
+dlock_find_or_fetch(fmt 9.1 fmtlib/fmt 9.1.0)
+if(DLOCK_FETCH_DEPS)
+  set(SPDLOG_FMT_EXTERNAL ON CACHE INTERNAL "")  # one fmt in the program
+endif()
+dlock_find_or_fetch(spdlog 1.10 gabime/spdlog v1.10.0)
+
+if(DLOCK_MYSQL OR DLOCK_SQLITE)
+  set(dlock_odb_components compiler)
+  if(DLOCK_MYSQL)
+    list(APPEND dlock_odb_components mysql)
+  endif()
+  if(DLOCK_SQLITE)
+    list(APPEND dlock_odb_components sqlite)
+  endif()
+  find_package(ODB 2.4 REQUIRED COMPONENTS ${dlock_odb_components})
+endif()
+
+if(DLOCK_BUILD_TESTS)
+  dlock_find_or_fetch(Catch2 3.4 catchorg/Catch2 v3.7.1)
+  list(APPEND CMAKE_MODULE_PATH ${Catch2_DIR})
+  if("Catch2" IN_LIST dlock_fetched)
+    list(APPEND CMAKE_MODULE_PATH ${Catch2_SOURCE_DIR}/extras)
+  endif()
+endif()
+if(DLOCK_BUILD_SAMPLES OR DLOCK_BUILD_BENCH)
+  dlock_find_or_fetch(CLI11 2.1 CLIUtils/CLI11 v2.1.2)
+endif()
+
+if(DLOCK_INSTALL AND dlock_fetched MATCHES "fmt|spdlog")
+  message(STATUS "dlock: no install rules, because fmt or spdlog was downloaded and would not be there for its users")
+  set(DLOCK_INSTALL OFF)
+endif()
+
+# A compiler cache, when there is one and nobody chose a launcher. The sloppiness lets it work with precompiled headers.
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(CCACHE_PROGRAM ccache)
+  mark_as_advanced(CCACHE_PROGRAM)
+  if(CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
+  endif()
+endif()

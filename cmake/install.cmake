@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Installs the libraries and a package for find_package(dlock [COMPONENTS core spdlog sqlite mysql odb]).
+include(CMakePackageConfigHelpers)
+
+set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
+set(dlock_components "")
+foreach(component core spdlog sqlite mysql odb)
+  if(TARGET dlock_${component})
+    list(APPEND dlock_components ${component})
+    install(TARGETS dlock_${component} EXPORT dlock-targets FILE_SET HEADERS)
+  endif()
+endforeach()
+# Static libraries need these at their users' link step; nobody names them.
+foreach(part dlock_entities dlock_entities_mysql dlock_entities_sqlite)
+  if(TARGET ${part})
+    install(TARGETS ${part} EXPORT dlock-targets)
+  endif()
+endforeach()
+install(EXPORT dlock-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir})
+
+configure_package_config_file(cmake/dlock-config.cmake.in dlock-config.cmake INSTALL_DESTINATION ${dlock_config_dir})
+write_basic_package_version_file(dlock-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${CMAKE_CURRENT_BINARY_DIR}/dlock-config.cmake"
+  "${CMAKE_CURRENT_BINARY_DIR}/dlock-config-version.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindMySQLClient.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindODB.cmake"
+  DESTINATION ${dlock_config_dir})

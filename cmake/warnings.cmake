@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Warnings for dlock's own targets; nothing here reaches a user's target.
+function(dlock_set_warnings target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wempty-body
+    # ODB's annotations are pragmas that only its own compiler knows.
+    -Wno-unknown-pragmas
+    # ODB's MySQL runtime includes a header at which MariaDB's client says #warning.
+    -Wno-cpp
+    # g++ 12 sees an overlap in std::string concatenation where there is none (GCC bug 105651).
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+    $<$<BOOL:${DLOCK_WERROR}>:-Werror>)
+endfunction()

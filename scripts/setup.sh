@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Installs what dlock needs to build and to test, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
+#   scripts/setup.sh [format]      "format" adds clang-format
+# It asks dpkg first and does nothing (no root, no apt) when everything is there. No package script may
+# start a service while it installs: the tests run a MariaDB server of their own, never the system's.
+#
+# Debian 12 needs two more suites of the mirror that apt already uses: bullseye for the ODB runtime, which
+# bookworm lacks, and bookworm-backports for Catch2 version 3. Neither upgrades anything: bullseye is pinned to the ODB
+# runtime, and backports never win by themselves.
+# A mirror that no longer carries bullseye can be helped out with DLOCK_BULLSEYE_URI.
+set -euo pipefail
+export LC_ALL=C DEBIAN_FRONTEND=noninteractive
+
+readonly sources_dir=/etc/apt/sources.list.d
+readonly preferences=/etc/apt/preferences.d/dlock
+readonly policy=/usr/sbin/policy-rc.d
+readonly lock_file=/run/lock/dlock-setup.lock
+
+base_packages=(g++ cmake ninja-build ccache pkg-config git
+  odb libodb-dev libodb-mysql-dev libodb-sqlite-dev
+  libmariadb-dev libmariadb-dev-compat libsqlite3-dev
+  libfmt-dev libspdlog-dev libcli11-dev
+  mariadb-server-core mariadb-client-core)
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+installed() { # package: its installed version, or nothing
+  local state
+  state=$(dpkg-query -W -f='${db:Status-Status} ${Version}' "$1" 2>/dev/null) || return 0
+  if [ "${state%% *}" = installed ]; then printf '%s' "${state#* }"; fi
+}
+at_least() { dpkg --compare-versions "$1" ge "$2"; }
+apt_get() { apt-get -o DPkg::Lock::Timeout=600 "$@"; }
+update_lists() { apt_get -qq update; }
+
+# ---- what is missing ----------------------------------------------------------------------------------------
+
+have_catch2() {
+  local version
+  version=$(installed catch2)
+  [ -n "$version" ] && at_least "$version" 3
+}
+have_boost_pfr() { # Boost.PFR came with 1.75; Debian 12 keeps its default at 1.74 and offers 1.81 beside it
+  local version
+  version=$(installed libboost-dev)
+  if [ -n "$version" ] && at_least "$version" 1.75; then return 0; fi
+  [ -n "$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' 'libboost1.*-dev' 2>/dev/null |
+    sed -nE 's/^installed (libboost1\.(7[5-9]|[89][0-9])-dev)$/\1/p')" ]
+}
+# ODB's compiler is a plug-in of one g++ release, which it runs by name; its package does not depend on that release.
+odb_gcc() {
+  local odb
+  if odb=$(command -v odb); then grep -aoE '(^|[^[:alnum:]])g\+\+-[0-9]+' "$odb" | grep -aoE 'g.*' | sed 1q || true; fi
+}
+missing_packages() {
+  local package
+  for package in "${base_packages[@]}" $(odb_gcc); do
+    if [ -z "$(installed "$package")" ]; then printf '%s\n' "$package"; fi
+  done
+  if ! have_catch2; then echo catch2; fi
+  if ! have_boost_pfr; then echo boost; fi
+}
+
+# ---- more suites of the same mirror (Debian 12) ---------------------------------------------------------------
+
+# The entry of apt's configuration that gives this release's main component: "<uri>|<file>:<number>".
+own_entry() {
+  local codename=$1
+  # shellcheck disable=SC2016
+  apt-get indextargets --format '$(CREATED_BY)|$(CODENAME)|$(COMPONENT)|$(REPO_URI)|$(SOURCESENTRY)' |
+    awk -F'|' -v release="$codename" '$1 == "Packages" && $2 == release && $3 == "main" { print $4 "|" $5; exit }'
+}
+# Prints the entry for another suite with the options (keyring, proxies, validity) of the entry that is there.
+suite_entry() { # file number uri suite extra
+  local file=$1 number=$2 uri=$3 suite=$4 extra=$5
+  if [[ $file == *.sources ]]; then
+    printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\n' "$uri" "$suite"
+    # stanza <number>, without comments and without the fields just written; continuation lines follow their field
+    awk -v wanted="$number" '
+      /^[ \t]*$/ { if (inside) { inside = 0 } ; next }
+      /^#/ { next }
+      { if (!inside) { inside = 1; stanza++ } }
+      /^[^ \t]/ { keep = tolower($0) !~ /^(types|uris|suites|components|enabled|x-[^:]*|check-valid-until):/ }
+      stanza == wanted && keep { print }' "$file"
+    if [ -n "$extra" ] || grep -qiE '^check-valid-until: *no' "$file"; then echo 'Check-Valid-Until: no'; fi
+    echo
+  else
+    local options
+    options=$(sed -n "${number}p" "$file" | sed -nE 's/^[^[]*\[([^]]*)\].*/\1/p')
+    if [ -n "$extra" ]; then options="$options check-valid-until=no"; fi
+    if [ -n "$options" ]; then options="[ $options ] "; fi
+    printf 'deb %s%s %s main\n' "$options" "$uri" "$suite"
+  fi
+}
+write_suites() { # extra suite...
+  local extra=$1 entry uri place file kind suite suite_uri
+  shift
+  # shellcheck disable=SC1091
+  entry=$(own_entry "$(. /etc/os-release && echo "$VERSION_CODENAME")")
+  [ -n "$entry" ] || die "apt has no source for this release's main component"
+  uri=${entry%%|*} place=${entry#*|}
+  file=${place%:*}
+  kind=list
+  if [[ $file == *.sources ]]; then kind=sources; fi
+  rm -f "$sources_dir/dlock.list" "$sources_dir/dlock.sources"
+  for suite in "$@"; do
+    suite_uri=$uri
+    if [ "$suite" = bullseye ]; then suite_uri=${DLOCK_BULLSEYE_URI:-$uri}; fi
+    suite_entry "$file" "${place##*:}" "$suite_uri" "$suite" "$extra"
+  done >"$sources_dir/dlock.$kind"
+  chmod 644 "$sources_dir/dlock.$kind"
+}
+write_pins() {
+  cat >"$preferences" <<'PINS'
+Explanation: written by the setup script of dlock: only the ODB runtime comes from bullseye
+Package: *
+Pin: release n=bullseye
+Pin-Priority: -10
+
+Package: libodb*
+Pin: release n=bullseye
+Pin-Priority: 500
+PINS
+  chmod 644 "$preferences"
+}
+candidate() { apt-cache policy "$1" | sed -nE 's/^  Candidate: (.*)$/\1/p' | grep -v '^(none)$' || true; }
+catch2_version() { # the newest version 3 that any source offers
+  apt-cache madison catch2 | awk -F' *[|] *' '$2 ~ /^3\./ && $3 !~ /Sources$/ { print $2; exit }'
+}
+add_suites() {
+  local suites=() suite log release
+  # shellcheck disable=SC1091
+  release=$(. /etc/os-release && echo "${ID:-} ${VERSION_CODENAME:-}")
+  if [ -z "$(candidate libodb-mysql-dev)" ] || [ -z "$(candidate libodb-sqlite-dev)" ]; then suites+=(bullseye); fi
+  if ! have_catch2 && [ -z "$(catch2_version)" ]; then suites+=("${release#* }-backports"); fi
+  [ ${#suites[@]} -gt 0 ] || return 0
+  [ "$release" = "debian bookworm" ] || die "apt offers no ODB runtime or no Catch2 3 on this system ($release)"
+  for suite in bullseye bookworm-backports; do # those of an earlier run stay
+    if [[ " ${suites[*]} " != *" $suite "* ]] && grep -qsw -- "$suite" "$sources_dir"/dlock.{list,sources}; then
+      suites+=("$suite")
+    fi
+  done
+  say "adding ${suites[*]} to apt's sources, for the ODB runtime and Catch2"
+  if [[ " ${suites[*]} " == *" bullseye "* ]]; then write_pins; fi
+  write_suites "" "${suites[@]}"
+  if log=$(apt_get -q -o APT::Update::Error-Mode=any update 2>&1); then return 0; fi
+  if grep -qi 'expired\|not valid anymore' <<<"$log"; then # a mirror frozen at some day
+    say "the mirror's release files are past their date; switching that check off for these two suites"
+    write_suites no-date-check "${suites[@]}"
+    if log=$(apt_get -q -o APT::Update::Error-Mode=any update 2>&1); then return 0; fi
+  fi
+  rm -f "$sources_dir/dlock.list" "$sources_dir/dlock.sources" "$preferences"
+  printf '%s\n' "$log" >&2
+  die "the mirror does not give ${suites[*]}; DLOCK_BULLSEYE_URI may name a Debian mirror that still has bullseye"
+}
+
+# ---- install --------------------------------------------------------------------------------------------------
+
+forbid_services() {
+  if [ -e $policy ] && [ ! -e $policy.dlock-saved ]; then cp -p $policy $policy.dlock-saved; fi
+  printf '#!/bin/sh\nexit 101\n' >$policy
+  chmod 755 $policy
+}
+restore_services() {
+  if [ -e $policy.dlock-saved ]; then mv -f $policy.dlock-saved $policy; else rm -f $policy; fi
+}
+boost_package() {
+  local version
+  version=$(candidate libboost-dev)
+  if [ -n "$version" ] && at_least "$version" 1.75; then echo libboost-dev; else echo libboost1.81-dev; fi
+}
+install_missing() {
+  local package wanted=()
+  update_lists
+  add_suites
+  while read -r package; do
+    case $package in
+      boost) wanted+=("$(boost_package)") ;;
+      catch2) wanted+=("catch2=$(catch2_version)") ;;
+      *) wanted+=("$package") ;;
+    esac
+  done < <(missing_packages)
+  [ ${#wanted[@]} -gt 0 ] || return 0
+  say "installing ${wanted[*]}"
+  forbid_services
+  trap restore_services EXIT
+  trap 'exit 130' INT TERM HUP
+  # --no-remove: never take away something that the machine's owner uses
+  apt_get -qq -y --no-install-recommends --no-remove -o Dpkg::Use-Pty=0 install "${wanted[@]}" </dev/null >&2
+  restore_services
+  trap - EXIT INT TERM HUP
+}
+
+main() {
+  local missing
+  if [ "${1:-}" = format ]; then base_packages+=(clang-format); fi
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    die "this script knows apt only; the head of it lists what to install by hand"
+  fi
+  missing=$(missing_packages | tr '\n' ' ')
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || die "needs root (or sudo) to install: $missing"
+    exec sudo ${DLOCK_BULLSEYE_URI:+DLOCK_BULLSEYE_URI="$DLOCK_BULLSEYE_URI"} "$BASH" "$0" "$@"
+  fi
+  mkdir -p "${lock_file%/*}"
+  exec 9>"$lock_file"
+  flock 9 # two of us at once would write the same files; the second finds nothing left to do
+  install_missing 9>&-
+  if [ -n "$(missing_packages)" ]; then install_missing 9>&-; fi # the release of g++ that the odb now installed wants
+  missing=$(missing_packages | tr '\n' ' ')
+  [ -z "$missing" ] || die "still missing: $missing"
+}
+
+main "$@"

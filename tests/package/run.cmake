@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
+#   -D COMPILER=... -D BUILD_TYPE=... [-D COMPONENTS=a,b] [-D URL=...] -P run.cmake
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    string(REPLACE ";" " " command "${ARGN}")
+    message(FATAL_ERROR "${command}: ${code}\n${output}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE "${WORK}")
+set(options -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
+if(DEFINED INSTALL_FROM)
+  run(${CMAKE_COMMAND} --install ${INSTALL_FROM} --prefix ${WORK}/prefix)
+  # Installed elsewhere afterwards, as a package is: nothing in it may name where it was made.
+  file(RENAME ${WORK}/prefix ${WORK}/moved)
+  string(REPLACE "," "\\;" components "${COMPONENTS}")
+  list(APPEND options -D CMAKE_PREFIX_PATH=${WORK}/moved "-DCOMPONENTS=${components}")
+endif()
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build ${options})
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/build/consumer ${URL})
