@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Calling a function under a lease and vouching for its result: what with_lock and the decorators share.
+
+#include <concepts>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "dlock/lease.hpp"
+
+namespace dlock::detail {
+
+// Without the lease is tried first: asking whether a generic lambda takes a lease would compile its body with
+// one.
+template <class F, class... Args>
+concept callable_under_lock = std::invocable<F, Args...> || std::invocable<F, lease&, Args...>;
+
+template <class F, class... Args>
+struct call_result : std::invoke_result<F, lease&, Args...> {};
+template <class F, class... Args>
+requires std::invocable<F, Args...>
+struct call_result<F, Args...> : std::invoke_result<F, Args...> {
+};
+
+// What a checked call gives back. A const value could not be moved out.
+template <class F, class... Args>
+using call_result_t = std::remove_cv_t<typename call_result<F, Args...>::type>;
+
+// A coroutine has not run when it returns: the lock would be gone before the work begins.
+template <class R>
+concept suspended = requires(R& result) {
+  result.await_ready();
+}
+|| requires(R&& result) { static_cast<R&&>(result).operator co_await(); }
+|| requires(R&& result) { operator co_await(static_cast<R&&>(result)); }
+|| requires { typename std::remove_cvref_t<R>::promise_type; };
+
+template <class F, class... Args>
+decltype(auto) call_under(lease& held, F&& fn, Args&&... args) {
+  if constexpr (std::invocable<F, Args...>) {
+    return std::invoke(std::forward<F>(fn), std::forward<Args>(args)...);
+  } else {
+    return std::invoke(std::forward<F>(fn), held, std::forward<Args>(args)...);
+  }
+}
+
+// The function may have released the lease itself, which checked it, or moved it away, which made it
+// another's care.
+inline void finish(lease& held) {
+  if (held) held.release();
+}
+
+// The function's result, once the release has confirmed that the key was ours all the time.
+template <class F, class... Args>
+call_result_t<F, Args...> call_checked(lease held, F&& fn, Args&&... args) {
+  using result = call_result_t<F, Args...>;
+  static_assert(
+      !suspended<result>,
+      "dlock: the function returns a coroutine, which would run after the lock is released: hold the lease "
+      "inside the coroutine instead");
+  if constexpr (std::is_void_v<result>) {
+    call_under(held, std::forward<F>(fn), std::forward<Args>(args)...);
+    finish(held);
+  } else if constexpr (std::is_reference_v<result>) {
+    result value = call_under(held, std::forward<F>(fn), std::forward<Args>(args)...);
+    finish(held);
+    return static_cast<result>(value);
+  } else {
+    static_assert(
+        std::move_constructible<result>,
+        "dlock: the result must be movable: it is kept until the lock has been checked and released");
+    result value = call_under(held, std::forward<F>(fn), std::forward<Args>(args)...);
+    finish(held);
+    return value;
+  }
+}
+
+// Whether it ran, and its result: bool for void, a reference_wrapper for an lvalue reference, otherwise the
+// value.
+template <class R>
+struct or_nothing {
+  using type = std::optional<std::remove_cvref_t<R>>;
+};
+template <class R>
+struct or_nothing<R&> {
+  using type = std::optional<std::reference_wrapper<R>>;
+};
+template <>
+struct or_nothing<void> {
+  using type = bool;
+};
+template <class F, class... Args>
+using call_or_nothing_t = typename or_nothing<call_result_t<F, Args...>>::type;
+
+template <class F, class... Args>
+call_or_nothing_t<F, Args...> call_unless_empty(lease held, F&& fn, Args&&... args) {
+  using result = call_or_nothing_t<F, Args...>;
+  if (!held) return result();
+  if constexpr (std::is_void_v<call_result_t<F, Args...>>) {
+    call_checked(std::move(held), std::forward<F>(fn), std::forward<Args>(args)...);
+    return true;
+  } else {
+    return result(std::in_place,
+                  call_checked(std::move(held), std::forward<F>(fn), std::forward<Args>(args)...));
+  }
+}
+
+}  // namespace dlock::detail

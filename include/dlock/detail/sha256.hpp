@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dlock::detail {
+
+// SHA-256 (FIPS 180-4) of the bytes of `text`.
+std::array<std::uint8_t, 32> sha256(std::string_view text) noexcept;
+
+// The same as 64 lower-case hex digits.
+std::string sha256_hex(std::string_view text);
+
+}  // namespace dlock::detail

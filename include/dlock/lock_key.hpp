@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace dlock {
+
+/// The name of what is locked: 1 to 255 bytes, each of any value, compared byte by byte.
+///
+/// A text of at most `max_size` bytes is used verbatim: case, accents, trailing spaces and zero bytes count.
+/// A longer one is folded to exactly 255 bytes: its first 190, ':', and the SHA-256 of the whole text in 64
+/// lower-case hex digits. A 255-byte text that already looks like that is folded too, so no text is taken for
+/// the folded form of another. The encoding never changes: old and new processes must agree about it.
+///
+/// Keys are made from plain text by the implicit constructors here, from values by key<"..."> (key.hpp) and
+/// from projections by key_of (key_of.hpp). All three share one name space: equal bytes are the same lock.
+///
+/// Thread safety: as a const std::string. Cost: no round trip. A moved-from key may only be assigned or
+/// destroyed.
+class lock_key {
+ public:
+  static constexpr std::size_t max_size = 255;
+  static constexpr std::size_t readable_size = 190;  ///< what a folded key keeps of its text
+
+  /// Implicit, so that acquire("report:daily") reads well.
+  /// Throws: std::invalid_argument when the text is empty (or a null pointer).
+  lock_key(std::string text);
+  lock_key(std::string_view text);
+  lock_key(const char* text);  ///< up to the terminating zero: a key with zero bytes needs a string_view
+  lock_key(std::nullptr_t) = delete;
+
+  /// A key exactly as a store holds it, for tools that list locks and act on what they found: 1 to 255 bytes,
+  /// never folded again. Throws: std::invalid_argument for any other size.
+  static lock_key from_stored(std::string_view bytes);
+
+  /// The bytes that go to the store. Valid as long as this key.
+  std::string_view view() const noexcept { return bytes_; }
+
+  /// Computed once, at construction. Equal keys have equal hashes within one process; never store it or send
+  /// it.
+  std::uint64_t hash() const noexcept { return hash_; }
+
+  /// Whether view() is a folded form.
+  bool folded() const noexcept;
+
+  /// Bytes of the text this key was made from; more than view().size() only when folded. A key made by
+  /// from_stored() does not know its text and answers view().size().
+  std::size_t original_size() const noexcept { return original_size_; }
+
+  /// For messages: the key in quotes, unprintable bytes escaped, and, when folded, what became of the text.
+  std::string explain() const;
+
+  friend bool operator==(const lock_key& left, const lock_key& right) noexcept {
+    return left.hash_ == right.hash_ && left.bytes_ == right.bytes_;
+  }
+
+  /// By bytes, as VARBINARY and BLOB columns order them.
+  friend std::strong_ordering operator<=>(const lock_key& left, const lock_key& right) noexcept {
+    return left.bytes_ <=> right.bytes_;
+  }
+
+ private:
+  struct verbatim {};
+  lock_key(verbatim, std::string bytes, std::size_t original_size) noexcept;
+
+  std::string bytes_;
+  std::size_t original_size_;
+  std::uint64_t hash_ = 0;
+};
+
+/// The key's bytes for a log line or a terminal: printable ASCII and well-formed UTF-8 text as they are,
+/// backslashes doubled, everything else (control characters, broken UTF-8, invisible and direction-changing
+/// characters) as \xHH. Different keys print differently. lock_key_formatter.hpp gives it to fmt and spdlog.
+std::string printable(const lock_key& key);
+
+namespace detail {
+
+std::string printable_text(std::string_view text);
+
+}  // namespace detail
+
+}  // namespace dlock
+
+template <>
+struct std::hash<dlock::lock_key> {
+  std::size_t operator()(const dlock::lock_key& key) const noexcept {
+    return static_cast<std::size_t>(key.hash());
+  }
+};

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: a .\}. of the key pattern closes nothing
+#include "dlock/key.hpp"
+
+#include <string>
+
+struct order {
+  long id;
+  std::string name;
+};
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"order:{id}}}">(order{42, "shoes"}).view().size());
+#else
+  return static_cast<int>(dlock::key<"order:{id}}">(order{42, "shoes"}).view().size());
+#endif
+}

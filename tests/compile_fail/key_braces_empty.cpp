@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: empty braces in the key pattern
+#include "dlock/key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"order:{id}">(42).view().size());
+#else
+  return static_cast<int>(dlock::key<"order:{}">(42).view().size());
+#endif
+}

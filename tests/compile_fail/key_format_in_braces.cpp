@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: braces of the key pattern take a name or a path of names
+#include "dlock/key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"order:{id}">(42).view().size());
+#else
+  return static_cast<int>(dlock::key<"order:{id:05}">(42).view().size());
+#endif
+}

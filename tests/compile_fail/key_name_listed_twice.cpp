@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: a name is listed twice
+#include "dlock/key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"order:{o}:{u}", "u", "o">(1, 2).view().size());
+#else
+  return static_cast<int>(dlock::key<"order:{o}", "o", "o">(1, 2).view().size());
+#endif
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: arg<N> counts arguments from 1
+#include "dlock/key_of.hpp"
+
+#include <string>
+
+class order {
+ public:
+  explicit order(long id) : id_(id) {}
+  long id() const { return id_; }
+  long take_id() { return id_; }
+
+ private:
+  long id_;
+};
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key_of("order", dlock::arg<1>(&order::id))(order(42)).view().size());
+#else
+  return static_cast<int>(dlock::key_of("order", dlock::arg<0>(&order::id))(order(42)).view().size());
+#endif
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: a bool cannot be part of a key
+#include "dlock/key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"door:{side}">(true ? "in" : "out").view().size());
+#else
+  return static_cast<int>(dlock::key<"door:{inside}">(true).view().size());
+#endif
+}

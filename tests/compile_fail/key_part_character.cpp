@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: a single character cannot be part of a key
+#include "dlock/key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"shelf:{letter}">("a").view().size());
+#else
+  return static_cast<int>(dlock::key<"shelf:{letter}">('a').view().size());
+#endif
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: floating point cannot be part of a key
+#include "dlock/key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"price:{cents}">(1999).view().size());
+#else
+  return static_cast<int>(dlock::key<"price:{euros}">(19.99).view().size());
+#endif
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: a pointer cannot be part of a key
+#include "dlock/key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"order:{id}">(0).view().size());
+#else
+  return static_cast<int>(dlock::key<"order:{id}">(nullptr).view().size());
+#endif
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: a pointer cannot be part of a key
+#include "dlock/key.hpp"
+
+#include <string>
+
+struct order {
+  long id;
+  std::string name;
+};
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  const order shoes{42, "shoes"};
+  return static_cast<int>(dlock::key<"order:{id}">(shoes).view().size());
+#else
+  const order shoes{42, "shoes"};
+  return static_cast<int>(dlock::key<"order:{id}">(&shoes).view().size());
+#endif
+}

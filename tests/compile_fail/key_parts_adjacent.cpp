@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: two \{parts\} of the key pattern have no .:. between them
+#include "dlock/key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"{a}:{b}">(1, 2).view().size());
+#else
+  return static_cast<int>(dlock::key<"{a}-{b}">(1, 2).view().size());
+#endif
+}

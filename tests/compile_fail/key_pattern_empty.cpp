@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: the key pattern is empty
+#include "dlock/key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"report">().view().size());
+#else
+  return static_cast<int>(dlock::key<"">().view().size());
+#endif
+}

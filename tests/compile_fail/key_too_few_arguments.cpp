@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: the key pattern names more or fewer arguments than the call passes
+#include "dlock/key.hpp"
+
+#include <string>
+
+struct order {
+  long id;
+  std::string name;
+};
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::key<"order:{o.id}:{u}">(order{42, "shoes"}, 7).view().size());
+#else
+  return static_cast<int>(dlock::key<"order:{o.id}:{u}">(order{42, "shoes"}).view().size());
+#endif
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: lock_key
+#include "dlock/lock_key.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  return static_cast<int>(dlock::lock_key("report").view().size());
+#else
+  return static_cast<int>(dlock::lock_key(nullptr).view().size());
+#endif
+}

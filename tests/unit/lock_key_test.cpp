@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/lock_key.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "dlock/detail/sha256.hpp"
+#include "dlock/lock_key_formatter.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using dlock::lock_key;
+using dlock::printable;
+using namespace std::string_literals;
+using namespace std::string_view_literals;
+
+static_assert(std::is_convertible_v<const char*, lock_key>);
+static_assert(std::is_convertible_v<std::string, lock_key>);
+static_assert(std::is_convertible_v<std::string_view, lock_key>);
+static_assert(!std::is_constructible_v<lock_key, std::nullptr_t>);
+static_assert(!std::is_default_constructible_v<lock_key>);
+static_assert(std::is_nothrow_move_constructible_v<lock_key>);
+
+TEST_CASE("lock_key: a text of at most 255 bytes is used verbatim", "[T56]") {
+  const std::size_t size = GENERATE_COPY(from_range(std::vector<std::size_t>{1, 15, 16, 190, 191, 254, 255}));
+  const std::string text(size, 'x');
+  const lock_key key = text;
+  CHECK(key.view() == text);
+  CHECK_FALSE(key.folded());
+  CHECK(key.original_size() == size);
+}
+
+TEST_CASE("lock_key: case, accents, trailing spaces, zero bytes and length make different keys", "[T56]") {
+  const std::vector<std::string> texts{"A",
+                                       "a",
+                                       "a ",
+                                       "a  ",
+                                       " a",
+                                       "\xc3\xa4",
+                                       "\xe4",
+                                       "a\xcc\x88",
+                                       "a\0"s,
+                                       "a\0\0"s,
+                                       "a\0b"s,
+                                       "\0"s,
+                                       "\xff",
+                                       "\xf0\x9f\x98\x80",
+                                       "\xf0\x9f\x98\x81",
+                                       std::string(255, 'a'),
+                                       std::string(256, 'a'),
+                                       std::string(513, 'a'),
+                                       std::string(512, 'a') + "b",
+                                       std::string(512, 'a') + " "};
+  std::set<std::string> wires;
+  std::unordered_set<lock_key> keys;
+  for (const auto& text : texts) {
+    const lock_key key = text;
+    CHECK(key.view().size() <= lock_key::max_size);
+    wires.emplace(key.view());
+    keys.insert(key);
+  }
+  CHECK(wires.size() == texts.size());
+  CHECK(keys.size() == texts.size());
+}
+
+TEST_CASE("lock_key: a longer text becomes 190 bytes of it, ':' and the SHA-256 of all of it", "[T56]") {
+  const std::string text(256, 'x');
+  const lock_key key = text;
+  CHECK(key.view() ==
+        std::string(190, 'x') + ":85e62acd750c4eb56b7b6a1d66dca5bfaac5f062608a1a893410d0288936c09a");
+  CHECK(key.view().size() == 255);
+  CHECK(key.folded());
+  CHECK(key.original_size() == 256);
+}
+
+TEST_CASE("lock_key: long texts that differ only at the end stay different", "[T56]") {
+  const std::string start(400, 'x');
+  CHECK(lock_key(start + "a") != lock_key(start + "b"));
+  CHECK(lock_key(start + "a") == lock_key(start + "a"));
+}
+
+TEST_CASE("lock_key: a plain text cannot take the folded form of another", "[T56]") {
+  const lock_key folded = std::string(1000, 'x');
+  const lock_key forged = folded.view();
+  CHECK(forged != folded);
+  CHECK(forged.folded());
+  CHECK(forged.view().size() == 255);
+
+  std::string almost(folded.view());
+  almost.back() = 'g';  // no hex digit, so no folded form
+  CHECK(lock_key(almost).view() == almost);
+}
+
+TEST_CASE("lock_key: a key read from a store is the key that was written there") {
+  for (const auto& text : {std::string("order:42"), std::string(255, 'x'), std::string(1000, 'x')}) {
+    const lock_key key = text;
+    const lock_key read = lock_key::from_stored(key.view());
+    CHECK(read == key);
+    CHECK(read.hash() == key.hash());
+    CHECK(read.folded() == key.folded());
+    CHECK(read.original_size() == key.view().size());
+  }
+}
+
+TEST_CASE("lock_key: from_stored refuses what no store holds") {
+  CHECK_THROWS_AS(lock_key::from_stored(""), std::invalid_argument);
+  CHECK_THROWS_MATCHES(lock_key::from_stored(std::string(256, 'x')), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("256 bytes")));
+}
+
+TEST_CASE("lock_key: an empty text or a null pointer is an error that names the key", "[T83]") {
+  const char* const null = nullptr;
+  CHECK_THROWS_MATCHES(lock_key(""), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("key '' is empty")));
+  CHECK_THROWS_AS(lock_key(std::string()), std::invalid_argument);
+  CHECK_THROWS_AS(lock_key(std::string_view()), std::invalid_argument);
+  CHECK_THROWS_MATCHES(lock_key(null), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("null pointer")));
+}
+
+TEST_CASE("lock_key: order is by unsigned bytes, as binary columns sort") {
+  std::vector<lock_key> keys{"b", "\xff", "a", "a "sv, "a\0"sv, "B", "aa"};
+  std::sort(keys.begin(), keys.end());
+  const std::vector<lock_key> expected{"B", "a", "a\0"sv, "a "sv, "aa", "b", "\xff"};
+  CHECK(keys == expected);
+}
+
+TEST_CASE("lock_key: equal keys have equal hashes however they were made") {
+  const lock_key from_pointer = "order:42";
+  const lock_key from_view = "order:42"sv;
+  lock_key moved_from = "order:42"s;
+  const lock_key moved = std::move(moved_from);
+  CHECK(from_pointer.hash() == from_view.hash());
+  CHECK(from_pointer.hash() == moved.hash());
+  CHECK(std::hash<lock_key>()(moved) == moved.hash());
+  CHECK(moved == from_view);
+}
+
+TEST_CASE("lock_key: printing escapes what would disturb a log or deceive its reader") {
+  CHECK(printable(lock_key("order:42 'x'")) == "order:42 'x'");
+  CHECK(printable("a\0\n\x1b[0m\x7f"sv) == "a\\x00\\x0a\\x1b[0m\\x7f");
+  CHECK(printable("a\\x00") == "a\\\\x00");
+  CHECK(printable("\xe8\xae\xa2\xe5\x8d\x95:\xc3\xa4:\xf0\x9f\x98\x80") ==
+        "\xe8\xae\xa2\xe5\x8d\x95:\xc3\xa4:\xf0\x9f\x98\x80");
+  CHECK(printable("\xe2\x80\xae") == "\\xe2\\x80\\xae");  // right-to-left override
+  CHECK(printable("\xe2\x80\x8b") == "\\xe2\\x80\\x8b");  // zero-width space
+  CHECK(printable("\xc2\xa0") == "\\xc2\\xa0");           // no-break space
+}
+
+TEST_CASE("lock_key: printing escapes bytes that are not well-formed UTF-8") {
+  for (const std::string_view bad :
+       {"\x80"sv, "\xc0\xaf"sv, "\xc3"sv, "\xc3("sv, "\xe0\x80\xaf"sv, "\xed\xa0\x80"sv, "\xe4\xb8"sv,
+        "\xf0\x80\x80\x80"sv, "\xf4\x90\x80\x80"sv, "\xf5\x80\x80\x80"sv, "\xff"sv}) {
+    const std::string text = printable(bad);
+    CHECK(text.starts_with("\\x"));
+    CHECK(std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; }));
+  }
+}
+
+TEST_CASE("lock_key: explain quotes a key and tells what became of a long one") {
+  CHECK(lock_key("order:42").explain() == "'order:42'");
+  CHECK(lock_key("a\n").explain() == "'a\\x0a'");
+  const lock_key folded = std::string(1000, 'x');
+  CHECK_THAT(folded.explain(), ContainsSubstring("first 190 of 1000 bytes"));
+  CHECK_THAT(folded.explain(), ContainsSubstring(std::string(folded.view().substr(191))));
+  CHECK_THAT(lock_key::from_stored(folded.view()).explain(), ContainsSubstring("first 190 bytes"));
+}
+
+TEST_CASE("lock_key: fmt prints it escaped and pads it as a string") {
+  CHECK(fmt::format("{}", lock_key("a\n")) == "a\\x0a");
+  CHECK(fmt::format("[{:>6}]", lock_key("ab")) == "[    ab]");
+}
+
+TEST_CASE("sha256: the digests of FIPS 180-4's examples") {
+  using dlock::detail::sha256_hex;
+  CHECK(sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(sha256_hex(std::string(1'000'000, 'a')) ==
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST_CASE("sha256: every length around the padding's borders") {
+  // Each digest feeds the next, so one wrong length changes the last; the value is that of other
+  // implementations.
+  std::string chain;
+  for (std::size_t size = 0; size <= 130; ++size) {
+    chain = dlock::detail::sha256_hex(chain + std::string(size, 'x'));
+  }
+  CHECK(chain == "aa78c164dabd63d46f7221d2f3cb37042d72f34c07a7b21f1df436f858ea0e6b");
+}
