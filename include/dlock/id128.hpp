@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <compare>
+#include <string>
+
+namespace dlock {
+
+/// 128 random bits that name a session. All zero means "none".
+struct id128 {
+  std::array<unsigned char, 16> bytes{};
+
+  /// From the operating system's generator; never zero. Throws std::system_error if that fails.
+  static id128 random();
+  /// 32 lower-case hexadecimal digits.
+  std::string hex() const;
+
+  explicit operator bool() const noexcept { return *this != id128{}; }
+  friend bool operator==(const id128&, const id128&) noexcept = default;
+  friend auto operator<=>(const id128&, const id128&) noexcept = default;
+};
+
+}  // namespace dlock

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The right that a caller holds.
+///
+///            acquire                    release(), destructor
+///   (empty) ---------> held --------------------------------> released
+///                       |  renewal refused, local deadline passed, max_hold, ...
+///                       +----------------------------------------------> lost        never back
+///
+/// Invalid calls: fencing_token(), key() and remaining() on an empty or moved-from lease give 0 or an empty key;
+/// ensure_held(), renew() and release() on it throw std::logic_error.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string_view>
+
+#include "dlock/error.hpp"
+
+namespace dlock {
+
+namespace detail {
+struct grant;
+class engine;
+}  // namespace detail
+
+/// Move-only. The destructor releases, takes no longer than service_options::release_limit and never throws.
+/// Thread safety: const functions may be called from any thread; a lease may be moved to and released on another one.
+/// Lifetime: may outlive the lock_service.
+class [[nodiscard]] lease {
+ public:
+  lease() noexcept = default;  ///< empty: what try_acquire gives when the key is busy
+  lease(lease&& other) noexcept;
+  lease& operator=(lease&& other) noexcept;
+  ~lease();
+
+  /// Whether there is a grant behind it (held, or lost meanwhile); false: empty or released.
+  explicit operator bool() const noexcept { return grant_ != nullptr; }
+
+  std::string_view key() const noexcept;
+  /// +1 at every grant of the key, unchanged by re-entry and renewal. Hand it to whatever the lock protects, which must
+  /// refuse a smaller one.
+  std::uint64_t fencing_token() const noexcept;
+  /// How long it can be trusted without another renewal; 0: lost. A lower bound of what the server would say.
+  std::chrono::microseconds remaining() const noexcept;
+  /// Whether this is a second lease on a grant that its owner held already.
+  bool reentered() const noexcept { return reentered_; }
+
+  /// Requested once the lease can't be trusted: before the server could give the key to another, when the client's
+  /// clock and threads run. Callbacks run on a service thread: keep them short.
+  std::stop_token lost() const noexcept;
+  /// Why it was lost; none while held. Looks at the clock: true at once, even before lost() was requested.
+  loss_reason loss() const noexcept;
+  /// Throws lock_lost if the lease can't be trusted now. Cost: no statement.
+  void ensure_held() const;
+
+  /// For renewal::manual: expiry = now + ttl, if it is still ours. Throws lock_lost, store_error, or std::logic_error if
+  /// the lease renews itself. Cost: one statement.
+  void renew();
+  /// Frees the key if this is the outermost lease of its grant. Throws lock_lost if it was not ours any more, store_error
+  /// if there was no answer (the background goes on trying). The lease is empty afterwards in each case.
+  /// Cost: one statement; none for an inner lease.
+  void release();
+
+ private:
+  friend class detail::engine;
+  lease(std::shared_ptr<detail::grant> of, bool again) noexcept : grant_(std::move(of)), reentered_(again) {}
+  std::shared_ptr<detail::grant> grant_;
+  bool reentered_ = false;
+};
+
+}  // namespace dlock

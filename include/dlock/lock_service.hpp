@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dlock/holder_info.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_key.hpp"
+#include "dlock/lock_options.hpp"
+#include "dlock/observer.hpp"
+#include "dlock/service_options.hpp"
+#include "dlock/stores/linked.hpp"
+
+namespace dlock {
+
+class store;
+
+/// Gives out leases from one store. Make one per process and database and keep it; it owns connections and four
+/// threads. Thread safety: all functions may be called from any thread. In a forked child every call throws
+/// lock_refused(forked), and destroying the service or its leases does nothing.
+class lock_service {
+ public:
+  /// Opens the store (see store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error.
+  explicit lock_service(std::string_view url, service_options options = {});
+  explicit lock_service(std::shared_ptr<store> where, service_options options = {});
+  /// close(service_options::close_limit); leases still held then stay valid, renewed and releasable.
+  ~lock_service();
+  lock_service(const lock_service&) = delete;
+  lock_service& operator=(const lock_service&) = delete;
+
+  /// Waits until the key is ours. Throws lock_timeout, lock_refused, store_error, std::invalid_argument; lock_lost if
+  /// this owner holds the key by a lease that is lost.
+  /// Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
+  lease acquire(const lock_key& key, const lock_options& options);
+  lease acquire(const lock_key& key) { return acquire(key, defaults()); }
+
+  /// One attempt, whatever options.wait says: an empty lease when the key is busy. Throws as acquire() otherwise.
+  /// Cost: one round trip if free, two if busy.
+  lease try_acquire(const lock_key& key, const lock_options& options);
+  lease try_acquire(const lock_key& key) { return try_acquire(key, defaults()); }
+
+  /// service_options::defaults.
+  const lock_options& defaults() const noexcept;
+
+  /// Who holds the key now; nobody: empty. One statement. Throws store_error.
+  std::optional<holder_info> holder(const lock_key& key);
+  /// Held keys in byte order, those after `after`, at most `limit`. One statement. Throws store_error.
+  std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
+  /// Dooms the session of the present holder: its renewals are refused (its process is told "renewal refused" for every
+  /// lease of that session) and the key is taken over after the session's expiry. False: nobody holds it, or by an
+  /// expiry of its own, which ends by itself. At most two statements. Throws store_error.
+  bool force_release(const lock_key& key);
+
+  /// No new acquires from now on (lock_refused(closed), waiters too). Waits up to `limit` for leases to be released.
+  /// Returns the keys still held. Those stay renewed until they are released.
+  std::vector<std::string> close(std::chrono::milliseconds limit);
+
+  /// How often something happened since the service was made; also without an observer. Never throws.
+  std::uint64_t count(event::kind what) const noexcept;
+  /// Statements sent for acquires, releases and inspection; renewals and background work not counted.
+  std::uint64_t statements() const noexcept;
+  /// The store's name: its URL without the password.
+  const std::string& name() const noexcept;
+
+ private:
+  std::shared_ptr<detail::engine> engine_;
+};
+
+/// Makes `service` the one that macros, free functions and decorators use. Set once: throws std::logic_error if another
+/// one is set. It is unset when that service is destroyed.
+void set_default_service(lock_service& service);
+/// Throws std::logic_error with what to do while none is set.
+lock_service& default_service();
+
+/// On the default service.
+inline lease acquire(const lock_key& key, const lock_options& options) {
+  return default_service().acquire(key, options);
+}
+inline lease acquire(const lock_key& key) { return default_service().acquire(key); }
+inline lease try_acquire(const lock_key& key, const lock_options& options) {
+  return default_service().try_acquire(key, options);
+}
+inline lease try_acquire(const lock_key& key) { return default_service().try_acquire(key); }
+
+}  // namespace dlock

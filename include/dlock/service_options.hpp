@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "dlock/lock_options.hpp"
+
+namespace dlock {
+
+class observer;
+class time_source;
+
+/// How one lock_service works. An aggregate, owning; validated when the service is made.
+struct service_options {
+  /// Shown to operators as the holder, beside host and pid. At most 64 bytes. Default: the program's name.
+  std::string label{};
+  /// Connections for acquires and releases; two more serve renewal and clean-up. No connection is bound to a held
+  /// lock. Default 4; 1 to 256.
+  std::size_t connections = 4;
+  /// Options of calls that give none (macros, distributed_mutex::lock()). Default: lock_options{}.
+  lock_options defaults{};
+  /// Trust in a lease ends this long before the server may give it away. 0: max(50 ms, ttl/20). Default 0; below ttl.
+  std::chrono::milliseconds margin{0};
+  /// Threads that may wait for keys at one time; more get lock_refused(too_many_waiters). Default 10 000; >= 1.
+  std::size_t max_waiters = 10'000;
+  /// Longest time a lease's destructor or release() spends before the release is left to the background. Default 1 s;
+  /// 10 ms to 60 s.
+  std::chrono::milliseconds release_limit{1'000};
+  /// Longest time the service's destructor waits for leases still held. Default 5 s.
+  std::chrono::milliseconds close_limit{5'000};
+  /// A free key not granted for so long may be forgotten by clean-up (its fence stays below all later ones). Default
+  /// 24 h; 0: never.
+  std::chrono::milliseconds idle_key{std::chrono::hours{24}};
+  /// How often clean-up looks. Default 60 s; 0: never.
+  std::chrono::milliseconds sweep_every{60'000};
+  /// Told of grants, losses, failures. Default: nobody. See observer.hpp, spdlog_observer.hpp.
+  std::shared_ptr<observer> watch{};
+  /// Only for tests: another clock. Default: system_time(). Must outlive the service and its leases.
+  time_source* time = nullptr;
+};
+
+/// Throws std::invalid_argument naming the first bad field and its value.
+void validate(const service_options& options);
+
+}  // namespace dlock

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The seam between dlock and a place where locks live. Applications choose a store by URL or by a function of
+/// dlock/stores/; this header is for those who write one. A store executes verbs on a connection and says what came of
+/// it. It has no retry policy (a deadlock, which the server asks to be retried, excepted), no waiting policy and no
+/// client clock; its verbs never throw; "unknown" is an answer.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dlock/holder_info.hpp"
+#include "dlock/store_types.hpp"
+
+namespace dlock {
+
+/// Runs one batch at a time, used by one thread at a time (interrupt() excepted).
+class connection {
+ public:
+  virtual ~connection() = default;
+  /// From any thread: makes what runs return soon, with outcome::unknown where it is not certain.
+  virtual void interrupt() noexcept = 0;
+  /// False once it broke; it never mends.
+  virtual bool usable() const noexcept = 0;
+  virtual const connection_identity& identity() const noexcept = 0;
+};
+
+/// Thread safety: all functions may be called from any thread, with different connections at the same time.
+class store {
+ public:
+  virtual ~store() = default;
+
+  /// For messages: the URL without its password.
+  virtual const std::string& name() const noexcept = 0;
+  virtual capabilities caps() const noexcept = 0;
+
+  /// Once, before anything else: makes or verifies the schema and checks that the server will do. Throws store_error
+  /// (unreachable, schema missing or of another version) or std::invalid_argument (a setting that can't work).
+  virtual void prepare() = 0;
+
+  /// A new connection, or null and the reason. `limit` bounds the whole attempt.
+  virtual std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept = 0;
+
+  /// Whether the calling thread may wait for a lock now. Says no (with the reason) where it would wait for itself: on
+  /// SQLite, a thread with a write transaction open in the same file. Costs no statement.
+  virtual bool caller_may_wait(fault&) const noexcept { return true; }
+
+  /// Executes requests of one verb, sorted by resource, no resource twice. One reply for each. One statement where the
+  /// store can, else one for each request. Precondition: replies.size() == requests.size() > 0.
+  virtual void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept = 0;
+
+  /// One statement on a session row. kill and close say no when there was nothing to delete.
+  virtual reply session(connection& on, session_verb what, const session_record& of) noexcept = 0;
+
+  /// Makes sure that nothing sent on a lost connection runs any more: ends it at the server and sees it gone. True only
+  /// if that is certain (same server, same start of it; or a restart since).
+  virtual bool settle(connection& on, const connection_identity& lost) noexcept = 0;
+
+  /// Waits at the server until the key may be free; a hint, never authority. Only with capabilities::parks.
+  virtual outcome park(connection&, std::string_view /*resource*/, microseconds) noexcept { return outcome::failed; }
+
+  /// The holder of one key (empty `out`: free or unknown key).
+  virtual reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept = 0;
+  /// Held keys greater than `after` in byte order, at most `limit`.
+  virtual reply list(connection& on, std::string_view after, std::size_t limit,
+                     std::vector<holder_info>& out) noexcept = 0;
+  /// Dooms the session that keeps the key: it can't renew, the key is free to others when it expires. no: nobody holds
+  /// the key, or by an expiry of its own (which ends by itself).
+  virtual reply doom(connection& on, std::string_view resource) noexcept = 0;
+
+  /// Clean-up in small primary-key steps, autocommitted: sessions long dead that hold nothing, and free keys not granted
+  /// for `idle`. Deletes at most `limit` rows of each kind. reply::fence: how many rows went.
+  virtual reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept = 0;
+};
+
+}  // namespace dlock

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What passes between the engine and a store. Applications don't need this; authors of stores do.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dlock/id128.hpp"
+
+namespace dlock {
+
+using std::chrono::microseconds;
+
+/// What may be done to a lock row. docs/protocol.md has the statement of each.
+enum class verb {
+  take,       ///< grant if free: no holder, or the row's own expiry has passed
+  insert,     ///< first use of a key: make the row, granted, fence = floor + 1; no: somebody else made it
+  look,       ///< who holds it, with which fence, is that one alive; absent: there is no such row
+  take_over,  ///< grant if holder and fence are those in request::of and that session does not exist
+  extend,     ///< own expiry = max(expiry, now + own_ttl) if session and fence are ours and it has not passed
+  release,    ///< free (with min_hold: not before acquired_at + min_hold) if session and fence are ours
+  cancel,     ///< free if session and nonce are ours, whatever the fence
+};
+
+enum class outcome {
+  yes,      ///< done
+  no,       ///< executed, but the condition did not hold
+  absent,   ///< look: there is no such row
+  unknown,  ///< no answer: it may have been done, or may still be done later
+  failed,   ///< certainly not done; reply::why says why
+};
+
+/// An error of the database. native == 0 and an empty text: none.
+struct fault {
+  int native = 0;           ///< the client library's own number
+  char sqlstate[6] = {};    ///< zero-terminated; may be empty
+  bool transient = false;   ///< the same statement may succeed later
+  bool connection = false;  ///< the connection broke, or none could be made
+  bool contended = false;   ///< a row lock was not to be had in time (1205, 3572): counts as busy
+  std::string text{};       ///< safe to show: no password, no parameter value
+};
+
+/// A holder as a look has shown it.
+struct seen {
+  id128 holder{};        ///< its session; zero: nobody, the key is free
+  std::uint64_t fence = 0;
+  bool kept = false;     ///< held by its session's life; otherwise by the row's own expiry
+  bool gone = false;     ///< kept: its session row does not exist
+  bool expired = false;  ///< that expiry has passed, by the server's clock
+  microseconds left{0};  ///< until that expiry; 0 if past
+  std::string who{};     ///< "host/pid label", for messages; may be empty
+};
+
+/// One verb on one key.
+struct request {
+  verb what{};
+  std::string_view resource{};  ///< the key's bytes, 1 to 255; must outlive the call
+  id128 session{};              ///< ours
+  std::uint64_t nonce = 0;      ///< names this attempt of the session for ever
+  std::uint64_t fence = 0;      ///< release, extend: that of our grant
+  microseconds own_ttl{0};      ///< take, insert, take_over, extend: > 0: own expiry; 0: kept by the session
+  microseconds min_hold{0};     ///< release
+  seen of{};                    ///< take_over: the holder that was seen
+};
+
+struct reply {
+  outcome what = outcome::failed;
+  std::uint64_t fence = 0;  ///< take, insert, take_over said yes: the new fencing token
+  seen now{};               ///< look said yes
+  fault why{};              ///< failed, unknown
+};
+
+/// What may be done to a session row.
+enum class session_verb {
+  open,   ///< create it with expires_at = now + ttl
+  renew,  ///< expires_at = max(expires_at, now + ttl) if not past and not doomed; no: that session is lost
+  kill,   ///< delete it if it has expired; anybody's
+  close,  ///< delete it; our own
+};
+
+struct session_record {
+  id128 id{};
+  microseconds ttl{0};
+  std::string_view host{};
+  std::int64_t pid = 0;
+  std::string_view label{};
+};
+
+/// Names a connection beyond its life, so that another one can end what it still does at the server.
+struct connection_identity {
+  std::string server{};       ///< which server (or file): the same after its restart
+  std::string incarnation{};  ///< which start of it
+  std::uint64_t id = 0;       ///< the connection's number there; 0: nothing of it can outlive this client
+};
+
+/// What a store can do; what it can't, the engine does without.
+struct capabilities {
+  bool kept = true;        ///< leases kept by a session
+  bool own_expiry = true;  ///< leases with an expiry of their own
+  bool fence = true;       ///< grants are numbered
+  bool batch = true;       ///< several requests of one verb in one statement
+  bool parks = false;      ///< store::park waits at the server
+};
+
+}  // namespace dlock

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// A store is chosen by URL:
+///   mysql://user:password@host:port,host2:port2/database?socket=/run/m.sock&tls=verify&...
+///   sqlite:relative/or/absolute/path?schema=verify      memory:name
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock {
+
+class store;
+
+/// A URL taken apart. Percent-escapes are decoded. Owning.
+struct store_url {
+  struct endpoint {
+    std::string host{};
+    std::uint16_t port = 0;  ///< 0: the store's default
+  };
+  std::string scheme{};
+  std::string user{};
+  std::string password{};
+  std::vector<endpoint> hosts{};
+  std::string path{};  ///< database or file, without the leading '/' after hosts; as written for `scheme:path`
+  std::map<std::string, std::string> params{};
+
+  /// Throws std::invalid_argument with what is wrong; the password is never part of the text.
+  static store_url parse(std::string_view text);
+  /// The URL again, with `***` for the password. Parameters named like secrets are hidden too.
+  std::string redacted() const;
+
+  /// Takes a parameter out, or `fallback`. Stores take all that they know and then call expect_no_more_params().
+  std::string take_param(const std::string& name, std::string fallback = {});
+  /// Throws std::invalid_argument naming the first parameter left over: a typo must not be ignored.
+  void expect_no_more_params() const;
+};
+
+using store_factory = std::function<std::shared_ptr<store>(store_url)>;
+
+/// Makes `scheme` known to open_store(). Linking dlock::sqlite or dlock::mysql does it for theirs (see
+/// dlock/stores/). Thread safety: any thread.
+bool register_store(std::string scheme, store_factory make);
+
+/// Throws std::invalid_argument for a bad URL or a scheme that no linked library serves. Connects to nothing yet.
+std::shared_ptr<store> open_store(std::string_view url);
+
+}  // namespace dlock

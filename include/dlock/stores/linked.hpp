@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Makes the URL schemes of the linked store libraries known: dlock::sqlite and dlock::mysql define these macros for
+/// everybody who links them.
+
+#ifdef DLOCK_HAS_SQLITE
+#include "dlock/stores/sqlite.hpp"
+#endif
+#ifdef DLOCK_HAS_MYSQL
+#include "dlock/stores/mysql.hpp"
+#endif

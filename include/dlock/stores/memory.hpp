@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Locks in this process's memory: for tests of code that uses dlock, with time under the test's control.
+///
+///   dlock::stores::virtual_clock clock;
+///   auto where = std::make_shared<dlock::stores::memory_store>(clock);
+///   dlock::lock_service locks{where, {.time = &clock}};
+///   clock.advance(40s);              // leases run out, waiters wake up
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "dlock/clock.hpp"
+#include "dlock/store.hpp"
+
+namespace dlock::stores {
+
+/// Time that moves only when told. Thread safety: any thread.
+class virtual_clock final : public time_source {
+ public:
+  instant now() const noexcept override;
+  /// Waits in slices of real time of about 1 ms until notified or until virtual time has come.
+  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override;
+  /// Throws std::invalid_argument if negative.
+  void advance(std::chrono::microseconds by);
+
+ private:
+  std::atomic<std::int64_t> us_{1'000'000'000};
+};
+
+/// The same contract as the SQL stores. Services that share one memory_store compete as processes do. The URL
+/// `memory:name` gives the store of that name within the process, on the system's clock; `memory:` a new one.
+class memory_store final : public store {
+ public:
+  explicit memory_store(const time_source& time = system_time());
+  ~memory_store() override;
+
+  const std::string& name() const noexcept override;
+  capabilities caps() const noexcept override;
+  void prepare() override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
+  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  reply session(connection& on, session_verb what, const session_record& of) noexcept override;
+  bool settle(connection& on, const connection_identity& lost) noexcept override;
+  reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& out) noexcept override;
+  reply doom(connection& on, std::string_view resource) noexcept override;
+  reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace dlock::stores

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/clock.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+namespace dlock {
+
+boot_clock::time_point boot_clock::now() noexcept {
+#ifdef CLOCK_BOOTTIME
+  timespec t{};
+  // Fails only for an unknown clock id, which the #ifdef excludes.
+  ::clock_gettime(CLOCK_BOOTTIME, &t);
+  return time_point{std::chrono::seconds{t.tv_sec} + duration{t.tv_nsec / 1000}};
+#else
+  return time_point{
+      std::chrono::duration_cast<duration>(std::chrono::steady_clock::now().time_since_epoch())};
+#endif
+}
+
+namespace {
+
+class system_time_source final : public time_source {
+ public:
+  instant now() const noexcept override { return boot_clock::now(); }
+  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
+    // The difference is taken here because no condition variable waits on CLOCK_BOOTTIME. Capped, so that an instant
+    // far away can't overflow what the wait adds to it.
+    const auto left = until - boot_clock::now();
+    if (left <= boot_clock::duration::zero()) return;
+    wake.wait_for(lock, std::min<boot_clock::duration>(left, std::chrono::hours{1}));
+  }
+};
+
+}  // namespace
+
+time_source& system_time() noexcept {
+  // Never destroyed: threads of a service that outlives main() may still ask for the time.
+  static auto* const instance = new system_time_source;
+  return *instance;
+}
+
+}  // namespace dlock

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/acquire_machine.hpp"
+
+#include <algorithm>
+
+namespace dlock::detail {
+
+namespace {
+/// A row that is free at each look and taken at each take is fought over: after so many rounds it counts as busy.
+constexpr unsigned rounds_at_once = 3;
+constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
+}  // namespace
+
+acquire_machine::acquire_machine(const settings& how) noexcept : how_(how), backoff_(how.retry, how.seed) {}
+
+step acquire_machine::begin() noexcept { return go(how_.look_first ? step::look : step::take); }
+
+step acquire_machine::replied(const reply& what, instant now, instant trusted_until) {
+  ++statements_;
+  switch (what.what) {
+    case outcome::unknown:
+      why_ = what.why;
+      unknown_ = true;
+      // A look or a kill without an answer leaves nothing behind that a cancel could undo.
+      return last_ == step::look || last_ == step::kill ? trouble(now) : go(step::resolve);
+    case outcome::failed: return not_sent(what.why, now);
+    case outcome::yes:
+      if (last_ == step::look) return looked(what, now);
+      if (last_ == step::kill) return go(step::take_over);
+      return granted(what, now, trusted_until);
+    case outcome::absent: return again_at_once(step::insert, now);
+    case outcome::no: break;
+  }
+  return refused(now);
+}
+
+step acquire_machine::refused(instant now) {
+  switch (last_) {
+    case step::take: return go(step::look);
+    // Not expired any more, or killed by another taker: the take-over looks again itself (rule 2).
+    case step::kill: return go(step::take_over);
+    case step::insert: return again_at_once(step::take, now);
+    default: return busy(now, no_bound);
+  }
+}
+
+step acquire_machine::looked(const reply& what, instant now) {
+  holder_ = what.now;
+  if (!holder_.holder) return again_at_once(step::take, now);
+  if (!holder_.kept) return holder_.expired ? again_at_once(step::take, now) : busy(now, holder_.left);
+  if (holder_.gone) return again_at_once(step::take_over, now);
+  if (holder_.expired) return again_at_once(step::kill, now);
+  return busy(now, holder_.left);
+}
+
+step acquire_machine::granted(const reply& what, instant now, instant trusted_until) {
+  fence_ = what.fence;
+  taken_over_ = last_ == step::take_over;
+  // Rule 4: judged by the session it was asked with.
+  return go(now < trusted_until ? step::granted : step::give_back);
+}
+
+step acquire_machine::given_back(instant now) {
+  if (why_.text.empty()) why_.text = "the grant was answered too late to be trusted";
+  why_.transient = true;
+  return trouble(now);
+}
+
+step acquire_machine::not_sent(const fault& why, instant now) {
+  why_ = why;
+  if (why.contended) return busy(now, no_bound);
+  if (why.transient || why.connection) return trouble(now);
+  return go(step::failed);
+}
+
+step acquire_machine::again_at_once(step next, instant now) {
+  return ++at_once_ <= rounds_at_once ? go(next) : busy(now, no_bound);
+}
+
+bool acquire_machine::may_retry(instant now) noexcept {
+  if (how_.once || now >= how_.deadline) return false;
+  return !how_.retry.limit || retries_++ < *how_.retry.limit;
+}
+
+step acquire_machine::busy(instant now, std::chrono::microseconds left) {
+  if (!may_retry(now)) return go(step::busy);
+  // Once the store answers, an earlier failure no longer explains why the wait ends in vain.
+  why_ = fault{};
+  unknown_ = false;
+  return rest(now, left);
+}
+
+step acquire_machine::trouble(instant now) { return may_retry(now) ? rest(now, no_bound) : go(step::failed); }
+
+step acquire_machine::rest(instant now, std::chrono::microseconds at_most) {
+  // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
+  const auto bound = std::max(at_most, std::chrono::microseconds{500});
+  pause_ = std::min({backoff_.next(), bound, std::chrono::microseconds{how_.deadline - now}});
+  at_once_ = 0;
+  return go(step::pause);
+}
+
+}  // namespace dlock::detail

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "engine/context.hpp"
+#include "engine/keeper.hpp"
+
+namespace dlock::detail {
+
+/// A statement that must still be answered: kept until it is, or until it no longer matters.
+struct chore {
+  enum class kind {
+    release,  ///< by session and fence
+    cancel,   ///< an attempt of unknown outcome, by session and nonce (rule 6)
+    close,    ///< delete a session row that nobody uses any more
+  };
+  kind what{};
+  std::shared_ptr<session> by{};
+  std::optional<lock_key> key{};
+  std::uint64_t nonce = 0;
+  std::uint64_t fence = 0;
+  microseconds min_hold{0};
+  connection_identity lost{};  ///< cancel: the connection that may still run the attempt
+  bool settled = false;        ///< cancel: that connection is gone for sure
+  instant give_up{};           ///< after that the server's own expiry has done the work
+};
+
+/// Does chores in the background, retries them at each beat, and cleans the tables up now and then (rule 11). Never on
+/// the keeper's thread or connection.
+class chores {
+ public:
+  chores(context& shared, keeper& sessions) : shared_(shared), sessions_(sessions) {}
+
+  void add(chore one);
+  /// One try, on the calling thread, within `limit`. True: nothing remains to be done.
+  bool attempt(chore& one, instant limit);
+
+  void run();
+  /// Ends run() after one more round over what is left.
+  void stop() noexcept;
+
+ private:
+  bool cancel(chore& one, connection& on);
+  void round(instant now);
+  void sweep(instant now);
+
+  context& shared_;
+  keeper& sessions_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::list<chore> waiting_;
+  bool stop_ = false;
+  bool retry_ = false;    // what waits has been tried once already
+  instant next_sweep_{};  // the thread's own
+};
+
+}  // namespace dlock::detail

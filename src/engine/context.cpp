@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/context.hpp"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace dlock::detail {
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> text{};
+  if (::gethostname(text.data(), text.size() - 1) != 0) return "unknown";
+  return text.data();
+}
+
+service_options completed(service_options options) {
+  validate(options);
+#ifdef _GNU_SOURCE
+  if (options.label.empty()) options.label = std::string(::program_invocation_short_name).substr(0, 64);
+#endif
+  return options;
+}
+
+std::uint64_t first_nonce() {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, id128::random().bytes.data(), sizeof bits);
+  return bits >> 16U;  // room to count up, and within a signed 64-bit column
+}
+
+}  // namespace
+
+context::context(std::shared_ptr<store> place, service_options how)
+    : where(std::move(place)),
+      options(completed(std::move(how))),
+      time(options.time != nullptr ? *options.time : system_time()),
+      host(host_name()),
+      pid(::getpid()),
+      pool(where, time, options.connections),
+      queue(time, options.max_waiters),
+      nonces(first_nonce()) {}
+
+void context::tell(const event& what) noexcept {
+  counts_[static_cast<std::size_t>(what.what)].fetch_add(1, std::memory_order_relaxed);
+  if (options.watch == nullptr) return;
+  try {
+    options.watch->on(what);
+  } catch (...) {
+    // The contract of observer: its failures change nothing; lock_service::count() shows them.
+    counts_[static_cast<std::size_t>(event::kind::observer_failed)].fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace dlock::detail

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "dlock/observer.hpp"
+#include "dlock/service_options.hpp"
+#include "dlock/store.hpp"
+#include "engine/connection_pool.hpp"
+#include "engine/local_queue.hpp"
+
+namespace dlock::detail {
+
+/// What the parts of an engine share: nothing in here depends on them.
+struct context {
+  context(std::shared_ptr<store> place, service_options how);
+
+  const std::shared_ptr<store> where;
+  const service_options options;
+  time_source& time;
+  const std::string host;
+  const std::int64_t pid;
+  connection_pool pool;
+  local_queue queue;
+  std::atomic<std::uint64_t> nonces;
+
+  instant now() const noexcept { return time.now(); }
+  session_record record(const id128& id, microseconds ttl) const noexcept {
+    return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
+  }
+  /// Counts the event and tells the observer; whatever that throws is counted and dropped.
+  void tell(const event& what) noexcept;
+  std::uint64_t count(event::kind what) const noexcept { return counts_[static_cast<std::size_t>(what)].load(); }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(event::kind::observer_failed) + 1> counts_{};
+};
+
+}  // namespace dlock::detail

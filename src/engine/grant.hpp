@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The engine's bookkeeping of what this process holds. Lock order, outermost first: owner_state::mutex, then
+/// keeper::mutex_; each of the others (pool, queue, alarm, chores) is taken alone.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <vector>
+
+#include "dlock/clock.hpp"
+#include "dlock/error.hpp"
+#include "dlock/id128.hpp"
+#include "dlock/lock_key.hpp"
+#include "dlock/lock_options.hpp"
+#include "engine/session_machine.hpp"
+
+namespace dlock::detail {
+
+class engine;
+struct grant;
+struct owner_state;
+
+/// A local deadline. Once somebody has been told that it passed, it can't be moved any more: "lost" is never taken back.
+class trust {
+ public:
+  static constexpr std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
+  explicit trust(std::int64_t until = for_ever) noexcept : until_(until) {}
+  explicit trust(instant until) noexcept : until_(until.time_since_epoch().count()) {}
+
+  /// 0: over, for ever.
+  std::chrono::microseconds left(instant now) noexcept {
+    auto end = until_.load(std::memory_order_acquire);
+    while (end != over) {
+      if (now.time_since_epoch().count() < end) return std::chrono::microseconds{end - now.time_since_epoch().count()};
+      if (until_.compare_exchange_weak(end, over, std::memory_order_acq_rel)) break;
+    }
+    return std::chrono::microseconds{0};
+  }
+  /// False if it was over. Never moves back.
+  bool extend(instant until) noexcept {
+    const auto wanted = until.time_since_epoch().count();
+    auto end = until_.load(std::memory_order_acquire);
+    while (end != over) {
+      if (wanted <= end || until_.compare_exchange_weak(end, wanted, std::memory_order_acq_rel)) return true;
+    }
+    return false;
+  }
+  /// Before anybody else knows of it.
+  void reset(instant until) noexcept { until_.store(until.time_since_epoch().count(), std::memory_order_release); }
+  void end() noexcept { until_.store(over, std::memory_order_release); }
+
+ private:
+  static constexpr std::int64_t over = std::numeric_limits<std::int64_t>::min();
+  std::atomic<std::int64_t> until_;
+};
+
+/// One session of this process: keeps the leases of one ttl class.
+struct session {
+  session(const id128& named, std::chrono::microseconds lives, std::chrono::microseconds margin, instant sent)
+      : id(named), ttl(lives), machine(lives, margin, sent), deadline(machine.deadline()) {}
+
+  const id128 id;
+  const std::chrono::microseconds ttl;
+  // Guarded by keeper::mutex_:
+  session_machine machine;
+  grant* first = nullptr;      // grants under its id, kept or not: an intrusive list
+  std::size_t users = 0;       // grants and attempts under its id
+  std::size_t ghosts = 0;      // attempts of unknown outcome not yet settled
+  instant used{};              // when the last user went
+  bool over = false;           // retired for ever (rule 5)
+  // Any thread:
+  trust deadline;
+};
+
+enum class grant_state { held, releasing, lost };
+
+/// One held key of this process. Shared by the leases on it.
+struct grant : std::enable_shared_from_this<grant> {
+  grant(std::shared_ptr<engine> of, lock_key name) : home(std::move(of)), key(std::move(name)) {}
+
+  const std::shared_ptr<engine> home;
+  const lock_key key;
+  std::shared_ptr<session> kept_by{};  // whose id is in the row
+  std::shared_ptr<owner_state> who{};
+  std::uint64_t fence = 0;
+  bool kept = true;                    // lives as long as the session; otherwise by own_end alone
+  bool renewable = false;              // renewal::manual
+  std::chrono::microseconds ttl{0};    // as asked for; of an expiry of its own
+  std::chrono::microseconds margin{0};
+  std::chrono::microseconds min_hold{0};
+  instant granted_at{};
+  instant cap{instant::max()};         // max_hold
+  trust own_end{};                     // renewal::none, manual
+
+  std::atomic<grant_state> state{grant_state::held};
+  std::atomic<loss_reason> reason{loss_reason::none};
+  std::stop_source lost{};
+  std::size_t leases = 1;              // guarded by who->mutex
+  // Guarded by keeper::mutex_:
+  grant* previous = nullptr;
+  grant* next = nullptr;
+  bool linked = false;
+  // Guarded by alarm::mutex_:
+  std::multimap<instant, std::weak_ptr<grant>>::iterator timer{};
+  bool timed = false;
+
+  /// How long it can be trusted; 0: lost.
+  std::chrono::microseconds left(instant now) noexcept {
+    if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap) return std::chrono::microseconds{0};
+    const auto mine = std::min(own_end.left(now), std::chrono::microseconds{cap - now});
+    return kept ? std::min(mine, kept_by->deadline.left(now)) : mine;
+  }
+  /// Why left() is 0.
+  loss_reason why(instant now) noexcept {
+    if (const auto told = reason.load(std::memory_order_acquire); told != loss_reason::none) return told;
+    if (now >= cap) return loss_reason::max_hold;
+    return kept ? loss_reason::unreachable : loss_reason::expired;
+  }
+};
+
+/// Somebody who may hold locks: what an owner and a thread point to.
+struct owner_state {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<grant>> held;  // few: searched one by one
+};
+
+}  // namespace dlock::detail

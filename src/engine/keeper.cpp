@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/keeper.hpp"
+
+#include <algorithm>
+
+namespace dlock::detail {
+
+using namespace std::chrono_literals;
+
+namespace {
+/// More attempts of one session without an outcome than this end the session (rule 6).
+constexpr std::size_t most_ghosts = 32;
+constexpr microseconds open_limit = 2s;
+}  // namespace
+
+keeper::keeper(context& shared, retired tell) : shared_(shared), tell_(std::move(tell)) {}
+
+// ---- sessions -------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto found = sessions_.find(ttl);
+    if (found != sessions_.end()) {
+      const auto one = found->second;
+      if (one->deadline.left(shared_.now()) > 0us) {
+        ++one->users;
+        return one;
+      }
+      end(one, loss_reason::unreachable, lock);
+      continue;
+    }
+    if (opening_.insert(ttl).second) break;
+    if (shared_.now() >= until) {
+      why = {.transient = true, .text = "a session is being opened by another thread"};
+      return nullptr;
+    }
+    shared_.time.wait_until(opened_, lock, until);
+  }
+  lock.unlock();
+  const auto made = open(ttl, until, why);
+  lock.lock();
+  opening_.erase(ttl);
+  opened_.notify_all();
+  if (made == nullptr) return nullptr;
+  ++made->users;
+  sessions_[ttl] = made;
+  wake_.notify_all();
+  lock.unlock();
+  shared_.tell({.what = event::kind::session_opened, .text = made->id.hex()});
+  return made;
+}
+
+std::shared_ptr<session> keeper::open(microseconds ttl, instant until, fault& why) {
+  const auto id = id128::random();
+  const auto limit = std::max(until, shared_.now() + open_limit);
+  auto on = shared_.pool.get(limit, limit, why);
+  if (!on) return nullptr;
+  const auto sent = shared_.now();
+  const auto answer = shared_.where->session(*on, session_verb::open, shared_.record(id, ttl));
+  if (answer.what == outcome::yes) {
+    return std::make_shared<session>(id, ttl, margin_for(ttl, shared_.options.margin), sent);
+  }
+  // Without an answer the row may exist; nobody uses that id again, clean-up finds it after its expiry.
+  why = answer.why;
+  if (answer.what == outcome::unknown) why.transient = true;
+  if (why.text.empty()) why.text = "the store refused to open a session";
+  return nullptr;
+}
+
+void keeper::unpin(session& of) noexcept {
+  const std::lock_guard lock(mutex_);
+  --of.users;
+  of.used = shared_.now();
+}
+
+bool keeper::link(grant& one) noexcept {
+  const std::lock_guard lock(mutex_);
+  auto& by = *one.kept_by;
+  if (by.over) return false;
+  one.next = by.first;
+  if (by.first != nullptr) by.first->previous = &one;
+  by.first = &one;
+  one.linked = true;
+  return true;
+}
+
+void keeper::unlink(grant& one) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!one.linked) return;
+  auto& by = *one.kept_by;
+  if (one.previous != nullptr) one.previous->next = one.next;
+  if (one.next != nullptr) one.next->previous = one.previous;
+  if (by.first == &one) by.first = one.next;
+  one.previous = one.next = nullptr;
+  one.linked = false;
+  --by.users;
+  by.used = shared_.now();
+}
+
+void keeper::end(const std::shared_ptr<session>& one, loss_reason reason, std::unique_lock<std::mutex>& lock) {
+  if (one->over) return;
+  one->over = true;
+  one->deadline.end();
+  if (const auto at = sessions_.find(one->ttl); at != sessions_.end() && at->second == one) sessions_.erase(at);
+  std::vector<std::shared_ptr<grant>> held;
+  for (grant* each = one->first; each != nullptr;) {
+    grant* const next = each->next;
+    if (auto alive = each->weak_from_this().lock()) held.push_back(std::move(alive));
+    each->previous = each->next = nullptr;
+    each->linked = false;
+    each = next;
+  }
+  one->first = nullptr;
+  lock.unlock();
+  tell_(one, std::move(held), reason);
+  lock.lock();
+}
+
+void keeper::retire(const std::shared_ptr<session>& one, loss_reason reason) {
+  std::unique_lock lock(mutex_);
+  end(one, reason, lock);
+}
+
+void keeper::retire_all(loss_reason reason) {
+  for (const auto& one : live()) retire(one, reason);
+}
+
+std::vector<std::shared_ptr<session>> keeper::live() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<session>> all;
+  for (const auto& [ttl, one] : sessions_) all.push_back(one);
+  return all;
+}
+
+void keeper::for_each_grant(const std::function<void(const grant&)>& use) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [ttl, one] : sessions_) {
+    for (const grant* each = one->first; each != nullptr; each = each->next) use(*each);
+  }
+}
+
+void keeper::haunted(const std::shared_ptr<session>& by) {
+  std::unique_lock lock(mutex_);
+  if (++by->ghosts > most_ghosts) end(by, loss_reason::abandoned, lock);
+}
+
+void keeper::settled(session& by) noexcept {
+  const std::lock_guard lock(mutex_);
+  --by.ghosts;
+}
+
+void keeper::greeted(const connection_identity& server) {
+  bool changed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    changed = !server_.empty() && server_ != server.server;
+    server_ = server.server;
+  }
+  if (changed) retire_all(loss_reason::server_changed);
+}
+
+// ---- the threads ----------------------------------------------------------------------------------------------------
+
+bool keeper::idle(const session& one, instant now) const noexcept {
+  return one.users == 0 && one.ghosts == 0 && now - one.used > std::max<microseconds>(2 * one.ttl, 60s);
+}
+
+std::shared_ptr<session> keeper::next_due(instant& due) {
+  std::shared_ptr<session> first;
+  for (const auto& [ttl, one] : sessions_) {
+    if (first == nullptr || one->machine.due() < due) {
+      first = one;
+      due = one->machine.due();
+    }
+  }
+  return first;
+}
+
+void keeper::run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    instant due = shared_.now() + 1h;
+    const auto one = next_due(due);
+    if (one == nullptr || due > shared_.now()) {
+      shared_.time.wait_until(wake_, lock, due);
+    } else if (idle(*one, shared_.now())) {
+      end(one, loss_reason::none, lock);
+    } else {
+      renew(one, lock);
+    }
+  }
+  on_.reset();
+}
+
+void keeper::stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  stop_ = true;
+  if (renewing_ != nullptr) renewing_->interrupt();
+  wake_.notify_all();
+}
+
+bool keeper::connected(microseconds limit) {
+  if (on_ != nullptr && on_->usable()) return true;
+  on_.reset();
+  fault why;
+  on_ = shared_.where->connect(limit, why);
+  if (on_ == nullptr) {
+    shared_.tell({.what = event::kind::renewal_late, .text = why.text});
+    return false;
+  }
+  greeted(on_->identity());
+  return true;
+}
+
+void keeper::renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock) {
+  // A statement that hangs is given up in time for another try before the deadline.
+  const auto patience = std::max<microseconds>(one->ttl / 4, 100ms);
+  lock.unlock();
+  const bool ready = connected(patience);
+  lock.lock();
+  if (stop_ || one->over) return;
+  const auto sent = shared_.now();  // rule 4: before the request leaves
+  reply answer{.what = outcome::failed};
+  if (ready) {
+    renewing_ = on_.get();
+    renewing_limit_ = sent + patience;
+    lock.unlock();
+    answer = shared_.where->session(*on_, session_verb::renew, shared_.record(one->id, one->ttl));
+    lock.lock();
+    renewing_ = nullptr;
+  }
+  auto verdict = one->machine.renewed(answer.what, sent, shared_.now());
+  if (verdict == session_machine::verdict::live && !one->deadline.extend(one->machine.deadline())) {
+    verdict = session_machine::verdict::over;  // somebody was told meanwhile that the deadline had passed
+  }
+  if (verdict == session_machine::verdict::over) {
+    end(one, answer.what == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, lock);
+  } else if (verdict == session_machine::verdict::late && ready) {
+    lock.unlock();
+    shared_.tell({.what = event::kind::renewal_late, .text = answer.why.text});
+    lock.lock();
+  }
+}
+
+instant keeper::tick(instant now) {
+  std::unique_lock lock(mutex_);
+  if (renewing_ != nullptr && now >= renewing_limit_) renewing_->interrupt();
+  std::vector<std::shared_ptr<session>> over;
+  instant next = instant::max();
+  for (const auto& [ttl, one] : sessions_) {
+    const auto left = one->deadline.left(now);
+    if (left == 0us) {
+      over.push_back(one);
+    } else {
+      // Also often enough to see a statement hang.
+      next = std::min(next, now + std::min<microseconds>(left, 100ms));
+    }
+  }
+  for (const auto& one : over) end(one, loss_reason::unreachable, lock);
+  return next;
+}
+
+}  // namespace dlock::detail

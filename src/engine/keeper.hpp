@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/context.hpp"
+#include "engine/grant.hpp"
+
+namespace dlock::detail {
+
+/// Opens, renews and retires this process's sessions: one renewal statement per session and third of its ttl, however
+/// many leases it keeps, on a connection that runs nothing else (rule 3).
+class keeper {
+ public:
+  /// What becomes of a session that ended: its grants are handed over, the row may be deleted.
+  using retired = std::function<void(std::shared_ptr<session>, std::vector<std::shared_ptr<grant>>, loss_reason)>;
+
+  keeper(context& shared, retired tell);
+
+  /// The live session of a ttl class, opened if need be: then one statement, on a pooled connection. Counts as a user
+  /// until unpin(). Null: `why` says the reason.
+  std::shared_ptr<session> pin(microseconds ttl, instant until, fault& why);
+  void unpin(session& of) noexcept;
+
+  /// Puts a grant under its session (and takes over the pin). False: that session is over.
+  bool link(grant& one) noexcept;
+  /// Takes it out and unpins. Harmless if it was not linked.
+  void unlink(grant& one) noexcept;
+
+  /// Ends a session for ever (rule 5). Any thread; only the first call counts.
+  void retire(const std::shared_ptr<session>& one, loss_reason reason);
+  void retire_all(loss_reason reason);
+  /// An attempt under this session has no outcome yet: retires it when there are too many (rule 6).
+  void haunted(const std::shared_ptr<session>& by);
+  void settled(session& by) noexcept;
+
+  /// Called at every new connection: another server than before proves nothing about our rows (rule 15).
+  void greeted(const connection_identity& server);
+
+  /// Thread bodies. run(): renews until stop(). tick(): by the alarm thread; retires what is past its deadline,
+  /// interrupts a hung renewal. Returns when it wants to be called again.
+  void run();
+  void stop() noexcept;
+  instant tick(instant now);
+
+  void for_each_grant(const std::function<void(const grant&)>& use);
+  /// The sessions that are alive, to be closed at the end.
+  std::vector<std::shared_ptr<session>> live();
+
+ private:
+  std::shared_ptr<session> open(microseconds ttl, instant until, fault& why);
+  std::shared_ptr<session> next_due(instant& due);
+  bool idle(const session& one, instant now) const noexcept;
+  void renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock);
+  bool connected(microseconds limit);
+  void end(const std::shared_ptr<session>& one, loss_reason reason, std::unique_lock<std::mutex>& lock);
+
+  context& shared_;
+  const retired tell_;
+  std::mutex mutex_;
+  std::condition_variable wake_;    // the keeper thread
+  std::condition_variable opened_;  // those who wait for a session that another thread opens
+  // Guarded by mutex_:
+  std::map<microseconds, std::shared_ptr<session>> sessions_;
+  std::set<microseconds> opening_;
+  connection* renewing_ = nullptr;  // in mid-statement since before renewing_limit_
+  instant renewing_limit_{};
+  std::string server_;
+  bool stop_ = false;
+  // The keeper thread's own:
+  std::unique_ptr<connection> on_;
+};
+
+}  // namespace dlock::detail

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <stop_token>
+#include <string_view>
+#include <unordered_map>
+
+#include "dlock/clock.hpp"
+#include "dlock/lock_key.hpp"
+
+namespace dlock::detail {
+
+struct owner_state;
+
+/// Threads of one process that want one key stand in line here, first come first served; only the first of them speaks
+/// to the database. A key's turn belongs to whoever acquires or holds it, until leave().
+class local_queue {
+ public:
+  enum class turn {
+    mine,      ///< go on; leave() must follow
+    busy,      ///< somebody of this process has it, and the caller does not want to wait
+    timed_out,
+    cancelled,
+    reenter,   ///< the caller's own owner got it meanwhile, by another thread
+    too_many,  ///< the bound of waiters is reached
+  };
+
+  local_queue(time_source& time, std::size_t max_waiters) : time_(time), max_waiters_(max_waiters) {}
+
+  turn enter(const lock_key& key, const owner_state* who, instant deadline, bool wait, const std::stop_token& cancel);
+  /// The one whose turn it is was granted the key: waiters of the same owner may re-enter it.
+  void granted(const lock_key& key, const owner_state* who);
+  /// Ends the turn; the first in line gets it.
+  void leave(const lock_key& key) noexcept;
+  /// Threads in line, all keys together.
+  std::size_t waiting() const noexcept { return waiters_.load(); }
+
+ private:
+  struct waiter {
+    const owner_state* who = nullptr;
+    std::condition_variable wake{};
+    bool mine = false;
+    bool reenter = false;
+    bool cancelled = false;
+  };
+  using waiters = std::list<waiter*>;  // allocates nothing while nobody waits
+  struct key_hash {
+    std::size_t operator()(const lock_key& key) const noexcept { return static_cast<std::size_t>(key.hash()); }
+  };
+  struct shard {
+    std::mutex mutex;
+    std::unordered_map<lock_key, waiters, key_hash> taken;  // by whole key: keys never share a place
+  };
+
+  shard& shard_of(const lock_key& key) noexcept { return shards_[(key.hash() >> 32U) % shards_.size()]; }
+  turn wait(shard& in, const lock_key& key, waiter& me, instant deadline, const std::stop_token& cancel);
+
+  time_source& time_;
+  const std::size_t max_waiters_;
+  std::atomic<std::size_t> waiters_{0};
+  std::array<shard, 16> shards_;
+};
+
+}  // namespace dlock::detail

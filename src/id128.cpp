@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/id128.hpp"
+
+#include <sys/random.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace dlock {
+
+id128 id128::random() {
+  id128 made;
+  while (!made) {
+    // Asked anew each time, so that a forked child and its parent never share a state. Up to 256 bytes come whole.
+    const auto got = ::getrandom(made.bytes.data(), made.bytes.size(), 0);
+    if (got < 0 && errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "dlock: no random bytes for a session id");
+    }
+    if (got != static_cast<ssize_t>(made.bytes.size())) made = id128{};
+  }
+  return made;
+}
+
+std::string id128::hex() const {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const unsigned char byte : bytes) {
+    text.push_back(digits[byte >> 4U]);
+    text.push_back(digits[byte & 15U]);
+  }
+  return text;
+}
+
+}  // namespace dlock

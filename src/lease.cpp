@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/lease.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/engine.hpp"
+
+namespace dlock {
+
+namespace {
+
+/// In a forked child: the parent's grant is leaked, so that nothing of it is released, closed or freed here.
+void leak(std::shared_ptr<detail::grant>&& one) noexcept {
+  static_cast<void>(new (std::nothrow) std::shared_ptr<detail::grant>(std::move(one)));
+}
+
+detail::grant& must(const std::shared_ptr<detail::grant>& one, const char* call) {
+  if (one == nullptr) throw std::logic_error(std::string("dlock: ") + call + " on an empty lease");
+  one->home->refuse_if_forked();
+  return *one;
+}
+
+}  // namespace
+
+lease::lease(lease&& other) noexcept
+    : grant_(std::move(other.grant_)), reentered_(std::exchange(other.reentered_, false)) {}
+
+lease& lease::operator=(lease&& other) noexcept {
+  lease before(std::move(*this));  // released at the end of this function
+  grant_ = std::move(other.grant_);
+  reentered_ = std::exchange(other.reentered_, false);
+  return *this;
+}
+
+lease::~lease() {
+  if (grant_ == nullptr) return;
+  if (grant_->home->forked()) {
+    leak(std::move(grant_));
+    return;
+  }
+  fault why;
+  grant_->home->release(*grant_, why);  // what comes of it is told to the observer
+}
+
+std::string_view lease::key() const noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }
+
+std::uint64_t lease::fencing_token() const noexcept { return grant_ == nullptr ? 0 : grant_->fence; }
+
+std::chrono::microseconds lease::remaining() const noexcept {
+  if (grant_ == nullptr || grant_->home->forked()) return std::chrono::microseconds{0};
+  return grant_->left(grant_->home->shared().now());
+}
+
+std::stop_token lease::lost() const noexcept { return grant_ == nullptr ? std::stop_token{} : grant_->lost.get_token(); }
+
+loss_reason lease::loss() const noexcept {
+  if (grant_ == nullptr) return loss_reason::none;
+  const auto now = grant_->home->shared().now();
+  return grant_->left(now).count() > 0 ? loss_reason::none : grant_->why(now);
+}
+
+void lease::ensure_held() const {
+  auto& one = must(grant_, "ensure_held()");
+  one.home->ensure_held(one);
+}
+
+void lease::renew() {
+  auto& one = must(grant_, "renew()");
+  if (!one.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
+  one.home->renew(one);
+}
+
+void lease::release() {
+  auto& one = must(grant_, "release()");
+  const auto mine = std::exchange(grant_, nullptr);
+  reentered_ = false;
+  fault why;
+  switch (one.home->release(one, why)) {
+    case detail::engine::freed::yes:
+    case detail::engine::freed::inner: return;
+    case detail::engine::freed::later:
+      throw store_error(errc::outcome_unknown,
+                        fmt::format("key '{}': release not answered, tried again in the background: {}",
+                                    printable(one.key), why.text),
+                        why.native, why.sqlstate, true);
+    case detail::engine::freed::lost: break;
+  }
+  const auto reason = one.why(one.home->shared().now());
+  throw lock_lost(reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key),
+                                      to_string(reason)));
+}
+
+}  // namespace dlock

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/lock_options.hpp"
+
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "dlock/service_options.hpp"
+
+namespace dlock {
+
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+constexpr milliseconds day = hours{24};
+constexpr milliseconds month = hours{24 * 30};
+constexpr milliseconds year = hours{24 * 365};
+
+/// The classes of kept ttls: so many session rows a process can have at most.
+constexpr std::array<int, 12> classes_s{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600};
+
+[[noreturn]] void bad(const char* field, const std::string& value, const char* rule) {
+  throw std::invalid_argument(std::string("dlock: ") + field + " = " + value + ": " + rule);
+}
+
+void check(const char* field, milliseconds value, milliseconds low, milliseconds high, const char* rule) {
+  if (value < low || value > high) bad(field, std::to_string(value.count()) + " ms", rule);
+}
+
+void check(const char* field, double value, double low, double high, const char* rule) {
+  if (!(value >= low && value <= high)) bad(field, std::to_string(value), rule);
+}
+
+void validate(const retry_policy& retry) {
+  check("retry.pause", retry.pause, milliseconds{1}, day, "must be 1 ms to 1 day");
+  check("retry.multiplier", retry.multiplier, 1.0, 100.0, "must be 1 to 100");
+  check("retry.max_pause", retry.max_pause, retry.pause, day, "must not be below retry.pause, nor above 1 day");
+  check("retry.jitter", retry.jitter, 0.0, 1.0, "must be 0 to 1");
+}
+
+}  // namespace
+
+void validate(const lock_options& options) {
+  if (options.renew == renewal::automatic) {
+    check("ttl", options.ttl, milliseconds{1000}, hours{24},
+          "must be 1 s to 24 h for a lease that is renewed; shorter ones need renewal::none or renewal::manual");
+  } else {
+    check("ttl", options.ttl, milliseconds{10}, month, "must be 10 ms to 30 days");
+  }
+  check("wait", options.wait, milliseconds{0}, year, "must be 0 to 365 days");
+  validate(options.retry);
+  check("min_hold", options.min_hold, milliseconds{0}, month, "must be 0 to 30 days");
+  check("max_hold", options.max_hold, milliseconds{0}, year, "must be 0 (no cap) to 365 days");
+  if (options.max_hold.count() != 0 && options.max_hold < options.min_hold) {
+    bad("max_hold", std::to_string(options.max_hold.count()) + " ms", "must not be below min_hold");
+  }
+}
+
+std::chrono::milliseconds ttl_class(std::chrono::milliseconds ttl) noexcept {
+  milliseconds found{1000};
+  for (const int seconds : classes_s) {
+    const milliseconds candidate = std::chrono::seconds{seconds};
+    if (candidate <= ttl) found = candidate;
+  }
+  return found;
+}
+
+void validate(const service_options& options) {
+  const auto count = [](const char* field, std::size_t value, std::size_t low, std::size_t high, const char* rule) {
+    if (value < low || value > high) bad(field, std::to_string(value), rule);
+  };
+  count("label", options.label.size(), 0, 64, "must be at most 64 bytes");
+  count("connections", options.connections, 1, 256, "must be 1 to 256");
+  validate(options.defaults);
+  check("margin", options.margin, milliseconds{0}, milliseconds{500},
+        "must be 0 (max(50 ms, ttl/20)) or up to 500 ms, half of the shortest ttl that is renewed");
+  count("max_waiters", options.max_waiters, 1, 10'000'000, "must be 1 to 10 000 000");
+  check("release_limit", options.release_limit, milliseconds{10}, milliseconds{60'000}, "must be 10 ms to 60 s");
+  check("close_limit", options.close_limit, milliseconds{0}, day, "must be 0 to 1 day");
+  check("idle_key", options.idle_key, milliseconds{0}, year, "must be 0 (never) to 365 days");
+  check("sweep_every", options.sweep_every, milliseconds{0}, day, "must be 0 (never) to 1 day");
+}
+
+}  // namespace dlock

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/lock_service.hpp"
+
+#include <atomic>
+#include <new>
+#include <stdexcept>
+
+#include "dlock/store.hpp"
+#include "dlock/store_url.hpp"
+#include "engine/engine.hpp"
+
+namespace dlock {
+
+namespace {
+std::atomic<lock_service*> the_default{nullptr};
+}
+
+lock_service::lock_service(std::string_view url, service_options options)
+    : lock_service(open_store(url), std::move(options)) {}
+
+lock_service::lock_service(std::shared_ptr<store> where, service_options options)
+    : engine_(detail::engine::start(std::move(where), std::move(options))) {}
+
+lock_service::~lock_service() {
+  auto* self = this;
+  the_default.compare_exchange_strong(self, nullptr);
+  if (engine_->forked()) {
+    // The parent's threads do not exist here, its locks may be taken for ever: nothing of it can be ended.
+    static_cast<void>(new (std::nothrow) std::shared_ptr<detail::engine>(std::move(engine_)));
+    return;
+  }
+  engine_->close(engine_->shared().options.close_limit);
+  engine_->finish();
+}
+
+lease lock_service::acquire(const lock_key& key, const lock_options& options) {
+  return engine_->acquire(key, options, false);
+}
+
+lease lock_service::try_acquire(const lock_key& key, const lock_options& options) {
+  return engine_->acquire(key, options, true);
+}
+
+const lock_options& lock_service::defaults() const noexcept { return engine_->shared().options.defaults; }
+
+const std::string& lock_service::name() const noexcept { return engine_->shared().where->name(); }
+
+std::optional<holder_info> lock_service::holder(const lock_key& key) {
+  std::vector<holder_info> found;
+  engine_->ask([&](connection& on) { return engine_->shared().where->inspect(on, key.view(), found); }, "holder");
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
+std::vector<holder_info> lock_service::held_keys(std::size_t limit, std::string_view after) {
+  std::vector<holder_info> found;
+  engine_->ask([&](connection& on) { return engine_->shared().where->list(on, after, limit, found); }, "held_keys");
+  return found;
+}
+
+bool lock_service::force_release(const lock_key& key) {
+  return engine_
+             ->ask([&](connection& on) { return engine_->shared().where->doom(on, key.view()); }, "force_release")
+             .what == outcome::yes;
+}
+
+std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {
+  engine_->refuse_if_forked();
+  return engine_->close(limit);
+}
+
+std::uint64_t lock_service::count(event::kind what) const noexcept { return engine_->shared().count(what); }
+std::uint64_t lock_service::statements() const noexcept { return engine_->statements(); }
+
+void set_default_service(lock_service& service) {
+  lock_service* none = nullptr;
+  if (!the_default.compare_exchange_strong(none, &service) && none != &service) {
+    throw std::logic_error("dlock: the default lock_service is set already, to " + none->name());
+  }
+}
+
+lock_service& default_service() {
+  auto* const set = the_default.load(std::memory_order_acquire);
+  if (set == nullptr) {
+    throw std::logic_error(
+        "dlock: there is no default lock_service; make one at start-up and pass it to dlock::set_default_service()");
+  }
+  return *set;
+}
+
+}  // namespace dlock

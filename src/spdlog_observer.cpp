@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/spdlog_observer.hpp"
+
+#include <spdlog/logger.h>
+
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dlock/clock.hpp"
+#include "dlock/detail/sha256.hpp"
+#include "dlock/lock_key.hpp"
+
+namespace dlock {
+
+namespace {
+
+using kind = event::kind;
+constexpr std::size_t kinds = static_cast<std::size_t>(kind::observer_failed) + 1;
+
+spdlog::level::level_enum level_of(kind what) noexcept {
+  switch (what) {
+    case kind::lost:
+    case kind::split_found:
+    case kind::session_lost:
+      return spdlog::level::err;
+    case kind::release_failed:
+    case kind::outcome_unknown:
+    case kind::acquire_failed:
+    case kind::renewal_late:
+    case kind::observer_failed:
+      return spdlog::level::warn;
+    case kind::session_opened:
+      return spdlog::level::info;
+    default:
+      return spdlog::level::debug;
+  }
+}
+
+void replace_all(std::string& in, std::string_view from, std::string_view to) {
+  if (from.empty()) return;
+  for (std::size_t at = 0; (at = in.find(from, at)) != std::string::npos; at += to.size()) {
+    in.replace(at, from.size(), to);
+  }
+}
+
+// One line of name=value pairs.
+class line {
+ public:
+  explicit line(std::string_view title) : text_(title) {}
+
+  void add(std::string_view name, std::string_view value) {
+    std::string safe = detail::printable_text(value);
+    begin(name);
+    if (!safe.empty() && safe.find_first_of(" \"=") == std::string::npos) {
+      text_ += safe;
+      return;
+    }
+    replace_all(safe, "\"", "\\\"");  // backslashes of the text are doubled already
+    text_ += '"';
+    text_ += safe;
+    text_ += '"';
+  }
+  void add(std::string_view name, std::uint64_t value) { begin(name) += std::to_string(value); }
+  void add(std::string_view name, std::chrono::microseconds value) {
+    begin(name) += std::to_string(value.count());
+  }
+
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  std::string& begin(std::string_view name) {
+    text_ += ' ';
+    text_ += name;
+    return text_ += '=';
+  }
+  std::string text_;
+};
+
+std::string hashed(std::string_view key) { return "sha256:" + detail::sha256_hex(key).substr(0, 16); }
+
+// What each kind tells besides its key, as observer.hpp lists it.
+void add_details(line& out, const event& of) {
+  switch (of.what) {
+    case kind::granted:
+      out.add("waited_us", of.waited);
+      out.add("attempts", std::uint64_t{of.attempts});
+      out.add("taken_over", std::string_view(of.taken_over ? "true" : "false"));
+      break;
+    case kind::busy:
+      out.add("waited_us", of.waited);
+      break;
+    case kind::released:
+      out.add("held_us", of.held);
+      break;
+    case kind::lost:
+      out.add("held_us", of.held);
+      out.add("reason", to_string(of.reason));
+      break;
+    case kind::session_lost:
+      out.add("reason", to_string(of.reason));
+      break;
+    case kind::clean_up:
+      out.add("rows", std::uint64_t{of.attempts});
+      break;
+    default:
+      break;
+  }
+}
+
+class spdlog_observer final : public observer {
+ public:
+  spdlog_observer(std::shared_ptr<spdlog::logger> to, const spdlog_observer_options& options)
+      : to_(std::move(to)),
+        options_(options),
+        time_(options.time != nullptr ? *options.time : system_time()) {}
+
+  ~spdlog_observer() override {
+    try {
+      std::vector<suppressed> left;
+      for (std::size_t i = 0; i != kinds; ++i) take_suppressed(i, left);
+      write(left);
+    } catch (...) {  // a destructor has nobody to tell
+    }
+  }
+
+  void on(const event& what) override {
+    const spdlog::level::level_enum level = level_of(what.what);
+    if (!to_->should_log(level)) return;
+    std::vector<suppressed> due;
+    const bool allowed = admit(what.what, due);
+    write(due);
+    if (allowed) to_->log(level, compose(what));
+  }
+
+ private:
+  struct window {
+    instant begin{};
+    bool open = false;
+    unsigned written = 0;
+    std::uint64_t left_out = 0;
+  };
+  struct suppressed {
+    kind what;
+    std::uint64_t count;
+  };
+
+  // Whether one more line of this kind may be written now; and what other seconds, now over, left out.
+  bool admit(kind what, std::vector<suppressed>& due) {
+    if (options_.per_second == 0) return true;
+    const instant now = time_.now();
+    const std::lock_guard guard(mutex_);
+    for (std::size_t i = 0; i != kinds; ++i) {
+      window& each = windows_[i];
+      if (!each.open || now - each.begin < std::chrono::seconds{1}) continue;
+      take_suppressed(i, due);
+      each = window{};
+    }
+    window& mine = windows_[static_cast<std::size_t>(what)];
+    if (!mine.open) mine = window{now, true, 0, 0};
+    if (mine.written == options_.per_second) {
+      ++mine.left_out;
+      return false;
+    }
+    ++mine.written;
+    return true;
+  }
+
+  void take_suppressed(std::size_t index, std::vector<suppressed>& out) {
+    const std::uint64_t count = std::exchange(windows_[index].left_out, 0);
+    if (count != 0) out.push_back({static_cast<kind>(index), count});
+  }
+
+  void write(const std::vector<suppressed>& all) {
+    for (const suppressed& each : all) {
+      line out("suppressed");
+      out.add("event", to_string(each.what));
+      out.add("count", each.count);
+      to_->log(level_of(each.what), out.text());
+    }
+  }
+
+  std::string compose(const event& what) const {
+    line out(to_string(what.what));
+    if (!what.key.empty()) {
+      out.add("key", options_.hash_keys ? hashed(what.key) : what.key);
+      if (what.fence != 0) out.add("fence", what.fence);
+    }
+    add_details(out, what);
+    if (!what.text.empty()) out.add("text", options_.hash_keys ? without_key(what) : what.text);
+    return out.text();
+  }
+
+  // Error texts name their key, as it is or escaped.
+  static std::string without_key(const event& what) {
+    std::string text(what.text);
+    const std::string hash = hashed(what.key);
+    replace_all(text, what.key, hash);
+    replace_all(text, detail::printable_text(what.key), hash);
+    return text;
+  }
+
+  const std::shared_ptr<spdlog::logger> to_;
+  const spdlog_observer_options options_;
+  const time_source& time_;
+  std::mutex mutex_;
+  std::array<window, kinds> windows_{};
+};
+
+}  // namespace
+
+std::shared_ptr<observer> make_spdlog_observer(std::shared_ptr<spdlog::logger> to,
+                                               spdlog_observer_options options) {
+  if (to == nullptr) throw std::invalid_argument("make_spdlog_observer: the logger is null");
+  return std::make_shared<spdlog_observer>(std::move(to), options);
+}
+
+}  // namespace dlock

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/stores/memory.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+
+namespace dlock::stores {
+
+instant virtual_clock::now() const noexcept { return instant{microseconds{us_.load()}}; }
+
+void virtual_clock::wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) {
+  if (now() < until) wake.wait_for(lock, std::chrono::milliseconds{1});
+}
+
+void virtual_clock::advance(std::chrono::microseconds by) {
+  if (by.count() < 0) {
+    throw std::invalid_argument("dlock: advance(" + std::to_string(by.count()) + " us): time does not go back");
+  }
+  us_ += by.count();
+}
+
+namespace {
+
+struct lock_row {
+  id128 session{};  // zero: nobody
+  std::uint64_t nonce = 0;
+  std::uint64_t fence = 0;
+  instant acquired{};
+  std::optional<instant> expires{};  // none: kept by its session
+};
+
+struct session_row {
+  instant expires{};
+  microseconds ttl{0};
+  bool doomed = false;
+  std::string host{};
+  std::int64_t pid = 0;
+  std::string label{};
+};
+
+std::string who(const session_row& of) {
+  return of.host + "/" + std::to_string(of.pid) + (of.label.empty() ? "" : " ") + of.label;
+}
+
+/// Nothing of it outlives the call, so there is nothing to interrupt.
+class memory_connection final : public connection {
+ public:
+  explicit memory_connection(const std::string& server) : identity_{server, "1", 0} {}
+  void interrupt() noexcept override {}
+  bool usable() const noexcept override { return true; }
+  const connection_identity& identity() const noexcept override { return identity_; }
+
+ private:
+  connection_identity identity_;
+};
+
+microseconds until(instant end, instant now) { return std::max(microseconds{0}, end - now); }
+
+}  // namespace
+
+struct memory_store::state {
+  explicit state(const time_source& clock) : time(clock) {
+    static std::atomic<unsigned> made{0};
+    name = "memory:" + std::to_string(++made);
+  }
+
+  const time_source& time;
+  std::string name;
+  std::mutex mutex;
+  // Guarded by mutex:
+  std::map<std::string, lock_row, std::less<>> locks;
+  std::map<id128, session_row> sessions;
+  std::uint64_t floor = 0;
+
+  bool ours(const lock_row& row, const request& q) const { return row.session == q.session && row.session; }
+
+  reply grant(lock_row& row, const request& q, instant now) {
+    row.session = q.session;
+    row.nonce = q.nonce;
+    ++row.fence;
+    row.acquired = now;
+    // Rule 1: a kept grant clears an expiry left from before, which would free it.
+    row.expires.reset();
+    if (q.own_ttl.count() > 0) row.expires = now + q.own_ttl;
+    return {.what = outcome::yes, .fence = row.fence};
+  }
+
+  void free(lock_row& row) {
+    row.session = id128{};
+    row.expires.reset();
+  }
+
+  reply look(const lock_row& row, instant now) const {
+    reply r{.what = outcome::yes};
+    r.now.holder = row.session;
+    r.now.fence = row.fence;
+    r.now.kept = !row.expires.has_value();
+    const auto holder = sessions.find(row.session);
+    r.now.gone = r.now.kept && holder == sessions.end();
+    if (holder != sessions.end()) r.now.who = who(holder->second);
+    const auto end = row.expires ? *row.expires : r.now.gone ? now : holder->second.expires;
+    r.now.expired = end <= now;
+    r.now.left = until(end, now);
+    return r;
+  }
+
+  reply take_over(lock_row& row, const request& q, instant now) {
+    // Rule 2: always about the holder and fence that were seen.
+    const bool same = row.session == q.of.holder && row.fence == q.of.fence && row.session;
+    const bool over = row.expires ? *row.expires <= now : !sessions.contains(q.of.holder);
+    if (!same || !over) return {.what = outcome::no};
+    return grant(row, q, now);
+  }
+
+  reply release(lock_row& row, const request& q, instant now) {
+    if (!ours(row, q) || row.fence != q.fence) return {.what = outcome::no};
+    const auto end = row.acquired + q.min_hold;
+    if (end > now) {
+      row.expires = end;  // rule 12: holder and fence stay
+    } else {
+      free(row);
+    }
+    return {.what = outcome::yes};
+  }
+
+  reply run(const request& q, instant now) {
+    auto found = locks.find(q.resource);
+    if (q.what == verb::insert) {
+      if (found != locks.end()) return {.what = outcome::no};
+      lock_row& row = locks[std::string(q.resource)];
+      row.fence = floor;
+      return grant(row, q, now);
+    }
+    if (found == locks.end()) return {.what = q.what == verb::look ? outcome::absent : outcome::no};
+    lock_row& row = found->second;
+    switch (q.what) {
+      case verb::take:
+        if (row.session && !(row.expires && *row.expires <= now)) return {.what = outcome::no};
+        return grant(row, q, now);
+      case verb::look: return look(row, now);
+      case verb::take_over: return take_over(row, q, now);
+      case verb::extend:
+        if (!ours(row, q) || row.fence != q.fence || !row.expires || *row.expires <= now) {
+          return {.what = outcome::no};
+        }
+        row.expires = std::max(*row.expires, now + q.own_ttl);
+        return {.what = outcome::yes};
+      case verb::release: return release(row, q, now);
+      case verb::cancel:
+        if (!ours(row, q) || row.nonce != q.nonce) return {.what = outcome::no};
+        free(row);
+        return {.what = outcome::yes};
+      case verb::insert: break;
+    }
+    return {.what = outcome::failed};
+  }
+
+  reply run(session_verb what, const session_record& of, instant now) {
+    const auto found = sessions.find(of.id);
+    const bool there = found != sessions.end();
+    switch (what) {
+      case session_verb::open:
+        if (there) return {.what = outcome::no};
+        sessions[of.id] = {now + of.ttl, of.ttl, false, std::string(of.host), of.pid, std::string(of.label)};
+        return {.what = outcome::yes};
+      case session_verb::renew:
+        if (!there || found->second.expires <= now || found->second.doomed) return {.what = outcome::no};
+        found->second.expires = std::max(found->second.expires, now + of.ttl);
+        return {.what = outcome::yes};
+      case session_verb::kill:
+        if (!there || found->second.expires > now) return {.what = outcome::no};
+        break;
+      case session_verb::close:
+        if (!there) return {.what = outcome::no};
+        break;
+    }
+    sessions.erase(found);
+    return {.what = outcome::yes};
+  }
+
+  std::optional<holder_info> describe(const std::string& key, const lock_row& row, instant now) const {
+    const bool lingering = row.expires && *row.expires <= now;
+    if (!row.session || lingering) return std::nullopt;
+    holder_info info{.key = key, .session = row.session, .fence = row.fence, .kept = !row.expires};
+    info.since = now - row.acquired;
+    if (row.expires) info.left = until(*row.expires, now);
+    if (const auto holder = sessions.find(row.session); holder != sessions.end()) {
+      const auto& s = holder->second;
+      info.host = s.host;
+      info.pid = s.pid;
+      info.label = s.label;
+      info.doomed = s.doomed;
+      if (info.kept) info.left = until(s.expires, now);
+    }
+    return info;
+  }
+};
+
+memory_store::memory_store(const time_source& time) : state_(std::make_unique<state>(time)) {}
+memory_store::~memory_store() = default;
+
+const std::string& memory_store::name() const noexcept { return state_->name; }
+capabilities memory_store::caps() const noexcept { return {}; }
+void memory_store::prepare() {}
+
+std::unique_ptr<connection> memory_store::connect(microseconds, fault&) noexcept {
+  return std::make_unique<memory_connection>(state_->name);
+}
+
+void memory_store::execute(connection&, std::span<const request> requests, std::span<reply> replies) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  const auto now = state_->time.now();
+  for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = state_->run(requests[i], now);
+}
+
+reply memory_store::session(connection&, session_verb what, const session_record& of) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  return state_->run(what, of, state_->time.now());
+}
+
+bool memory_store::settle(connection&, const connection_identity&) noexcept { return true; }
+
+reply memory_store::inspect(connection&, std::string_view resource, std::vector<holder_info>& out) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->locks.find(resource);
+  if (found != state_->locks.end()) {
+    if (auto info = state_->describe(found->first, found->second, state_->time.now())) out.push_back(*info);
+  }
+  return {.what = outcome::yes};
+}
+
+reply memory_store::list(connection&, std::string_view after, std::size_t limit,
+                         std::vector<holder_info>& out) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  const auto now = state_->time.now();
+  for (auto at = state_->locks.upper_bound(after); at != state_->locks.end() && limit > 0; ++at) {
+    if (auto info = state_->describe(at->first, at->second, now)) {
+      out.push_back(*info);
+      --limit;
+    }
+  }
+  return {.what = outcome::yes};
+}
+
+reply memory_store::doom(connection&, std::string_view resource) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->locks.find(resource);
+  if (found == state_->locks.end() || !found->second.session || found->second.expires) return {.what = outcome::no};
+  const auto holder = state_->sessions.find(found->second.session);
+  if (holder == state_->sessions.end()) return {.what = outcome::no};
+  holder->second.doomed = true;
+  return {.what = outcome::yes};
+}
+
+reply memory_store::sweep(connection&, microseconds idle, std::size_t limit) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  const auto now = state_->time.now();
+  std::uint64_t gone = 0;
+  for (auto at = state_->locks.begin(); idle.count() > 0 && at != state_->locks.end() && gone < limit;) {
+    if (at->second.session || now - at->second.acquired < idle) {
+      ++at;
+      continue;
+    }
+    state_->floor = std::max(state_->floor, at->second.fence);  // rule 11: before the row goes
+    at = state_->locks.erase(at);
+    ++gone;
+  }
+  const auto holds = [this](const id128& id) {
+    return std::any_of(state_->locks.begin(), state_->locks.end(),
+                       [&](const auto& row) { return row.second.session == id; });
+  };
+  std::size_t dead = 0;
+  for (auto at = state_->sessions.begin(); at != state_->sessions.end() && dead < limit;) {
+    if (at->second.expires + at->second.ttl > now || holds(at->first)) {
+      ++at;
+      continue;
+    }
+    at = state_->sessions.erase(at);
+    ++dead;
+  }
+  return {.what = outcome::yes, .fence = gone + dead};
+}
+
+}  // namespace dlock::stores
