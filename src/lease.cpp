@@ -46,7 +46,9 @@ lease::~lease() {
   grant_->home->release(*grant_, why);  // what comes of it is told to the observer
 }
 
-std::string_view lease::key() const noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }
+std::string_view lease::key() const noexcept {
+  return grant_ == nullptr ? std::string_view{} : grant_->key.view();
+}
 
 std::uint64_t lease::fencing_token() const noexcept { return grant_ == nullptr ? 0 : grant_->fence; }
 
@@ -55,7 +57,9 @@ std::chrono::microseconds lease::remaining() const noexcept {
   return grant_->left(grant_->home->shared().now());
 }
 
-std::stop_token lease::lost() const noexcept { return grant_ == nullptr ? std::stop_token{} : grant_->lost.get_token(); }
+std::stop_token lease::lost() const noexcept {
+  return grant_ == nullptr ? std::stop_token{} : grant_->lost.get_token();
+}
 
 loss_reason lease::loss() const noexcept {
   if (grant_ == nullptr) return loss_reason::none;
@@ -71,7 +75,7 @@ void lease::ensure_held() const {
 void lease::renew() {
   auto& one = must(grant_, "renew()");
   if (!one.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
-  one.home->renew(one);
+  one.home->renew(one, one.ttl);
 }
 
 void lease::release() {
@@ -81,17 +85,19 @@ void lease::release() {
   fault why;
   switch (one.home->release(one, why)) {
     case detail::engine::freed::yes:
-    case detail::engine::freed::inner: return;
+    case detail::engine::freed::inner:
+      return;
     case detail::engine::freed::later:
       throw store_error(errc::outcome_unknown,
                         fmt::format("key '{}': release not answered, tried again in the background: {}",
                                     printable(one.key), why.text),
                         why.native, why.sqlstate, true);
-    case detail::engine::freed::lost: break;
+    case detail::engine::freed::lost:
+      break;
   }
   const auto reason = one.why(one.home->shared().now());
-  throw lock_lost(reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key),
-                                      to_string(reason)));
+  throw lock_lost(reason, fmt::format("key '{}': was not ours any more at the release: {}",
+                                      printable(one.key), to_string(reason)));
 }
 
 }  // namespace dlock

@@ -12,21 +12,17 @@ namespace detail {
 
 namespace {
 
-struct here {
-  std::shared_ptr<owner_state> who{};
-  unsigned generation = 0;
-};
-thread_local here current;
+thread_local std::shared_ptr<owner_state> current;
 
 }  // namespace
 
 const std::shared_ptr<owner_state>& current_owner() {
-  if (current.who == nullptr || current.generation != fork_generation()) {
+  if (current == nullptr || current->generation != fork_generation()) {
     // A forked child owns nothing. What its parent held is left alone, not even its memory is touched.
-    if (current.who != nullptr) static_cast<void>(new std::shared_ptr<owner_state>(std::move(current.who)));
-    current = {std::make_shared<owner_state>(), fork_generation()};
+    if (current != nullptr) static_cast<void>(new std::shared_ptr<owner_state>(std::move(current)));
+    current = std::make_shared<owner_state>();
   }
-  return current.who;
+  return current;
 }
 
 }  // namespace detail
@@ -35,10 +31,9 @@ owner::owner() : state_(std::make_shared<detail::owner_state>()) {}
 
 owner owner::current() { return owner(detail::current_owner()); }
 
-owner_scope::owner_scope(owner who) noexcept : before_(std::exchange(detail::current.who, std::move(who.state_))) {
-  detail::current.generation = detail::fork_generation();
-}
+owner_scope::owner_scope(owner who) noexcept
+    : before_(std::exchange(detail::current, std::move(who.state_))) {}
 
-owner_scope::~owner_scope() { detail::current.who = std::move(before_); }
+owner_scope::~owner_scope() { detail::current = std::move(before_); }
 
 }  // namespace dlock

@@ -40,9 +40,10 @@ struct event {
 
 std::string_view to_string(event::kind what) noexcept;
 
-/// Told of everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called on
-/// the thread where it happened, without dlock's internal locks held, so it may call back; a slow observer slows
-/// callers down, never renewals.
+/// Told of everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called
+/// without dlock's internal locks held, so it may call back: on the caller's thread for what a call did, on one thread
+/// of the service for what happened by itself (losses, renewals, background work). A slow observer slows callers and
+/// the telling of losses down, never renewals.
 class observer {
  public:
   virtual ~observer() = default;

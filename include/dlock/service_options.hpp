@@ -17,7 +17,7 @@ class time_source;
 struct service_options {
   /// Shown to operators as the holder, beside host and pid. At most 64 bytes. Default: the program's name.
   std::string label{};
-  /// Connections for acquires and releases; two more serve renewal and clean-up. No connection is bound to a held
+  /// Connections for acquires and releases; one more serves renewal. No connection is bound to a held
   /// lock. Default 4; 1 to 256.
   std::size_t connections = 4;
   /// Options of calls that give none (macros, distributed_mutex::lock()). Default: lock_options{}.

@@ -6,7 +6,8 @@
 namespace dlock::detail {
 
 namespace {
-/// A row that is free at each look and taken at each take is fought over: after so many rounds it counts as busy.
+/// A row that is free at each look and taken at each take is fought over: after so many rounds it counts as
+/// busy.
 constexpr unsigned rounds_at_once = 3;
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
@@ -20,27 +21,36 @@ step acquire_machine::replied(const reply& what, instant now, instant trusted_un
   switch (what.what) {
     case outcome::unknown:
       why_ = what.why;
-      unknown_ = true;
+      if (why_.text.empty()) why_.text = "no answer";
       // A look or a kill without an answer leaves nothing behind that a cancel could undo.
-      return last_ == step::look || last_ == step::kill ? trouble(now) : go(step::resolve);
-    case outcome::failed: return not_sent(what.why, now);
+      if (last_ == step::look || last_ == step::kill) return trouble(now);
+      unknown_ = true;
+      return go(step::resolve);
+    case outcome::failed:
+      return not_sent(what.why, now);
     case outcome::yes:
       if (last_ == step::look) return looked(what, now);
       if (last_ == step::kill) return go(step::take_over);
       return granted(what, now, trusted_until);
-    case outcome::absent: return again_at_once(step::insert, now);
-    case outcome::no: break;
+    case outcome::absent:
+      return again_at_once(step::insert, now);
+    case outcome::no:
+      break;
   }
   return refused(now);
 }
 
 step acquire_machine::refused(instant now) {
   switch (last_) {
-    case step::take: return go(step::look);
+    case step::take:
+      return go(step::look);
     // Not expired any more, or killed by another taker: the take-over looks again itself (rule 2).
-    case step::kill: return go(step::take_over);
-    case step::insert: return again_at_once(step::take, now);
-    default: return busy(now, no_bound);
+    case step::kill:
+      return go(step::take_over);
+    case step::insert:
+      return again_at_once(step::take, now);
+    default:
+      return busy(now, no_bound);
   }
 }
 
@@ -61,14 +71,15 @@ step acquire_machine::granted(const reply& what, instant now, instant trusted_un
 }
 
 step acquire_machine::given_back(instant now) {
-  if (why_.text.empty()) why_.text = "the grant was answered too late to be trusted";
-  why_.transient = true;
+  why_ = {.transient = true, .text = "the grant was answered too late to be trusted"};
+  unknown_ = false;
   return trouble(now);
 }
 
 step acquire_machine::not_sent(const fault& why, instant now) {
-  why_ = why;
   if (why.contended) return busy(now, no_bound);
+  why_ = why;
+  if (why_.text.empty()) why_.text = "failed for no stated reason";
   if (why.transient || why.connection) return trouble(now);
   return go(step::failed);
 }
@@ -83,17 +94,17 @@ bool acquire_machine::may_retry(instant now) noexcept {
 }
 
 step acquire_machine::busy(instant now, std::chrono::microseconds left) {
-  if (!may_retry(now)) return go(step::busy);
   // Once the store answers, an earlier failure no longer explains why the wait ends in vain.
   why_ = fault{};
   unknown_ = false;
-  return rest(now, left);
+  return may_retry(now) ? rest(now, left) : go(step::busy);
 }
 
 step acquire_machine::trouble(instant now) { return may_retry(now) ? rest(now, no_bound) : go(step::failed); }
 
 step acquire_machine::rest(instant now, std::chrono::microseconds at_most) {
-  // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
+  // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at
+  // once.
   const auto bound = std::max(at_most, std::chrono::microseconds{500});
   pause_ = std::min({backoff_.next(), bound, std::chrono::microseconds{how_.deadline - now}});
   at_once_ = 0;

@@ -12,7 +12,9 @@ void alarm::set(const std::shared_ptr<grant>& one, instant when) {
   if (one->timed) timers_.erase(one->timer);
   one->timer = timers_.emplace(when, one);
   one->timed = true;
-  if (one->timer == timers_.begin()) wake_.notify_all();
+  if (one->timer != timers_.begin()) return;
+  new_ = true;
+  wake_.notify_all();
 }
 
 void alarm::clear(grant& one) noexcept {
@@ -24,6 +26,7 @@ void alarm::clear(grant& one) noexcept {
 
 void alarm::wake() noexcept {
   const std::lock_guard lock(mutex_);
+  new_ = true;
   wake_.notify_all();
 }
 
@@ -36,6 +39,7 @@ void alarm::stop() noexcept {
 void alarm::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
+    new_ = false;
     std::vector<std::shared_ptr<grant>> due;
     const auto now = shared_.now();
     while (!timers_.empty() && timers_.begin()->first <= now) {
@@ -48,11 +52,10 @@ void alarm::run() {
     lock.unlock();
     for (const auto& one : due) ring_(one);
     due.clear();  // may end a grant, and with it a good deal more: not under the lock
-    shared_.pool.interrupt_hung(now);
-    auto next = std::min(tick_(now), now + 1h);
+    auto next = std::min({shared_.pool.interrupt_hung(now), tick_(now), now + 1h});
     lock.lock();
     if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
-    if (!stop_ && next > shared_.now()) shared_.time.wait_until(wake_, lock, next);
+    if (!stop_ && !new_ && next > shared_.now()) shared_.time.wait_until(wake_, lock, next);
   }
 }
 

@@ -13,14 +13,15 @@
 
 namespace dlock::detail {
 
-/// Rings when a local deadline passes: of sessions (asked for at each tick), of leases with an expiry of their own, of
-/// max_hold. Does no I/O and runs no user code, so it is never late because of either.
+/// Rings when a local deadline passes: of sessions (asked for at each tick), of leases with an expiry of
+/// their own, of max_hold. Does no I/O and runs no user code, so it is never late because of either.
 class alarm {
  public:
   using rings = std::function<void(const std::shared_ptr<grant>&)>;
   using ticks = std::function<instant(instant)>;  // returns when to come back
 
-  alarm(context& shared, rings ring, ticks tick) : shared_(shared), ring_(std::move(ring)), tick_(std::move(tick)) {}
+  alarm(context& shared, rings ring, ticks tick)
+      : shared_(shared), ring_(std::move(ring)), tick_(std::move(tick)) {}
 
   void set(const std::shared_ptr<grant>& one, instant when);
   void clear(grant& one) noexcept;
@@ -37,6 +38,7 @@ class alarm {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::multimap<instant, std::weak_ptr<grant>> timers_;
+  bool new_ = false;  // something to look at came while run() was not waiting
   bool stop_ = false;
 };
 

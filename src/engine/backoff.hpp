@@ -8,8 +8,8 @@
 
 namespace dlock::detail {
 
-/// The pauses of one waiter: pause * multiplier^n, capped, each shortened by a random part so that waiters of several
-/// processes do not march in step. Pure: the randomness comes from the seed.
+/// The pauses of one waiter: pause * multiplier^n, capped, each shortened by a random part so that waiters of
+/// several processes do not march in step. Pure: the randomness comes from the seed.
 class backoff {
  public:
   backoff(const retry_policy& policy, std::uint64_t seed) noexcept;

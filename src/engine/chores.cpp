@@ -9,8 +9,9 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr microseconds beat = 500ms;
-constexpr microseconds patience = 2s;       // of one statement
-constexpr std::size_t sweep_rows = 100;     // of a kind, at one time
+constexpr microseconds patience = 2s;    // of one statement
+constexpr microseconds last_round = 2s;  // all in all
+constexpr std::size_t sweep_rows = 100;  // of a kind, at one time
 }  // namespace
 
 void chores::add(chore one) {
@@ -28,24 +29,31 @@ void chores::stop() noexcept {
 bool chores::cancel(chore& one, connection& on) {
   // Rule 6: first see the old connection gone, then cancel: the other way round it could run afterwards.
   if (!one.settled) one.settled = one.lost.id == 0 || shared_.where->settle(on, one.lost);
-  const request ask{.what = verb::cancel, .resource = one.key->view(), .session = one.by->id, .nonce = one.nonce};
+  const request ask{
+      .what = verb::cancel, .resource = one.key->view(), .session = one.by->id, .nonce = one.nonce};
   reply answer;
   shared_.where->execute(on, {&ask, 1}, {&answer, 1});
   // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it can't run any more.
   return answer.what == outcome::yes || (answer.what == outcome::no && one.settled);
 }
 
-bool chores::attempt(chore& one, instant limit) {
+bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
   fault why;
-  const auto on = shared_.pool.get(limit, limit, why);
-  if (!on) return false;
+  const auto on = shared_.pool.get(shared_.now() + limit, limit, why);
+  if (!on) {
+    if (unreachable != nullptr) *unreachable = true;
+    return false;
+  }
   switch (one.what) {
-    case chore::kind::cancel: return cancel(one, *on);
+    case chore::kind::cancel:
+      return cancel(one, *on);
     case chore::kind::close: {
-      const auto end = shared_.where->session(*on, session_verb::close, shared_.record(one.by->id, one.by->ttl)).what;
+      const auto end =
+          shared_.where->session(*on, session_verb::close, shared_.record(one.by->id, one.by->ttl)).what;
       return end == outcome::yes || end == outcome::no;
     }
-    case chore::kind::release: break;
+    case chore::kind::release:
+      break;
   }
   const request ask{.what = verb::release,
                     .resource = one.key->view(),
@@ -57,29 +65,40 @@ bool chores::attempt(chore& one, instant limit) {
   return answer.what == outcome::yes || answer.what == outcome::no;
 }
 
-void chores::round(instant now) {
+void chores::round(bool last) {
   std::list<chore> mine;
   {
     const std::lock_guard lock(mutex_);
     mine.swap(waiting_);
   }
+  const auto end = last ? shared_.now() + last_round : instant::max();
+  bool unreachable = false;  // then the rest of this round need not find that out one by one
   for (auto at = mine.begin(); at != mine.end();) {
-    const bool done = attempt(*at, shared_.now() + patience);
-    if (!done && now < at->give_up) {
+    const auto now = shared_.now();
+    const auto limit = std::min<microseconds>(patience, end - now);
+    const bool cut_short = unreachable || limit <= 0us || (stop_ && !last);
+    const bool done = !cut_short && attempt(*at, limit, &unreachable);
+    // A kept grant under a session that is over is free for others as it is.
+    const bool moot = at->what == chore::kind::cancel && at->kept && at->by->deadline.left(now) == 0us;
+    if (!done && !moot && now < at->give_up) {
       ++at;
       continue;
     }
     if (at->what == chore::kind::cancel) sessions_.settled(*at->by);
-    if (!done && at->what == chore::kind::release) {
-      shared_.tell({.what = event::kind::release_failed,
-                    .key = at->key->view(),
-                    .fence = at->fence,
-                    .text = "given up: the key is free after its session's expiry"});
-    }
+    if (!done) given_up(*at);
     at = mine.erase(at);
   }
   const std::lock_guard lock(mutex_);
   waiting_.splice(waiting_.begin(), mine);
+  retry_ = !waiting_.empty();
+}
+
+void chores::given_up(const chore& one) {
+  if (one.what != chore::kind::release) return;
+  news_.post({.what = event::kind::release_failed,
+              .key = std::string(one.key->view()),
+              .fence = one.fence,
+              .text = "given up: the key is free after its session's expiry"});
 }
 
 void chores::sweep(instant now) {
@@ -88,11 +107,11 @@ void chores::sweep(instant now) {
   next_sweep_ = now + shared_.options.sweep_every;
   if (first) return;  // a process that lives for seconds does not clean up
   fault why;
-  const auto on = shared_.pool.get(now + patience, now + patience, why);
+  const auto on = shared_.pool.get(now + patience, patience, why);
   if (!on) return;
   const auto answer = shared_.where->sweep(*on, shared_.options.idle_key, sweep_rows);
   if (answer.what == outcome::yes && answer.fence > 0) {
-    shared_.tell({.what = event::kind::clean_up, .attempts = static_cast<unsigned>(answer.fence)});
+    news_.post({.what = event::kind::clean_up, .attempts = static_cast<unsigned>(answer.fence)});
   }
 }
 
@@ -103,18 +122,16 @@ void chores::run() {
       std::unique_lock lock(mutex_);
       if (!stop_ && waiting_.empty()) {
         const bool sweeps = shared_.options.sweep_every.count() > 0;
-        shared_.time.wait_until(wake_, lock, sweeps ? std::max(next_sweep_, shared_.now() + 1ms) : shared_.now() + 1h);
+        shared_.time.wait_until(wake_, lock,
+                                sweeps ? std::max(next_sweep_, shared_.now() + 1ms) : shared_.now() + 1h);
       } else if (!stop_ && retry_) {
         shared_.time.wait_until(wake_, lock, shared_.now() + beat);
       }
       last = stop_;
     }
-    const auto now = shared_.now();
-    round(now);
+    round(last);
     if (last) return;
-    sweep(now);
-    const std::lock_guard lock(mutex_);
-    retry_ = !waiting_.empty();
+    sweep(shared_.now());
   }
 }
 

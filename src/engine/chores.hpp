@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -28,34 +29,39 @@ struct chore {
   microseconds min_hold{0};
   connection_identity lost{};  ///< cancel: the connection that may still run the attempt
   bool settled = false;        ///< cancel: that connection is gone for sure
+  bool kept = true;            ///< cancel: what the attempt asked for
   instant give_up{};           ///< after that the server's own expiry has done the work
 };
 
-/// Does chores in the background, retries them at each beat, and cleans the tables up now and then (rule 11). Never on
-/// the keeper's thread or connection.
+/// Does chores in the background, retries them at each beat, and cleans the tables up now and then (rule 11).
+/// Never on the keeper's thread or connection.
 class chores {
  public:
-  chores(context& shared, keeper& sessions) : shared_(shared), sessions_(sessions) {}
+  chores(context& shared, keeper& sessions, herald& news)
+      : shared_(shared), sessions_(sessions), news_(news) {}
 
   void add(chore one);
   /// One try, on the calling thread, within `limit`. True: nothing remains to be done.
-  bool attempt(chore& one, instant limit);
+  bool attempt(chore& one, microseconds limit) { return attempt(one, limit, nullptr); }
 
   void run();
-  /// Ends run() after one more round over what is left.
+  /// Ends run() after one more, bounded round over what is left.
   void stop() noexcept;
 
  private:
+  bool attempt(chore& one, microseconds limit, bool* unreachable);
   bool cancel(chore& one, connection& on);
-  void round(instant now);
+  void round(bool last);
+  void given_up(const chore& one);
   void sweep(instant now);
 
   context& shared_;
   keeper& sessions_;
+  herald& news_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::list<chore> waiting_;
-  bool stop_ = false;
+  std::atomic<bool> stop_{false};  // set under the mutex
   bool retry_ = false;    // what waits has been tried once already
   instant next_sweep_{};  // the thread's own
 };

@@ -8,6 +8,10 @@ namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
+namespace {
+constexpr auto again = 100ms;
+}  // namespace
+
 connection_pool::connection_pool(std::shared_ptr<store> where, time_source& time, std::size_t size)
     : store_(std::move(where)), time_(time) {
   for (std::size_t i = 0; i < size; ++i) slots_.push_back(std::make_unique<slot>());
@@ -19,7 +23,7 @@ connection_pool::loan::~loan() {
   if (slot_ != nullptr) pool_->give_back(slot_);
 }
 
-connection_pool::loan connection_pool::get(instant until, instant limit, fault& why) {
+connection_pool::loan connection_pool::get(instant until, microseconds patience, fault& why) {
   slot* mine = nullptr;
   {
     std::unique_lock lock(mutex_);
@@ -32,30 +36,31 @@ connection_pool::loan connection_pool::get(instant until, instant limit, fault& 
     }
     mine = idle_.back();
     idle_.pop_back();
-    mine->limit = limit;
-    mine->busy = mine->on != nullptr;
+    if (mine->on != nullptr) mine->limit = time_.now() + patience;
   }
   loan taken(this, mine);
-  if (mine->on == nullptr && !connect(*mine, until, why)) return {};
+  if (mine->on == nullptr) {
+    auto made = connect(until, why);
+    if (made == nullptr) return {};
+    const std::lock_guard lock(mutex_);
+    mine->on = std::move(made);
+    mine->limit = time_.now() + patience;
+  }
   return taken;
 }
 
-bool connection_pool::connect(slot& into, instant until, fault& why) {
+std::unique_ptr<connection> connection_pool::connect(instant until, fault& why) {
   const auto left = std::chrono::duration_cast<microseconds>(until - time_.now());
   auto made = store_->connect(std::clamp<microseconds>(left, 100ms, 10s), why);
-  if (made == nullptr) return false;
-  if (greet_) greet_(made->identity());
-  const std::lock_guard lock(mutex_);
-  into.on = std::move(made);
-  into.busy = true;
-  return true;
+  if (made != nullptr && greet_) greet_(made->identity());
+  return made;
 }
 
 void connection_pool::give_back(slot* of) noexcept {
   std::unique_ptr<connection> broken;  // closed outside the lock
   {
     const std::lock_guard lock(mutex_);
-    of->busy = false;
+    of->limit = instant::max();
     if (of->on != nullptr && !of->on->usable()) {
       broken = std::move(of->on);
       idle_.insert(idle_.begin(), of);
@@ -68,11 +73,18 @@ void connection_pool::give_back(slot* of) noexcept {
   freed_.notify_one();
 }
 
-void connection_pool::interrupt_hung(instant now) noexcept {
+instant connection_pool::interrupt_hung(instant now) noexcept {
   const std::lock_guard lock(mutex_);
+  instant next = instant::max();
   for (const auto& one : slots_) {
-    if (one->busy && now >= one->limit) one->on->interrupt();
+    if (now >= one->limit) {
+      one->on->interrupt();
+      // Once more, should it have begun another one just then.
+      one->limit = now + again;
+    }
+    next = std::min(next, one->limit);
   }
+  return next;
 }
 
 std::size_t connection_pool::open() const {

@@ -13,7 +13,8 @@
 
 namespace dlock::detail {
 
-/// A handful of connections, each used for one statement at a time: nobody keeps one while waiting or holding.
+/// A handful of connections, each used for one statement at a time: nobody keeps one while waiting or
+/// holding.
 class connection_pool {
  public:
   connection_pool(std::shared_ptr<store> where, time_source& time, std::size_t size);
@@ -36,27 +37,27 @@ class connection_pool {
     friend class connection_pool;
     struct slot {
       std::unique_ptr<connection> on{};
-      instant limit{};      // guarded by the pool's mutex
-      bool busy = false;    // likewise
+      instant limit = instant::max();  // guarded by the pool's mutex; max: not in use
     };
     loan(connection_pool* pool, slot* of) noexcept : pool_(pool), slot_(of) {}
     connection_pool* pool_ = nullptr;
     slot* slot_ = nullptr;
   };
 
-  /// Waits for a free connection until `until`, connects if need be (also bounded by it, but at least 100 ms).
-  /// `limit`: when a statement on it counts as hung and is interrupted. Empty: `why` says the reason.
-  loan get(instant until, instant limit, fault& why);
+  /// Waits for a free connection until `until`, connects if need be (also bounded by it, but at least 100
+  /// ms). `patience`: after so long what runs on it counts as hung and is interrupted. Empty: `why` says the
+  /// reason.
+  loan get(instant until, microseconds patience, fault& why);
 
-  /// Interrupts what is past its limit. Called by the alarm thread.
-  void interrupt_hung(instant now) noexcept;
+  /// Interrupts what is past its limit, says when to look again. Called by the alarm thread.
+  instant interrupt_hung(instant now) noexcept;
   /// Connections open now.
   std::size_t open() const;
 
  private:
   using slot = loan::slot;
   void give_back(slot* of) noexcept;
-  bool connect(slot& into, instant until, fault& why);
+  std::unique_ptr<connection> connect(instant until, fault& why);
 
   const std::shared_ptr<store> store_;
   time_source& time_;

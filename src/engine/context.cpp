@@ -42,14 +42,13 @@ context::context(std::shared_ptr<store> place, service_options how)
       queue(time, options.max_waiters),
       nonces(first_nonce()) {}
 
-void context::tell(const event& what) noexcept {
-  counts_[static_cast<std::size_t>(what.what)].fetch_add(1, std::memory_order_relaxed);
+void context::deliver(const event& what) noexcept {
   if (options.watch == nullptr) return;
   try {
     options.watch->on(what);
   } catch (...) {
     // The contract of observer: its failures change nothing; lock_service::count() shows them.
-    counts_[static_cast<std::size_t>(event::kind::observer_failed)].fetch_add(1, std::memory_order_relaxed);
+    add_up(event::kind::observer_failed);
   }
 }
 

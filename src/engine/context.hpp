@@ -32,11 +32,22 @@ struct context {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
   }
   /// Counts the event and tells the observer; whatever that throws is counted and dropped.
-  void tell(const event& what) noexcept;
-  std::uint64_t count(event::kind what) const noexcept { return counts_[static_cast<std::size_t>(what)].load(); }
+  void tell(const event& what) noexcept {
+    add_up(what.what);
+    deliver(what);
+  }
+  /// The two halves of it.
+  void add_up(event::kind what) noexcept {
+    counts_[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
+  }
+  void deliver(const event& what) noexcept;
+  std::uint64_t count(event::kind what) const noexcept {
+    return counts_[static_cast<std::size_t>(what)].load();
+  }
 
  private:
-  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(event::kind::observer_failed) + 1> counts_{};
+  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(event::kind::observer_failed) + 1>
+      counts_{};
 };
 
 }  // namespace dlock::detail

@@ -20,8 +20,9 @@
 
 namespace dlock::detail {
 
-/// Owns connections and threads, feeds replies to the machines, and keeps the books of what this process holds. Shared by
-/// the service and by every lease; its threads hold it too and end when the service is closed and nothing is held.
+/// Owns connections and threads, feeds replies to the machines, and keeps the books of what this process
+/// holds. Shared by the service and by every lease; its threads hold it too and end when the service is
+/// closed and nothing is held.
 class engine : public std::enable_shared_from_this<engine> {
  public:
   static std::shared_ptr<engine> start(std::shared_ptr<store> where, service_options options);
@@ -34,7 +35,8 @@ class engine : public std::enable_shared_from_this<engine> {
   freed release(grant& one, fault& why) noexcept;
   /// Throws lock_lost unless the grant can be trusted now.
   void ensure_held(grant& one) const;
-  void renew(grant& one);
+  /// Sets an expiry of its own to now + ttl, unless it ends later.
+  void renew(grant& one, microseconds ttl);
 
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// After close(): lets the threads end as soon as nothing is held; waits for that if nothing is.
@@ -50,11 +52,14 @@ class engine : public std::enable_shared_from_this<engine> {
 
  private:
   struct attempt;  // one acquire under way
+  class visit;     // a thread inside acquire(): the engine does not end under it
+  struct crew;     // the threads, counted apart from the engine: the last of them may be what ends it
 
   lease drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
               instant begun, bool look_first);
   lease reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who);
-  local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, const owner_state* who,
+  std::shared_ptr<grant> find_held(const owner_state& who, const lock_key& key) const;
+  local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who,
                                   instant begun);
   [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, instant begun);
   step send(attempt& a, step what);
@@ -67,20 +72,21 @@ class engine : public std::enable_shared_from_this<engine> {
 
   void lost(const std::shared_ptr<grant>& one, loss_reason reason);
   void ring(const std::shared_ptr<grant>& one);
-  void session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason);
+  void session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held,
+                    loss_reason reason);
   freed send_release(grant& one, fault& why);
   void done_with(grant& one) noexcept;
   void arm(const std::shared_ptr<grant>& one);
 
   void run_threads();
-  void thread_ended() noexcept;
   void wind_down_if_done() noexcept;
 
   context shared_;
+  herald herald_;
   keeper keeper_;
   alarm alarm_;
-  herald herald_;
   chores chores_;
+  const std::shared_ptr<crew> crew_;
   const unsigned generation_;
   std::atomic<std::uint64_t> statements_{0};
   std::stop_source closed_;
@@ -88,9 +94,8 @@ class engine : public std::enable_shared_from_this<engine> {
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:
-  std::size_t held_ = 0;      // grants neither released nor lost
-  std::size_t under_way_ = 0; // acquires
-  std::size_t threads_ = 0;
+  std::size_t held_ = 0;       // grants neither released nor lost
+  std::size_t under_way_ = 0;  // acquires
   bool finish_ = false;
   bool wound_down_ = false;
 };

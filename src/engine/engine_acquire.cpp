@@ -13,27 +13,34 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow moment.
+/// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow
+/// moment.
 constexpr microseconds patience = 2s;
 /// Leases with an expiry of their own are asked for under this session; nothing depends on its life.
 constexpr microseconds naming_class = 30s;
 
-long long ms(microseconds value) { return std::chrono::duration_cast<std::chrono::milliseconds>(value).count(); }
+long long ms(microseconds value) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(value).count();
+}
 
 verb verb_of(step what) noexcept {
   switch (what) {
-    case step::insert: return verb::insert;
-    case step::look: return verb::look;
-    case step::take_over: return verb::take_over;
-    default: return verb::take;
+    case step::insert:
+      return verb::insert;
+    case step::look:
+      return verb::look;
+    case step::take_over:
+      return verb::take_over;
+    default:
+      return verb::take;
   }
 }
 
 }  // namespace
 
 struct engine::attempt {
-  attempt(const lock_key& name, const lock_options& how, bool single, std::shared_ptr<owner_state> whose, instant start,
-          bool look_first, std::uint64_t seed)
+  attempt(const lock_key& name, const lock_options& how, bool single, std::shared_ptr<owner_state> whose,
+          instant start, bool look_first, std::uint64_t seed)
       : key(name),
         options(how),
         once(single),
@@ -42,7 +49,11 @@ struct engine::attempt {
         deadline(single ? start : start + how.wait),
         kept(how.renew == renewal::automatic),
         ttl(kept ? microseconds{ttl_class(how.ttl)} : microseconds{how.ttl}),
-        machine({.deadline = deadline, .once = single, .look_first = look_first, .retry = how.retry, .seed = seed}) {}
+        machine({.deadline = deadline,
+                 .once = single,
+                 .look_first = look_first,
+                 .retry = how.retry,
+                 .seed = seed}) {}
 
   const lock_key& key;
   const lock_options& options;
@@ -53,52 +64,76 @@ struct engine::attempt {
   const bool kept;
   const microseconds ttl;
   acquire_machine machine;
-  std::shared_ptr<session> by{};       // pinned
-  std::uint64_t nonce = 0;             // of the last attempt
-  instant trusted_until{};             // of a grant by it
-  connection_identity lost{};          // where it was sent, if it has no outcome
+  std::shared_ptr<session> by{};  // pinned
+  std::uint64_t nonce = 0;        // of the last attempt
+  instant trusted_until{};        // of a grant by it
+  connection_identity lost{};     // where it was sent, if it has no outcome
 
   microseconds own_ttl() const { return kept ? microseconds{0} : ttl; }
   instant limit(instant now) const { return std::max(deadline, now + patience); }
 };
 
+class engine::visit {
+ public:
+  explicit visit(engine& home) : home_(home.shared_from_this()) {
+    const std::lock_guard lock(home_->mutex_);
+    ++home_->under_way_;
+  }
+  visit(const visit&) = delete;
+  visit& operator=(const visit&) = delete;
+  ~visit() {
+    {
+      const std::lock_guard lock(home_->mutex_);
+      --home_->under_way_;
+    }
+    home_->wind_down_if_done();
+  }
+
+ private:
+  const std::shared_ptr<engine> home_;
+};
+
 lease engine::acquire(const lock_key& key, const lock_options& options, bool once) {
   refuse_if_forked();
   validate(options);
+  const auto who = current_owner();
+  if (auto again = reenter(key, options, who)) return again;
+  const visit here(*this);
   const auto begun = shared_.now();
-  const auto& who = current_owner();
-  const bool wait = !once && options.wait > 0ms;
   bool waited = false;
   for (;;) {
-    if (auto again = reenter(key, options, who)) return again;
     if (closed_.stop_requested()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
     if (fault why; !shared_.where->caller_may_wait(why)) {
       throw store_error(errc::store_failed, fmt::format("key '{}': {}", printable(key), why.text), why.native,
                         why.sqlstate, false);
     }
-    auto turn = shared_.queue.enter(key, who.get(), begun, false, {});
-    if (turn == local_queue::turn::busy && wait) {
-      turn = stand_in_line(key, options, who.get(), begun);
-      waited = true;
-    }
-    if (turn == local_queue::turn::mine) break;
-    if (turn == local_queue::turn::reenter) continue;
+    if (shared_.queue.try_enter(key)) break;
     if (once) {
-      shared_.tell({.what = event::kind::busy, .key = key.view(), .waited = shared_.now() - begun});
+      shared_.tell({.what = event::kind::busy, .key = key.view()});
       return {};
     }
-    wait_turn(turn, key, begun);
+    const auto turn =
+        options.wait > 0ms ? stand_in_line(key, options, *who, begun) : local_queue::turn::timed_out;
+    waited = true;
+    if (turn == local_queue::turn::mine) break;
+    if (turn != local_queue::turn::reenter) wait_turn(turn, key, begun);
+    if (auto again = reenter(key, options, who)) return again;
   }
   return drive(key, options, once, who, begun, waited);
 }
 
-local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options& options, const owner_state* who,
+local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options& options, owner_state& who,
                                         instant begun) {
+  const auto held = [&] {
+    const std::lock_guard lock(who.mutex);
+    return find_held(who, key) != nullptr;
+  };
   std::stop_source either;  // the caller and close() may both end the waiting
   const auto end = [&either] { either.request_stop(); };
   const std::stop_callback on_close(closed_.get_token(), end);
   const std::stop_callback on_cancel(options.cancel, end);
-  return shared_.queue.enter(key, who, begun + options.wait, true, either.get_token());
+  return shared_.queue.enter(key, options.again == reentry::busy ? nullptr : &who, begun + options.wait,
+                             either.get_token(), held);
 }
 
 void engine::wait_turn(local_queue::turn end, const lock_key& key, instant begun) {
@@ -109,22 +144,28 @@ void engine::wait_turn(local_queue::turn end, const lock_key& key, instant begun
     case local_queue::turn::cancelled:
       throw lock_refused(closed_.stop_requested() ? errc::closed : errc::cancelled, text);
     case local_queue::turn::too_many:
-      throw lock_refused(errc::too_many_waiters,
-                         fmt::format("key '{}': max_waiters = {}", printable(key), shared_.options.max_waiters));
-    default: throw lock_timeout(text + ", held by or waited for by other threads of this process");
+      throw lock_refused(errc::too_many_waiters, fmt::format("key '{}': max_waiters = {}", printable(key),
+                                                             shared_.options.max_waiters));
+    default:
+      throw lock_timeout(text + ", held by or waited for by other threads of this process");
   }
 }
 
-lease engine::reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who) {
+std::shared_ptr<grant> engine::find_held(const owner_state& who, const lock_key& key) const {
+  const auto found = std::find_if(who.held.begin(), who.held.end(), [&](const auto& one) {
+    return one->key.hash() == key.hash() && one->key == key && one->home.get() == this;
+  });
+  return found == who.held.end() ? nullptr : *found;
+}
+
+lease engine::reenter(const lock_key& key, const lock_options& options,
+                      const std::shared_ptr<owner_state>& who) {
   if (options.again == reentry::busy) return {};
   std::shared_ptr<grant> mine;
   {
     const std::lock_guard lock(who->mutex);
-    const auto found = std::find_if(who->held.begin(), who->held.end(), [&](const auto& one) {
-      return one->key == key && one->home.get() == this;
-    });
-    if (found == who->held.end()) return {};
-    mine = *found;
+    mine = find_held(*who, key);
+    if (mine == nullptr) return {};
     if (options.again == reentry::allow) ++mine->leases;
   }
   if (options.again == reentry::refuse) {
@@ -132,22 +173,17 @@ lease engine::reenter(const lock_key& key, const lock_options& options, const st
                        fmt::format("key '{}': already yours, with fence {}", printable(key), mine->fence));
   }
   lease again(mine, true);  // counts down again whatever happens below
-  ensure_held(*mine);       // a lost lease can't be entered again: what was done under it is not to be trusted
-  // Kept: the session's ttl holds. Own expiry: only ever extended, by one statement, if the inner ttl ends later.
-  if (!mine->kept && mine->own_end.left(shared_.now()) + mine->margin < options.ttl) {
-    mine->ttl = std::max<microseconds>(mine->ttl, options.ttl);
-    renew(*mine);
-  }
+  ensure_held(*mine);  // a lost lease can't be entered again: what was done under it is not to be trusted
+  // Kept: the session's ttl holds. Own expiry: only ever extended, by one statement, if the inner ttl ends
+  // later.
+  if (!mine->kept && mine->own_end.left(shared_.now()) + mine->margin < options.ttl)
+    renew(*mine, options.ttl);
   shared_.tell({.what = event::kind::reentered, .key = key.view(), .fence = mine->fence});
   return again;
 }
 
-lease engine::drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
-                    instant begun, bool look_first) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++under_way_;
-  }
+lease engine::drive(const lock_key& key, const lock_options& options, bool once,
+                    std::shared_ptr<owner_state> who, instant begun, bool look_first) {
   attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1));
   // Whatever happens, the turn goes on and nothing stays pinned; a grant takes both over.
   struct cleanup {
@@ -157,18 +193,19 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
     ~cleanup() {
       if (armed) home.shared_.queue.leave(of.key);
       if (of.by != nullptr) home.keeper_.unpin(*of.by);
-      {
-        const std::lock_guard lock(home.mutex_);
-        --home.under_way_;
-      }
-      home.wind_down_if_done();
     }
   } guard{*this, a};
   for (step next = a.machine.begin();;) {
     switch (next) {
-      case step::pause: next = rest(a); break;
-      case step::resolve: next = resolve(a); break;
-      case step::give_back: next = give_back(a); break;
+      case step::pause:
+        next = rest(a);
+        break;
+      case step::resolve:
+        next = resolve(a);
+        break;
+      case step::give_back:
+        next = give_back(a);
+        break;
       case step::granted:
         if (auto mine = granted(a)) {
           guard.armed = false;
@@ -183,8 +220,10 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
                       .attempts = a.machine.statements()});
         if (once) return {};
         refused(a);
-      case step::failed: refused(a);
-      default: next = send(a, next);
+      case step::failed:
+        refused(a);
+      default:
+        next = send(a, next);
     }
   }
 }
@@ -192,8 +231,8 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
 bool engine::pinned(attempt& a, fault& why) {
   if (a.by != nullptr && a.by->deadline.left(shared_.now()) > 0us) return true;
   if (a.by != nullptr) keeper_.unpin(*std::exchange(a.by, nullptr));
+  alarm_.wake();  // it sleeps while there is no session, and opening one may hang
   a.by = keeper_.pin(a.kept ? a.ttl : naming_class, a.limit(shared_.now()), why);
-  alarm_.wake();
   return a.by != nullptr;
 }
 
@@ -201,8 +240,7 @@ step engine::send(attempt& a, step what) {
   fault why;
   const bool grants = what == step::take || what == step::insert || what == step::take_over;
   if (grants && !pinned(a, why)) return a.machine.not_sent(why, shared_.now());
-  const auto limit = a.limit(shared_.now());
-  const auto on = shared_.pool.get(limit, limit, why);
+  const auto on = shared_.pool.get(a.limit(shared_.now()), patience, why);
   if (!on) return a.machine.not_sent(why, shared_.now());
   reply answer;
   const auto sent = shared_.now();
@@ -221,8 +259,8 @@ step engine::send(attempt& a, step what) {
   }
   const auto now = shared_.now();
   if (answer.what == outcome::unknown) a.lost = (*on).identity();
-  // Rule 4: by the deadline of the very session that it was asked with; an expiry of its own counts from the sending
-  // (rule 8: the server's clock stood still while the statement waited).
+  // Rule 4: by the deadline of the very session that it was asked with; an expiry of its own counts from the
+  // sending (rule 8: the server's clock stood still while the statement waited).
   a.trusted_until = a.kept ? (grants ? now + a.by->deadline.left(now) : instant::max())
                            : sent + a.ttl - margin_for(a.ttl, shared_.options.margin);
   return a.machine.replied(answer, now, a.trusted_until);
@@ -235,8 +273,9 @@ step engine::resolve(attempt& a) {
              .key = a.key,
              .nonce = a.nonce,
              .lost = std::move(a.lost),
+             .kept = a.kept,
              .give_up = instant::max()};
-  if (!chores_.attempt(undo, shared_.now() + patience / 2)) {
+  if (!chores_.attempt(undo, patience / 2)) {
     keeper_.haunted(a.by);
     chores_.add(std::move(undo));
   }
@@ -274,7 +313,7 @@ step engine::give_back(attempt& a) {
              .key = a.key,
              .fence = a.machine.fence(),
              .give_up = shared_.now() + 2 * a.ttl + 10s};
-  if (!chores_.attempt(undo, shared_.now() + patience / 2)) chores_.add(std::move(undo));
+  if (!chores_.attempt(undo, patience / 2)) chores_.add(std::move(undo));
   return a.machine.given_back(shared_.now());
 }
 
@@ -325,10 +364,10 @@ void engine::refused(attempt& a) {
     throw lock_timeout(fmt::format("key '{}': waited {} ms{}", printable(a.key), waited,
                                    m.holder().who.empty() ? "" : ", held by " + m.holder().who));
   }
-  const auto text =
-      fmt::format("key '{}': after {} ms: {}: {}", printable(a.key), waited, shared_.where->name(), m.why().text);
+  const auto text = fmt::format("key '{}': after {} ms: {}: {}", printable(a.key), waited,
+                                shared_.where->name(), m.why().text);
   shared_.tell({.what = event::kind::acquire_failed, .key = a.key.view(), .text = text});
-  const auto code = m.outcome_unknown()    ? errc::outcome_unknown
+  const auto code = m.outcome_unknown()  ? errc::outcome_unknown
                     : m.why().connection ? errc::store_unreachable
                                          : errc::store_failed;
   throw store_error(code, text, m.why().native, m.why().sqlstate, m.why().transient || m.why().connection);

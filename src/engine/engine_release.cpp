@@ -21,14 +21,14 @@ void engine::ensure_held(grant& one) const {
                                       (now - one.granted_at).count() / 1000, to_string(reason)));
 }
 
-void engine::renew(grant& one) {
+void engine::renew(grant& one, microseconds ttl) {
   ensure_held(one);
   const auto sent = shared_.now();
   const request ask{.what = verb::extend,
                     .resource = one.key.view(),
                     .session = one.kept_by->id,
                     .fence = one.fence,
-                    .own_ttl = one.ttl};
+                    .own_ttl = ttl};
   const auto answer = this->ask(
       [&](connection& on) {
         reply got;
@@ -37,7 +37,9 @@ void engine::renew(grant& one) {
       },
       "renew");
   if (answer.what != outcome::yes) lost(one.shared_from_this(), loss_reason::taken_over);
-  if (!one.own_end.extend(sent + one.ttl - one.margin)) lost(one.shared_from_this(), loss_reason::expired);
+  // Rule 8: from its sending, however long the statement waited.
+  if (!one.own_end.extend(sent + ttl - margin_for(ttl, shared_.options.margin)))
+    lost(one.shared_from_this(), loss_reason::expired);
   ensure_held(one);
   arm(one.shared_from_this());
 }
@@ -63,7 +65,8 @@ void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
   one->reason.compare_exchange_strong(none, reason);
   auto held = grant_state::held;
   if (!one->state.compare_exchange_strong(held, grant_state::lost)) return;
-  // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
+  // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this
+  // grant.
   chores_.add({.what = chore::kind::release,
                .by = one->kept_by,
                .key = one->key,
@@ -74,17 +77,15 @@ void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
   done_with(*one);
 }
 
-void engine::session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason) {
-  for (const auto& each : held) {
-    if (each->kept || reason == loss_reason::server_changed) {
-      lost(each, reason);
-    }
-  }
+void engine::session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held,
+                          loss_reason reason) {
+  for (const auto& each : held) lost(each, reason);
+  if (one == nullptr) return;
   if (reason != loss_reason::none) {
-    const auto id = one->id.hex();
-    shared_.tell({.what = event::kind::session_lost, .reason = reason, .text = id});
+    herald_.post({.what = event::kind::session_lost, .reason = reason, .text = one->id.hex()});
   }
-  // Nobody trusts anything of it any more: without its row, what it may still be granted is free to others at once.
+  // Nobody trusts anything of it any more: without its row, what it may still be granted is free to others at
+  // once.
   chores_.add({.what = chore::kind::close, .by = std::move(one), .give_up = shared_.now() + 1min});
 }
 
@@ -103,7 +104,8 @@ engine::freed engine::release(grant& one, fault& why) noexcept {
     auto& who = *one.who;
     const std::lock_guard lock(who.mutex);
     if (--one.leases > 0) return one.left(shared_.now()) > 0us ? freed::inner : freed::lost;
-    const auto at = std::find_if(who.held.begin(), who.held.end(), [&](const auto& each) { return each.get() == &one; });
+    const auto at =
+        std::find_if(who.held.begin(), who.held.end(), [&](const auto& each) { return each.get() == &one; });
     if (at != who.held.end()) {
       *at = std::move(who.held.back());
       who.held.pop_back();
@@ -120,21 +122,21 @@ engine::freed engine::release(grant& one, fault& why) noexcept {
   if (!one.state.compare_exchange_strong(held, grant_state::releasing)) return freed::lost;
   auto end = send_release(one, why);
   shared_.queue.leave(one.key);
+  if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
   done_with(one);
   const auto held_for = shared_.now() - one.granted_at;
   if (end == freed::lost && trusted) {
     one.reason.store(loss_reason::taken_over);
-    shared_.tell({.what = event::kind::split_found, .key = one.key.view(), .fence = one.fence, .held = held_for});
+    shared_.tell(
+        {.what = event::kind::split_found, .key = one.key.view(), .fence = one.fence, .held = held_for});
   } else if (end == freed::later) {
-    shared_.tell({.what = event::kind::release_failed, .key = one.key.view(), .fence = one.fence, .text = why.text});
+    shared_.tell(
+        {.what = event::kind::release_failed, .key = one.key.view(), .fence = one.fence, .text = why.text});
   } else {
-    shared_.tell({.what = event::kind::released, .key = one.key.view(), .fence = one.fence, .held = held_for});
+    shared_.tell(
+        {.what = event::kind::released, .key = one.key.view(), .fence = one.fence, .held = held_for});
   }
-  if (!trusted) {
-    herald_.post(one.shared_from_this());
-    return freed::lost;
-  }
-  return end;
+  return trusted ? end : freed::lost;
 }
 
 engine::freed engine::send_release(grant& one, fault& why) {
@@ -153,20 +155,22 @@ engine::freed engine::send_release(grant& one, fault& why) {
   bool maybe_done = false;
   for (;;) {
     reply answer;
-    if (const auto on = shared_.pool.get(until, until, why)) {
+    {
+      const auto on =
+          shared_.pool.get(until, std::max<microseconds>(until - shared_.now(), between_tries), why);
+      if (!on) break;
       ++statements_;
       shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
-    } else {
-      answer.why = why;
     }
     if (answer.what == outcome::yes) return freed::yes;
     // After a try without an answer, "no" may just mean that it had been done.
     if (answer.what == outcome::no) return maybe_done ? freed::yes : freed::lost;
     maybe_done = maybe_done || answer.what == outcome::unknown;
     why = std::move(answer.why);
-    // Rule 6: it names session and fence, so it may be repeated. Where it can't succeed soon, the background goes on.
-    const bool soon = answer.what == outcome::unknown || why.transient || why.contended;
-    if (!soon || why.connection || shared_.now() + between_tries >= until) break;
+    // Rule 6: it names session and fence, so it may be repeated, also on another connection: the one from the
+    // pool may have been dead for long. Where it can't succeed soon, the background goes on.
+    const bool soon = answer.what == outcome::unknown || why.transient || why.contended || why.connection;
+    if (!soon || shared_.now() + between_tries >= until) break;
     std::mutex mutex;
     std::condition_variable never;
     std::unique_lock lock(mutex);

@@ -3,8 +3,8 @@
 
 namespace dlock::detail {
 
-/// How many forks lie between this process and the first one that asked: a child sees another number than its parent.
-/// An atomic load; the counting is done by a pthread_atfork handler.
+/// How many forks lie between this process and the first one that asked: a child sees another number than its
+/// parent. An atomic load; the counting is done by a pthread_atfork handler.
 unsigned fork_generation() noexcept;
 
 }  // namespace dlock::detail

@@ -19,6 +19,7 @@
 #include "dlock/id128.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_options.hpp"
+#include "engine/fork_guard.hpp"
 #include "engine/session_machine.hpp"
 
 namespace dlock::detail {
@@ -27,7 +28,8 @@ class engine;
 struct grant;
 struct owner_state;
 
-/// A local deadline. Once somebody has been told that it passed, it can't be moved any more: "lost" is never taken back.
+/// A local deadline. Once somebody has been told that it passed, it can't be moved any more: "lost" is never
+/// taken back.
 class trust {
  public:
   static constexpr std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
@@ -38,7 +40,8 @@ class trust {
   std::chrono::microseconds left(instant now) noexcept {
     auto end = until_.load(std::memory_order_acquire);
     while (end != over) {
-      if (now.time_since_epoch().count() < end) return std::chrono::microseconds{end - now.time_since_epoch().count()};
+      if (now.time_since_epoch().count() < end)
+        return std::chrono::microseconds{end - now.time_since_epoch().count()};
       if (until_.compare_exchange_weak(end, over, std::memory_order_acq_rel)) break;
     }
     return std::chrono::microseconds{0};
@@ -53,7 +56,9 @@ class trust {
     return false;
   }
   /// Before anybody else knows of it.
-  void reset(instant until) noexcept { until_.store(until.time_since_epoch().count(), std::memory_order_release); }
+  void reset(instant until) noexcept {
+    until_.store(until.time_since_epoch().count(), std::memory_order_release);
+  }
   void end() noexcept { until_.store(over, std::memory_order_release); }
 
  private:
@@ -70,13 +75,14 @@ struct session {
   const std::chrono::microseconds ttl;
   // Guarded by keeper::mutex_:
   session_machine machine;
-  grant* first = nullptr;      // grants under its id, kept or not: an intrusive list
-  std::size_t users = 0;       // grants and attempts under its id
-  std::size_t ghosts = 0;      // attempts of unknown outcome not yet settled
-  instant used{};              // when the last user went
-  bool over = false;           // retired for ever (rule 5)
+  grant* first = nullptr;  // grants under its id, kept or not: an intrusive list
+  std::size_t users = 0;   // grants and attempts under its id
+  std::size_t ghosts = 0;  // attempts of unknown outcome not yet settled
+  instant used{};          // when the last user went
+  bool over = false;       // retired for ever (rule 5)
   // Any thread:
   trust deadline;
+  std::atomic<loss_reason> why{loss_reason::none};  // set before the deadline is ended
 };
 
 enum class grant_state { held, releasing, lost };
@@ -90,19 +96,19 @@ struct grant : std::enable_shared_from_this<grant> {
   std::shared_ptr<session> kept_by{};  // whose id is in the row
   std::shared_ptr<owner_state> who{};
   std::uint64_t fence = 0;
-  bool kept = true;                    // lives as long as the session; otherwise by own_end alone
-  bool renewable = false;              // renewal::manual
-  std::chrono::microseconds ttl{0};    // as asked for; of an expiry of its own
+  bool kept = true;                  // lives as long as the session; otherwise by own_end alone
+  bool renewable = false;            // renewal::manual
+  std::chrono::microseconds ttl{0};  // kept: of its session; else as asked for
   std::chrono::microseconds margin{0};
   std::chrono::microseconds min_hold{0};
   instant granted_at{};
-  instant cap{instant::max()};         // max_hold
-  trust own_end{};                     // renewal::none, manual
+  instant cap{instant::max()};  // max_hold
+  trust own_end{};              // renewal::none, manual
 
   std::atomic<grant_state> state{grant_state::held};
   std::atomic<loss_reason> reason{loss_reason::none};
   std::stop_source lost{};
-  std::size_t leases = 1;              // guarded by who->mutex
+  std::size_t leases = 1;  // guarded by who->mutex
   // Guarded by keeper::mutex_:
   grant* previous = nullptr;
   grant* next = nullptr;
@@ -113,7 +119,8 @@ struct grant : std::enable_shared_from_this<grant> {
 
   /// How long it can be trusted; 0: lost.
   std::chrono::microseconds left(instant now) noexcept {
-    if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap) return std::chrono::microseconds{0};
+    if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap)
+      return std::chrono::microseconds{0};
     const auto mine = std::min(own_end.left(now), std::chrono::microseconds{cap - now});
     return kept ? std::min(mine, kept_by->deadline.left(now)) : mine;
   }
@@ -121,12 +128,15 @@ struct grant : std::enable_shared_from_this<grant> {
   loss_reason why(instant now) noexcept {
     if (const auto told = reason.load(std::memory_order_acquire); told != loss_reason::none) return told;
     if (now >= cap) return loss_reason::max_hold;
-    return kept ? loss_reason::unreachable : loss_reason::expired;
+    if (!kept) return loss_reason::expired;
+    const auto end = kept_by->why.load(std::memory_order_acquire);
+    return end == loss_reason::none ? loss_reason::unreachable : end;
   }
 };
 
 /// Somebody who may hold locks: what an owner and a thread point to.
 struct owner_state {
+  const unsigned generation = fork_generation();  // of the process that made it
   std::mutex mutex;
   std::vector<std::shared_ptr<grant>> held;  // few: searched one by one
 };

@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "engine/herald.hpp"
 
+#include <utility>
+
 namespace dlock::detail {
+
+namespace {
+/// An observer that blocks for ever must not make the process grow for ever.
+constexpr std::size_t most_waiting = 1000;
+}  // namespace
 
 void herald::post(std::shared_ptr<grant> lost) {
   const std::lock_guard lock(mutex_);
-  posted_.push_back(std::move(lost));
+  posted_.emplace_back(std::move(lost));
+  wake_.notify_all();
+}
+
+void herald::post(notice what) {
+  shared_.add_up(what.what);
+  if (shared_.options.watch == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  if (posted_.size() >= most_waiting) return;
+  posted_.emplace_back(std::move(what));
   wake_.notify_all();
 }
 
@@ -13,6 +29,24 @@ void herald::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
   wake_.notify_all();
+}
+
+void herald::tell(grant& lost) noexcept {
+  lost.lost.request_stop();
+  shared_.tell({.what = event::kind::lost,
+                .key = lost.key.view(),
+                .fence = lost.fence,
+                .held = shared_.now() - lost.granted_at,
+                .reason = lost.reason.load()});
+}
+
+void herald::tell(const notice& what) noexcept {
+  shared_.deliver({.what = what.what,
+                   .key = what.key,
+                   .fence = what.fence,
+                   .attempts = what.attempts,
+                   .reason = what.reason,
+                   .text = what.text});
 }
 
 void herald::run() {
@@ -23,15 +57,17 @@ void herald::run() {
       wake_.wait(lock);
       continue;
     }
-    const auto one = std::move(posted_.front());
-    posted_.pop_front();
-    lock.unlock();
-    one->lost.request_stop();
-    shared_.tell({.what = event::kind::lost,
-                  .key = one->key.view(),
-                  .fence = one->fence,
-                  .held = shared_.now() - one->granted_at,
-                  .reason = one->reason.load()});
+    {
+      const auto one = std::move(posted_.front());
+      posted_.pop_front();
+      lock.unlock();
+      if (const auto* const lost = std::get_if<std::shared_ptr<grant>>(&one)) {
+        tell(**lost);
+      } else {
+        tell(std::get<notice>(one));
+      }
+      // Its end may be the end of much more: not under the lock.
+    }
     lock.lock();
   }
 }

@@ -5,26 +5,45 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <variant>
 
 #include "engine/context.hpp"
 #include "engine/grant.hpp"
 
 namespace dlock::detail {
 
-/// Tells holders that their lease is lost. A thread of its own, because users' callbacks may block or call back.
+/// Tells holders that their lease is lost, and the observer what happened in the background. A thread of its
+/// own, because users' callbacks may block or call back: neither renewals nor the alarm may wait for them.
 class herald {
  public:
+  /// An event that owns what it says.
+  struct notice {
+    event::kind what{};
+    std::string key{};
+    std::uint64_t fence = 0;
+    unsigned attempts = 0;
+    loss_reason reason = loss_reason::none;
+    std::string text{};
+  };
+
   explicit herald(context& shared) : shared_(shared) {}
   void post(std::shared_ptr<grant> lost);
+  /// Counted at once. Not told while very many wait to be told.
+  void post(notice what);
   void run();
   /// Ends run() once everything posted has been told.
   void stop() noexcept;
 
  private:
+  using item = std::variant<std::shared_ptr<grant>, notice>;
+  void tell(grant& lost) noexcept;
+  void tell(const notice& what) noexcept;
+
   context& shared_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::shared_ptr<grant>> posted_;
+  std::deque<item> posted_;
   bool stop_ = false;
 };
 

@@ -10,12 +10,11 @@ using namespace std::chrono_literals;
 namespace {
 /// More attempts of one session without an outcome than this end the session (rule 6).
 constexpr std::size_t most_ghosts = 32;
-constexpr microseconds open_limit = 2s;
+constexpr microseconds patience = 2s;  // of one statement
 }  // namespace
 
-keeper::keeper(context& shared, retired tell) : shared_(shared), tell_(std::move(tell)) {}
-
-// ---- sessions -------------------------------------------------------------------------------------------------------
+// ---- sessions
+// -------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why) {
   std::unique_lock lock(mutex_);
@@ -38,11 +37,18 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
     shared_.time.wait_until(opened_, lock, until);
   }
   lock.unlock();
+  struct turn {  // however it goes, those who wait may go on
+    keeper& of;
+    microseconds ttl;
+    ~turn() {
+      const std::lock_guard again(of.mutex_);
+      of.opening_.erase(ttl);
+      of.opened_.notify_all();
+    }
+  } const mine{*this, ttl};
   const auto made = open(ttl, until, why);
-  lock.lock();
-  opening_.erase(ttl);
-  opened_.notify_all();
   if (made == nullptr) return nullptr;
+  lock.lock();
   ++made->users;
   sessions_[ttl] = made;
   wake_.notify_all();
@@ -53,8 +59,7 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
 
 std::shared_ptr<session> keeper::open(microseconds ttl, instant until, fault& why) {
   const auto id = id128::random();
-  const auto limit = std::max(until, shared_.now() + open_limit);
-  auto on = shared_.pool.get(limit, limit, why);
+  const auto on = shared_.pool.get(std::max(until, shared_.now() + patience), patience, why);
   if (!on) return nullptr;
   const auto sent = shared_.now();
   const auto answer = shared_.where->session(*on, session_verb::open, shared_.record(id, ttl));
@@ -78,11 +83,16 @@ bool keeper::link(grant& one) noexcept {
   const std::lock_guard lock(mutex_);
   auto& by = *one.kept_by;
   if (by.over) return false;
-  one.next = by.first;
-  if (by.first != nullptr) by.first->previous = &one;
-  by.first = &one;
+  put(by.first, one);
   one.linked = true;
   return true;
+}
+
+void keeper::put(grant*& head, grant& one) noexcept {
+  one.previous = nullptr;
+  one.next = head;
+  if (head != nullptr) head->previous = &one;
+  head = &one;
 }
 
 void keeper::unlink(grant& one) noexcept {
@@ -91,24 +101,32 @@ void keeper::unlink(grant& one) noexcept {
   auto& by = *one.kept_by;
   if (one.previous != nullptr) one.previous->next = one.next;
   if (one.next != nullptr) one.next->previous = one.previous;
-  if (by.first == &one) by.first = one.next;
+  grant*& head = by.over ? orphans_ : by.first;
+  if (head == &one) head = one.next;
   one.previous = one.next = nullptr;
   one.linked = false;
   --by.users;
   by.used = shared_.now();
 }
 
-void keeper::end(const std::shared_ptr<session>& one, loss_reason reason, std::unique_lock<std::mutex>& lock) {
+void keeper::end(const std::shared_ptr<session>& one, loss_reason reason,
+                 std::unique_lock<std::mutex>& lock) {
   if (one->over) return;
   one->over = true;
+  one->why.store(reason, std::memory_order_release);
   one->deadline.end();
-  if (const auto at = sessions_.find(one->ttl); at != sessions_.end() && at->second == one) sessions_.erase(at);
+  if (const auto at = sessions_.find(one->ttl); at != sessions_.end() && at->second == one)
+    sessions_.erase(at);
   std::vector<std::shared_ptr<grant>> held;
   for (grant* each = one->first; each != nullptr;) {
     grant* const next = each->next;
-    if (auto alive = each->weak_from_this().lock()) held.push_back(std::move(alive));
-    each->previous = each->next = nullptr;
-    each->linked = false;
+    if (!each->kept) {
+      put(orphans_, *each);  // it lives on: nothing of it depends on the session
+    } else {
+      if (auto alive = each->weak_from_this().lock()) held.push_back(std::move(alive));
+      each->previous = each->next = nullptr;
+      each->linked = false;
+    }
     each = next;
   }
   one->first = nullptr;
@@ -138,6 +156,7 @@ void keeper::for_each_grant(const std::function<void(const grant&)>& use) {
   for (const auto& [ttl, one] : sessions_) {
     for (const grant* each = one->first; each != nullptr; each = each->next) use(*each);
   }
+  for (const grant* each = orphans_; each != nullptr; each = each->next) use(*each);
 }
 
 void keeper::haunted(const std::shared_ptr<session>& by) {
@@ -157,10 +176,20 @@ void keeper::greeted(const connection_identity& server) {
     changed = !server_.empty() && server_ != server.server;
     server_ = server.server;
   }
-  if (changed) retire_all(loss_reason::server_changed);
+  if (!changed) return;
+  retire_all(loss_reason::server_changed);
+  std::vector<std::shared_ptr<grant>> others;
+  {
+    const std::lock_guard lock(mutex_);
+    for (grant* each = orphans_; each != nullptr; each = each->next) {
+      if (auto alive = each->weak_from_this().lock()) others.push_back(std::move(alive));
+    }
+  }
+  tell_(nullptr, std::move(others), loss_reason::server_changed);
 }
 
-// ---- the threads ----------------------------------------------------------------------------------------------------
+// ---- the threads
+// ----------------------------------------------------------------------------------------------------
 
 bool keeper::idle(const session& one, instant now) const noexcept {
   return one.users == 0 && one.ghosts == 0 && now - one.used > std::max<microseconds>(2 * one.ttl, 60s);
@@ -206,30 +235,35 @@ bool keeper::connected(microseconds limit) {
   fault why;
   on_ = shared_.where->connect(limit, why);
   if (on_ == nullptr) {
-    shared_.tell({.what = event::kind::renewal_late, .text = why.text});
+    news_.post({.what = event::kind::renewal_late, .text = why.text});
     return false;
   }
   greeted(on_->identity());
   return true;
 }
 
-void keeper::renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock) {
-  // A statement that hangs is given up in time for another try before the deadline.
-  const auto patience = std::max<microseconds>(one->ttl / 4, 100ms);
+reply keeper::send_renewal(const session& one, microseconds limit, std::unique_lock<std::mutex>& lock) {
+  renewing_ = on_.get();
+  renewing_limit_ = shared_.now() + limit;
   lock.unlock();
-  const bool ready = connected(patience);
+  auto answer = shared_.where->session(*on_, session_verb::renew, shared_.record(one.id, one.ttl));
+  lock.lock();
+  renewing_ = nullptr;
+  return answer;
+}
+
+void keeper::renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock) {
+  // A connection or statement that hangs is given up in time for another try before the first deadline of any
+  // session.
+  const auto limit = std::clamp<microseconds>(sessions_.begin()->first / 4, 100ms, patience);
+  lock.unlock();
+  const bool ready = connected(limit);
   lock.lock();
   if (stop_ || one->over) return;
   const auto sent = shared_.now();  // rule 4: before the request leaves
-  reply answer{.what = outcome::failed};
-  if (ready) {
-    renewing_ = on_.get();
-    renewing_limit_ = sent + patience;
-    lock.unlock();
-    answer = shared_.where->session(*on_, session_verb::renew, shared_.record(one->id, one->ttl));
-    lock.lock();
-    renewing_ = nullptr;
-  }
+  // Rule 5: not even asked for when it is late.
+  if (one->deadline.left(sent) == 0us) return end(one, loss_reason::unreachable, lock);
+  const auto answer = ready ? send_renewal(*one, limit, lock) : reply{.what = outcome::failed};
   auto verdict = one->machine.renewed(answer.what, sent, shared_.now());
   if (verdict == session_machine::verdict::live && !one->deadline.extend(one->machine.deadline())) {
     verdict = session_machine::verdict::over;  // somebody was told meanwhile that the deadline had passed
@@ -237,9 +271,7 @@ void keeper::renew(const std::shared_ptr<session>& one, std::unique_lock<std::mu
   if (verdict == session_machine::verdict::over) {
     end(one, answer.what == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, lock);
   } else if (verdict == session_machine::verdict::late && ready) {
-    lock.unlock();
-    shared_.tell({.what = event::kind::renewal_late, .text = answer.why.text});
-    lock.lock();
+    news_.post({.what = event::kind::renewal_late, .text = answer.why.text});
   }
 }
 
@@ -254,7 +286,7 @@ instant keeper::tick(instant now) {
       over.push_back(one);
     } else {
       // Also often enough to see a statement hang.
-      next = std::min(next, now + std::min<microseconds>(left, 100ms));
+      next = std::min(next, now + std::min(left, std::clamp<microseconds>(ttl / 10, 100ms, 1s)));
     }
   }
   for (const auto& one : over) end(one, loss_reason::unreachable, lock);

@@ -12,20 +12,24 @@
 
 #include "engine/context.hpp"
 #include "engine/grant.hpp"
+#include "engine/herald.hpp"
 
 namespace dlock::detail {
 
-/// Opens, renews and retires this process's sessions: one renewal statement per session and third of its ttl, however
-/// many leases it keeps, on a connection that runs nothing else (rule 3).
+/// Opens, renews and retires this process's sessions: one renewal statement per session and third of its ttl,
+/// however many leases it keeps, on a connection that runs nothing else (rule 3).
 class keeper {
  public:
-  /// What becomes of a session that ended: its grants are handed over, the row may be deleted.
-  using retired = std::function<void(std::shared_ptr<session>, std::vector<std::shared_ptr<grant>>, loss_reason)>;
+  /// What becomes of a session that ended: the grants that end with it are handed over, its row may be
+  /// deleted. Null: just the grants.
+  using retired =
+      std::function<void(std::shared_ptr<session>, std::vector<std::shared_ptr<grant>>, loss_reason)>;
 
-  keeper(context& shared, retired tell);
+  keeper(context& shared, herald& news, retired tell)
+      : shared_(shared), news_(news), tell_(std::move(tell)) {}
 
-  /// The live session of a ttl class, opened if need be: then one statement, on a pooled connection. Counts as a user
-  /// until unpin(). Null: `why` says the reason.
+  /// The live session of a ttl class, opened if need be: then one statement, on a pooled connection. Counts
+  /// as a user until unpin(). Null: `why` says the reason.
   std::shared_ptr<session> pin(microseconds ttl, instant until, fault& why);
   void unpin(session& of) noexcept;
 
@@ -44,8 +48,8 @@ class keeper {
   /// Called at every new connection: another server than before proves nothing about our rows (rule 15).
   void greeted(const connection_identity& server);
 
-  /// Thread bodies. run(): renews until stop(). tick(): by the alarm thread; retires what is past its deadline,
-  /// interrupts a hung renewal. Returns when it wants to be called again.
+  /// Thread bodies. run(): renews until stop(). tick(): by the alarm thread; retires what is past its
+  /// deadline, interrupts a hung renewal. Returns when it wants to be called again.
   void run();
   void stop() noexcept;
   instant tick(instant now);
@@ -59,10 +63,13 @@ class keeper {
   std::shared_ptr<session> next_due(instant& due);
   bool idle(const session& one, instant now) const noexcept;
   void renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock);
+  reply send_renewal(const session& one, microseconds patience, std::unique_lock<std::mutex>& lock);
+  static void put(grant*& head, grant& one) noexcept;
   bool connected(microseconds limit);
   void end(const std::shared_ptr<session>& one, loss_reason reason, std::unique_lock<std::mutex>& lock);
 
   context& shared_;
+  herald& news_;
   const retired tell_;
   std::mutex mutex_;
   std::condition_variable wake_;    // the keeper thread
@@ -70,6 +77,7 @@ class keeper {
   // Guarded by mutex_:
   std::map<microseconds, std::shared_ptr<session>> sessions_;
   std::set<microseconds> opening_;
+  grant* orphans_ = nullptr;        // with an expiry of their own, under a session that is over
   connection* renewing_ = nullptr;  // in mid-statement since before renewing_limit_
   instant renewing_limit_{};
   std::string server_;

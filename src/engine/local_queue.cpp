@@ -2,26 +2,36 @@
 #include "engine/local_queue.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
 namespace dlock::detail {
 
-local_queue::turn local_queue::enter(const lock_key& key, const owner_state* who, instant deadline, bool wait,
-                                     const std::stop_token& cancel) {
+bool local_queue::try_enter(const lock_key& key) {
+  auto& in = shard_of(key);
+  const std::lock_guard lock(in.mutex);
+  return in.taken.try_emplace(key).second;
+}
+
+local_queue::turn local_queue::enter(const lock_key& key, const owner_state* who, instant deadline,
+                                     const std::stop_token& cancel, const std::function<bool()>& held) {
   auto& in = shard_of(key);
   waiter me{.who = who};
   {
     const std::lock_guard lock(in.mutex);
     const auto [at, free] = in.taken.try_emplace(key);
     if (free) return turn::mine;
-    if (!wait) return turn::busy;
     if (cancel.stop_requested()) return turn::cancelled;
     if (waiters_.fetch_add(1) >= max_waiters_) {
       --waiters_;
       return turn::too_many;
     }
     at->second.push_back(&me);
+  }
+  // Another thread of the same owner either finds us in line at granted(), or was granted before and is found
+  // here.
+  if (who != nullptr && held()) {
+    const std::lock_guard lock(in.mutex);
+    me.reenter = true;
   }
   const auto end = this->wait(in, key, me, deadline, cancel);
   --waiters_;
@@ -40,7 +50,8 @@ local_queue::turn local_queue::wait(shard& in, const lock_key& key, waiter& me, 
   if (cancel.stop_possible()) on_cancel.emplace(cancel, cancelled);
   std::unique_lock lock(in.mutex);
   for (;;) {
-    // A turn that came together with the end of the wait or a cancellation counts: it is handed on by leave().
+    // A turn that came together with the end of the wait or a cancellation counts: it is handed on by
+    // leave().
     if (me.mine) return turn::mine;
     const bool over = time_.now() >= deadline;
     if (me.reenter || me.cancelled || over) {

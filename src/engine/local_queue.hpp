@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <stop_token>
@@ -17,13 +18,12 @@ namespace dlock::detail {
 
 struct owner_state;
 
-/// Threads of one process that want one key stand in line here, first come first served; only the first of them speaks
-/// to the database. A key's turn belongs to whoever acquires or holds it, until leave().
+/// Threads of one process that want one key stand in line here, first come first served; only the first of
+/// them speaks to the database. A key's turn belongs to whoever acquires or holds it, until leave().
 class local_queue {
  public:
   enum class turn {
-    mine,      ///< go on; leave() must follow
-    busy,      ///< somebody of this process has it, and the caller does not want to wait
+    mine,  ///< go on; leave() must follow
     timed_out,
     cancelled,
     reenter,   ///< the caller's own owner got it meanwhile, by another thread
@@ -32,7 +32,12 @@ class local_queue {
 
   local_queue(time_source& time, std::size_t max_waiters) : time_(time), max_waiters_(max_waiters) {}
 
-  turn enter(const lock_key& key, const owner_state* who, instant deadline, bool wait, const std::stop_token& cancel);
+  /// True: it is the caller's turn; leave() must follow. False: somebody of this process has it.
+  bool try_enter(const lock_key& key);
+  /// Waits for the turn. `who`: for whom, null if re-entry is of no use. `held`: whether `who` holds the key
+  /// now; asked once the caller stands in line, since it may have been granted just before that.
+  turn enter(const lock_key& key, const owner_state* who, instant deadline, const std::stop_token& cancel,
+             const std::function<bool()>& held);
   /// The one whose turn it is was granted the key: waiters of the same owner may re-enter it.
   void granted(const lock_key& key, const owner_state* who);
   /// Ends the turn; the first in line gets it.
@@ -50,7 +55,9 @@ class local_queue {
   };
   using waiters = std::list<waiter*>;  // allocates nothing while nobody waits
   struct key_hash {
-    std::size_t operator()(const lock_key& key) const noexcept { return static_cast<std::size_t>(key.hash()); }
+    std::size_t operator()(const lock_key& key) const noexcept {
+      return static_cast<std::size_t>(key.hash());
+    }
   };
   struct shard {
     std::mutex mutex;
