@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The version of the lock tables: (oldest that can be migrated, present). Each mapped header includes this.
+
+#include <odb/core.hxx>
+
+#ifdef ODB_COMPILER
+#pragma db model version(1, 1)
+#endif
