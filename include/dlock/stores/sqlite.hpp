@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Locks in an SQLite file, for the processes of one host.
+///
+///     sqlite:path                    relative to the working directory, or absolute
+///     sqlite:path?schema=verify&prefix=locks_&busy_timeout=2000
+///
+/// - schema: create (default) makes the file and the tables if missing, and migrates older ones; verify refuses to work
+///   if they are missing or of another version; none trusts that they are there.
+/// - prefix: of the table names, 1 to 40 letters, digits and '_'. Default dlock_.
+/// - busy_timeout: how long, in ms, a statement waits while others write to the file. Default 5000; 1 to 3600000.
+///
+/// An unknown parameter, `:memory:` and an empty path are std::invalid_argument (for locks within one
+/// process: memory:).
+///
+/// The file is put into WAL mode and written with synchronous=FULL: a grant that was reported survives a
+/// crash. It must be on a file system of this host: WAL does not work on NFS, SMB or other network file
+/// systems, nor does it between a host and its virtual machines. All processes must share the kernel and its
+/// time namespace (containers of one host do).
+///
+/// Time is CLOCK_BOOTTIME. After a reboot no holder is alive, so whatever it left is freed by the first
+/// prepare().
+///
+/// SQLite has one writer at a time. A transaction that any program keeps open for writing in that file stops
+/// renewals too: longer than ttl - margin, and the leases are lost. Keep such transactions short, or give the
+/// locks a file of their own. A thread whose current odb::transaction writes to that file may not wait for a
+/// lock at all, it would wait for itself: store::caller_may_wait() says so. Transactions made without ODB
+/// can't be seen.
+///
+/// Deleting or replacing the file while it is in use is detected at the next statement; the leases in it are
+/// lost.
+
+#include <memory>
+
+#include "dlock/store.hpp"
+#include "dlock/store_url.hpp"
+
+namespace dlock::stores {
+
+/// Opens nothing yet. Throws std::invalid_argument, naming the parameter and its value.
+/// Its prepare() throws store_error: no such folder, no permission, not a database, no WAL on this file
+/// system, schema missing or of another version.
+std::shared_ptr<store> open_sqlite(store_url url);
+
+namespace detail {
+inline const bool sqlite_registered = register_store("sqlite", open_sqlite);
+}  // namespace detail
+
+}  // namespace dlock::stores

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What operators ask for, and clean-up.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <algorithm>
+#include <limits>
+#include <odb/exceptions.hxx>
+#include <odb/result.hxx>
+#include <odb/sqlite/exceptions.hxx>
+#include <odb/sqlite/query.hxx>
+#include <utility>
+
+#include "held_lock_view-odb-sqlite.hxx"
+#include "held_lock_view-odb.hxx"
+#include "stores/odb_scope.hpp"
+#include "stores/sqlite_error.hpp"
+#include "stores/sqlite_store.hpp"
+
+namespace dlock::stores {
+
+namespace {
+
+using entities::held_lock_view;
+using query = odb::sqlite::query_base;
+
+constexpr auto no_rows = [](const sqlite_statement&) {};
+
+/// A limit that SQLite's signed integers can hold.
+std::int64_t clamped(std::size_t limit) noexcept {
+  return static_cast<std::int64_t>(std::min(limit, static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())));
+}
+
+// Held is: by a session, whatever became of it, or until an own expiry that has not passed.
+constexpr const char* held_until_now =
+    "SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, t.now - l.{lock.acquired_at_us},"
+    " COALESCE(l.{lock.expires_at_us}, s.{session.expires_at_us}, t.now) - t.now, l.{lock.expires_at_us} IS "
+    "NULL,"
+    " COALESCE(s.{session.doomed}, 0), COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0),"
+    " COALESCE(s.{session.label}, '') FROM (SELECT";
+constexpr const char* held_since_now =
+    "AS now) AS t CROSS JOIN {lock} AS l LEFT JOIN {session} AS s ON s.{session.id} = l.{lock.session_id}"
+    " WHERE l.{lock.session_id} IS NOT NULL AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > "
+    "t.now)";
+
+holder_info described(const held_lock_view& row) {
+  holder_info made;
+  made.key.assign(row.lock_key.begin(), row.lock_key.end());
+  std::copy(row.session_id.begin(), row.session_id.end(), made.session.bytes.begin());
+  made.fence = row.fence;
+  made.host = row.host;
+  made.pid = row.pid;
+  made.label = row.label;
+  made.kept = row.kept;
+  made.doomed = row.doomed;
+  made.since = microseconds{row.since_us};
+  made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
+  return made;
+}
+
+/// The held locks that `condition` chooses. Several tries see the same place in `out`.
+reply select_held(sqlite_connection& on, const query& condition, std::vector<holder_info>& out) {
+  sqlite_turn turn(on, lane::read, on.file().settings.busy_timeout);
+  const auto& names = on.file().names;
+  const std::size_t before = out.size();
+  int code = turn.begin();
+  if (code != SQLITE_OK) return on.refused(code, false);
+  do {
+    try {
+      out.resize(before);
+      detail::odb_scope scope(on.odb());
+      const std::int64_t now = boot_clock::now().time_since_epoch().count();
+      const query text = query(names.expand(held_until_now)) + query::_val(now) + names.expand(held_since_now);
+      for (const held_lock_view& row : on.file().database().query<held_lock_view>(text + condition)) {
+        out.push_back(described(row));
+      }
+      scope.commit();
+      return {.what = outcome::yes};
+    } catch (const odb::timeout&) {
+      code = SQLITE_BUSY;
+    } catch (const odb::sqlite::database_exception& e) {
+      code = e.extended_error();
+    }
+  } while (turn.again(code));
+  return on.refused(code, false);
+}
+
+std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()}; }
+
+/// What a clean-up step looks at, copied: the statement must not stay open while rows are deleted.
+struct candidate {
+  std::string name;
+  std::uint64_t fence = 0;
+};
+
+/// Reads candidates, then deletes each in a statement of its own that looks again. Stops at the first
+/// failure.
+class sweeper {
+ public:
+  sweeper(sqlite_connection& on, microseconds idle, std::size_t limit)
+      : on_(on), idle_(idle.count()), limit_(clamped(limit)) {}
+
+  reply run() {
+    if (!sweep_sessions()) return failed_;
+    if (idle_ > 0 && !sweep_keys()) return failed_;
+    return {.what = outcome::yes, .fence = gone_};
+  }
+
+ private:
+  bool sweep_sessions() {
+    const bool read = select(hot::sweep_sessions, [this](sqlite_statement& s, std::int64_t now) {
+      s.bind(1, now);
+      s.bind(2, limit_);
+    });
+    return read && std::all_of(found_.begin(), found_.end(), [this](const candidate& session) {
+             return change(hot::sweep_session, [&](sqlite_statement& s, std::int64_t now) {
+               s.bind(1, now);
+               s.bind_blob(2, session.name);
+             });
+           });
+  }
+
+  bool sweep_keys() {
+    const bool read = select(hot::sweep_keys, [this](sqlite_statement& s, std::int64_t now) {
+      s.bind(1, now);
+      s.bind(2, idle_);
+      s.bind(3, limit_);
+    });
+    if (!read || found_.empty()) return read;
+    const auto highest = std::max_element(found_.begin(), found_.end(), [](const candidate& a, const candidate& b) {
+                           return a.fence < b.fence;
+                         })->fence;
+    const std::uint64_t rows = gone_;
+    if (!change(hot::sweep_floor, [&](sqlite_statement& s, std::int64_t) { s.bind(2, highest); })) return false;
+    gone_ = rows;  // the floor is no row that went
+    return std::all_of(found_.begin(), found_.end(), [this](const candidate& key) {
+      return change(hot::sweep_key, [&](sqlite_statement& s, std::int64_t now) {
+        s.bind(1, now);
+        s.bind_blob(2, key.name);
+        s.bind(3, idle_);
+      });
+    });
+  }
+
+  template <class Bind>
+  bool select(hot which, Bind bind) {
+    const auto start = [&](sqlite_statement& s, std::int64_t now) {
+      found_.clear();
+      bind(s, now);
+    };
+    const bool keys = which == hot::sweep_keys;
+    sqlite_turn turn(on_, lane::read, on_.file().settings.busy_timeout);
+    const int code = on_.run(which, turn, start, [&](const sqlite_statement& s) {
+      found_.push_back({std::string(s.bytes(0)), keys ? static_cast<std::uint64_t>(s.integer(1)) : 0});
+    });
+    if (code != SQLITE_DONE) failed_ = on_.refused(code, false);
+    return code == SQLITE_DONE;
+  }
+
+  template <class Bind>
+  bool change(hot which, Bind bind) {
+    sqlite_turn turn(on_, lane::write, on_.file().settings.busy_timeout);
+    const int code = on_.run(which, turn, bind, no_rows);
+    if (code != SQLITE_DONE) {
+      failed_ = on_.refused(code, true);
+      return false;
+    }
+    if (on_.changed()) ++gone_;
+    return true;
+  }
+
+  sqlite_connection& on_;
+  std::int64_t idle_;
+  std::int64_t limit_;
+  std::vector<candidate> found_{};
+  std::uint64_t gone_ = 0;
+  reply failed_{};
+};
+
+/// Calls `body` on a connection that may be used; what it throws becomes the reply.
+template <class Body>
+reply guarded(connection& connection, Body body) noexcept try {
+  auto& on = static_cast<sqlite_connection&>(connection);
+  if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
+  try {
+    return body(on);
+  } catch (const odb::exception& e) {
+    return {.why = {.text = "SQLite file '" + on.file().settings.path + "': " + e.what()}};
+  }
+} catch (...) {
+  return out_of_memory();
+}
+
+}  // namespace
+
+reply sqlite_store::inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept {
+  return guarded(on, [&](sqlite_connection& c) {
+    const query key(query::_val<odb::sqlite::id_blob>(bytes(resource)));
+    return select_held(c, query(c.file().names.expand("AND l.{lock.lock_key} =")) + key, out);
+  });
+}
+
+reply sqlite_store::list(connection& on, std::string_view after, std::size_t limit,
+                         std::vector<holder_info>& out) noexcept {
+  return guarded(on, [&](sqlite_connection& c) {
+    const auto& names = c.file().names;
+    const query order = query(names.expand("ORDER BY l.{lock.lock_key} LIMIT")) + query::_val(clamped(limit));
+    if (after.empty()) return select_held(c, order, out);
+    const query start(query::_val<odb::sqlite::id_blob>(bytes(after)));
+    return select_held(c, query(names.expand("AND l.{lock.lock_key} >")) + start + order, out);
+  });
+}
+
+reply sqlite_store::doom(connection& on, std::string_view resource) noexcept {
+  return guarded(on, [&](sqlite_connection& c) -> reply {
+    sqlite_turn turn(c, lane::write, file_->settings.busy_timeout);
+    const int code = c.run(
+        hot::doom, turn, [&](sqlite_statement& s, std::int64_t) { s.bind_blob(2, resource); }, no_rows);
+    if (code != SQLITE_DONE) return c.refused(code, true);
+    return {.what = c.changed() ? outcome::yes : outcome::no};
+  });
+}
+
+reply sqlite_store::sweep(connection& on, microseconds idle, std::size_t limit) noexcept {
+  return guarded(on, [&](sqlite_connection& c) { return sweeper(c, idle, limit).run(); });
+}
+
+}  // namespace dlock::stores

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <array>
+#include <atomic>
+#include <memory>
+#include <odb/sqlite/connection.hxx>
+#include <string>
+
+#include "dlock/clock.hpp"
+#include "dlock/store.hpp"
+#include "stores/sqlite_file.hpp"
+#include "stores/sqlite_statement.hpp"
+#include "stores/sqlite_turn.hpp"
+
+namespace dlock::stores {
+
+/// One connection to the lock file: ODB's, with the hot statements prepared on its native handle.
+class sqlite_connection final : public connection {
+ public:
+  /// Null and the reason on failure. `create`: makes the file if it is missing. Throws only std::bad_alloc.
+  static std::unique_ptr<sqlite_connection> open(std::shared_ptr<sqlite_file> file, microseconds limit, bool create,
+                                                 fault& why);
+
+  void interrupt() noexcept override;
+  bool usable() const noexcept override { return !broken_.load() && !interrupted_.load(); }
+  const connection_identity& identity() const noexcept override { return identity_; }
+
+  /// Before each batch: SQLITE_OK, or why nothing may be executed (interrupted, file replaced). One stat().
+  int check() noexcept;
+
+  /// Runs a hot statement to its end: prepares it at first use, calls bind(statement, now) before each try
+  /// and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it.
+  template <class Bind, class Row>
+  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept;
+
+  /// Of the statement that run() ended with SQLITE_DONE.
+  bool changed() noexcept { return ::sqlite3_changes(handle()) > 0; }
+
+  /// The reply for a code other than success. `wrote`: the statement was to change something.
+  reply refused(int code, bool wrote);
+
+  sqlite_file& file() noexcept { return *file_; }
+  sqlite3* handle() noexcept { return odb_->handle(); }
+  sqlite_link& odb() noexcept { return *odb_; }
+  const std::atomic<bool>& interrupted() const noexcept { return interrupted_; }
+  sqlite_write_queue::waiter& place() noexcept { return place_; }
+
+ private:
+  sqlite_connection(std::shared_ptr<sqlite_file> file, sqlite_link_ptr odb)
+      : file_(std::move(file)), odb_(std::move(odb)) {}
+  /// Settings, and what can't work. False: `why` says it.
+  bool set_up(microseconds limit, fault& why);
+  int pragma(const char* sql, sqlite_turn& turn, std::string& answer);
+  int ready(hot which) noexcept;
+
+  std::shared_ptr<sqlite_file> file_;
+  sqlite_link_ptr odb_;
+  // After odb_: they must be finalized before it is closed.
+  std::array<sqlite_statement, static_cast<std::size_t>(hot::count_)> statements_;
+  connection_identity identity_{};
+  sqlite_write_queue::waiter place_;
+  std::atomic<bool> interrupted_{false};
+  std::atomic<bool> broken_{false};
+};
+
+template <class Bind, class Row>
+int sqlite_connection::run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept {
+  sqlite_statement& statement = statements_[static_cast<std::size_t>(which)];
+  int code = turn.begin();
+  if (code != SQLITE_OK) return code;
+  do {
+    code = statement ? SQLITE_OK : ready(which);
+    if (code != SQLITE_OK) continue;  // to the question whether to try again
+    bind(statement, static_cast<std::int64_t>(boot_clock::now().time_since_epoch().count()));
+    while ((code = statement.step()) == SQLITE_ROW) row(statement);
+    if (code != SQLITE_DONE) code = ::sqlite3_extended_errcode(handle());
+    statement.reset();
+  } while (turn.again(code));
+  return code;
+}
+
+}  // namespace dlock::stores

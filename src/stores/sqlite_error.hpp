@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <sqlite3.h>
+
+#include <string>
+
+#include "dlock/store_types.hpp"
+
+namespace dlock::stores {
+
+/// `code` (plain or extended) as a fault: one table says what may be tried again and what ends the
+/// connection. `detail` is SQLite's own message; empty: the code's general text.
+fault sqlite_fault(int code, const std::string& path, std::string detail = {});
+
+/// Another connection has the file: the same statement may be tried again at once.
+inline bool is_busy(int code) noexcept { return (code & 0xff) == SQLITE_BUSY; }
+
+/// Whether a write that ended with `code` may still turn out to be committed: the log was written but could
+/// not be synced, so a recovery after a crash may find it.
+bool may_be_committed(int code) noexcept;
+
+}  // namespace dlock::stores

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sqlite_file.hpp"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include "floor_entity-odb-sqlite.hxx"
+#include "lock_entity-odb-sqlite.hxx"
+#include "session_entity-odb-sqlite.hxx"
+
+namespace dlock::stores {
+
+namespace {
+
+std::string read_boot_id() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id") >> std::ws, id);
+  return id;
+}
+
+std::unique_ptr<sqlite_link_factory> make_links(const detail::odb_names& names, sqlite_link_factory*& seen) {
+  auto made = std::make_unique<sqlite_link_factory>(names);
+  seen = made.get();
+  return made;
+}
+
+}  // namespace
+
+file_id file_id::of(const char* path) noexcept {
+  struct ::stat found {};
+  if (path == nullptr || ::stat(path, &found) != 0) return {};
+  return {static_cast<std::uint64_t>(found.st_dev), static_cast<std::uint64_t>(found.st_ino)};
+}
+
+sqlite_file::sqlite_file(sqlite_settings from)
+    : settings(std::move(from)),
+      names(detail::make_odb_names<odb::id_sqlite>(settings.prefix, '"')),
+      sql(names),
+      boot(read_boot_id()),
+      database_(settings.path, SQLITE_OPEN_READWRITE, false, "", make_links(names, links_)) {
+  detail::set_version_table(database_, names);
+}
+
+}  // namespace dlock::stores

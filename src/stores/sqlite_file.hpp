@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <cstdint>
+#include <odb/sqlite/database.hxx>
+#include <string>
+
+#include "stores/sqlite_link.hpp"
+#include "stores/sqlite_settings.hpp"
+#include "stores/sqlite_sql.hpp"
+#include "stores/sqlite_write_queue.hpp"
+
+namespace dlock::stores {
+
+/// Which file a path leads to, now.
+struct file_id {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+
+  /// All zero: there is no such file.
+  static file_id of(const char* path) noexcept;
+  friend bool operator==(const file_id&, const file_id&) noexcept = default;
+};
+
+/// What the connections of one store share.
+class sqlite_file {
+ public:
+  /// Opens nothing. Throws std::invalid_argument for a bad prefix.
+  explicit sqlite_file(sqlite_settings from);
+
+  const sqlite_settings settings;
+  const detail::odb_names names;
+  const sqlite_sql sql;
+  const std::string boot;  ///< which boot of the host this is; empty if the system doesn't say
+  sqlite_write_queue queue{};
+
+  odb::sqlite::database& database() noexcept { return database_; }
+  /// Throws odb::exception.
+  sqlite_link_ptr connect(bool create) { return links_->connect(create ? SQLITE_OPEN_CREATE : 0); }
+
+ private:
+  sqlite_link_factory* links_ = nullptr;  // owned by database_
+  odb::sqlite::database database_;
+};
+
+}  // namespace dlock::stores

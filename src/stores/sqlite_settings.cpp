@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sqlite_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <stdexcept>
+
+namespace dlock::stores {
+
+namespace {
+
+[[noreturn]] void bad(const std::string& what) { throw std::invalid_argument("dlock: sqlite URL: " + what); }
+
+std::chrono::milliseconds parse_busy_timeout(const std::string& text) {
+  int ms = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (failed != std::errc{} || end != text.data() + text.size() || ms < 1 || ms > 3'600'000) {
+    bad(fmt::format("busy_timeout={} is not 1 to 3600000 (ms)", text));
+  }
+  return std::chrono::milliseconds{ms};
+}
+
+void check_path(const store_url& url) {
+  if (!url.hosts.empty() || !url.user.empty() || !url.password.empty()) {
+    bad("a file has no user and no host: write sqlite:path or sqlite:/absolute/path");
+  }
+  if (url.path.empty()) bad("the path is empty");
+  if (url.path.find('\0') != std::string::npos) bad("the path contains a zero byte");
+  if (url.path == ":memory:" || url.path.starts_with("file:")) {
+    bad(fmt::format("'{}' is no file that processes can share: for locks within one process use memory:", url.path));
+  }
+}
+
+}  // namespace
+
+sqlite_settings sqlite_settings::parse(store_url url) {
+  sqlite_settings made;
+  made.name = url.redacted();
+  check_path(url);
+  // Absolute from now on: the process may change its working directory.
+  made.path = std::filesystem::absolute(url.path).string();
+  made.schema = detail::parse_schema_mode(url.take_param("schema", "create"));
+  made.prefix = url.take_param("prefix", std::string(detail::odb_names::default_prefix));
+  made.busy_timeout = parse_busy_timeout(url.take_param("busy_timeout", "5000"));
+  url.expect_no_more_params();
+  return made;
+}
+
+}  // namespace dlock::stores

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+
+#include "dlock/id128.hpp"
+
+namespace dlock::stores {
+
+/// A prepared statement. What is bound by reference must live until the statement was stepped to its end.
+///
+/// The bind functions return nothing: they fail only for a wrong index or while the statement runs, which are
+/// errors of this library, or for lack of memory, which the reference forms don't need.
+class sqlite_statement {
+ public:
+  /// Returns SQLite's code; on failure the statement stays empty and may be prepared again.
+  int prepare(sqlite3* handle, std::string_view sql) noexcept {
+    sqlite3_stmt* made = nullptr;
+    const int code = ::sqlite3_prepare_v3(handle, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                                          &made, nullptr);
+    raw_.reset(made);
+    return code;
+  }
+  explicit operator bool() const noexcept { return raw_ != nullptr; }
+
+  void bind(int at, std::int64_t value) noexcept { ::sqlite3_bind_int64(raw_.get(), at, value); }
+  /// SQLite has signed integers only; the bits are kept.
+  void bind(int at, std::uint64_t value) noexcept { bind(at, static_cast<std::int64_t>(value)); }
+  void bind_null(int at) noexcept { ::sqlite3_bind_null(raw_.get(), at); }
+  void bind_text(int at, std::string_view text) noexcept {
+    // A null pointer would bind NULL.
+    ::sqlite3_bind_text64(raw_.get(), at, text.data() ? text.data() : "", text.size(), SQLITE_STATIC, SQLITE_UTF8);
+  }
+  void bind_blob(int at, std::string_view bytes) noexcept {
+    ::sqlite3_bind_blob64(raw_.get(), at, bytes.data(), bytes.size(), SQLITE_STATIC);
+  }
+  void bind_id(int at, const id128& id) noexcept {
+    ::sqlite3_bind_blob64(raw_.get(), at, id.bytes.data(), id.bytes.size(), SQLITE_STATIC);
+  }
+  /// Does nothing if the statement has no such parameter.
+  template <class T>
+  void bind_named(const char* name, const T& value) noexcept {
+    const int at = ::sqlite3_bind_parameter_index(raw_.get(), name);
+    if (at == 0) return;
+    if constexpr (std::is_convertible_v<T, std::string_view>) {
+      bind_text(at, value);
+    } else {
+      bind(at, value);
+    }
+  }
+
+  int step() noexcept { return ::sqlite3_step(raw_.get()); }
+  void reset() noexcept {
+    // It repeats the code of the last step, which was seen already.
+    if (raw_) ::sqlite3_reset(raw_.get());
+  }
+
+  bool is_null(int column) const noexcept { return ::sqlite3_column_type(raw_.get(), column) == SQLITE_NULL; }
+  std::int64_t integer(int column) const noexcept { return ::sqlite3_column_int64(raw_.get(), column); }
+  /// Valid until the next step.
+  std::string_view bytes(int column) const noexcept {
+    const auto* data = static_cast<const char*>(::sqlite3_column_blob(raw_.get(), column));
+    return {data, static_cast<std::size_t>(::sqlite3_column_bytes(raw_.get(), column))};
+  }
+  /// Zero if it is NULL or not of 16 bytes.
+  id128 id(int column) const noexcept;
+
+ private:
+  struct finalize {
+    void operator()(sqlite3_stmt* raw) const noexcept { ::sqlite3_finalize(raw); }
+  };
+  std::unique_ptr<sqlite3_stmt, finalize> raw_;
+};
+
+inline id128 sqlite_statement::id(int column) const noexcept {
+  id128 read;
+  const auto raw = bytes(column);
+  if (raw.size() == read.bytes.size()) {
+    for (std::size_t i = 0; i < raw.size(); ++i) read.bytes[i] = static_cast<unsigned char>(raw[i]);
+  }
+  return read;
+}
+
+}  // namespace dlock::stores

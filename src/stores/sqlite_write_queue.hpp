@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+
+namespace dlock::stores {
+
+/// The threads of one process that want to write to the same file, first come, first served. SQLite has no
+/// queue: whoever finds the file busy polls. With this, one thread of a process polls and the others sleep.
+/// Renewals don't queue; they announce themselves, and the poller lets them pass.
+///
+/// Thread safety: all functions may be called from any thread, with waiters of their own.
+class sqlite_write_queue {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  /// A thread's place; may be used again after leave().
+  class waiter {
+   private:
+    friend class sqlite_write_queue;
+    std::condition_variable wake_;
+    waiter* behind_ = nullptr;
+    bool turn_ = false;
+  };
+
+  /// False if `until` passed or `cancelled` became true first.
+  bool enter(waiter& me, time_point until, const std::atomic<bool>& cancelled);
+  /// The turn goes to the one who has waited longest.
+  void leave();
+  /// Makes enter(me, ...) look at its `cancelled` now.
+  void nudge(waiter& me);
+
+  /// How many wait for their turn now.
+  std::size_t waiting();
+
+  /// While one of these exists, those who queue let others pass first.
+  class urgent {
+   public:
+    explicit urgent(sqlite_write_queue& queue) noexcept : queue_(queue) { ++queue_.urgent_; }
+    ~urgent() { --queue_.urgent_; }
+    urgent(const urgent&) = delete;
+    urgent& operator=(const urgent&) = delete;
+
+   private:
+    sqlite_write_queue& queue_;
+  };
+  bool urgent_waiting() const noexcept { return urgent_.load(std::memory_order_relaxed) > 0; }
+
+ private:
+  void unlink(waiter& me) noexcept;
+
+  std::atomic<int> urgent_{0};
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  bool taken_ = false;
+  waiter* first_ = nullptr;
+  waiter* last_ = nullptr;
+};
+
+}  // namespace dlock::stores
