@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Locks in tables of a MySQL (8.0 or later) or MariaDB (10.5 or later) database, InnoDB. Linking dlock::mysql makes the
+/// scheme known to open_store().
+///
+///   mysql://user:password@host:port,host2:port2/database?parameter=value&...
+///   mysql://user:password@/database?socket=/run/mysqld/mysqld.sock
+///
+/// Several hosts are tried in turn, beginning with the last that worked; one that takes no writes (read_only,
+/// super_read_only, innodb_read_only) is passed over. They must lead to the same data: one primary and its heirs, or the
+/// nodes of a Galera cluster. A named host is always reached by TCP, "localhost" too; port 3306 unless given.
+///
+/// | parameter         | values, default            | meaning                                                           |
+/// |-------------------|----------------------------|-------------------------------------------------------------------|
+/// | socket            | a path, none               | a Unix socket instead of a host                                   |
+/// | tls               | off, prefer, require,      | require: an encrypted connection or none. verify: and the server's |
+/// |                   | verify; prefer, with a     | certificate must be right for its name; only this keeps out who    |
+/// |                   | socket off                 | can change packets on the way                                     |
+/// | tls_ca            | a file, the system's       | certificates to trust                                             |
+/// | tls_cert, tls_key | files, none                | our own certificate and its key                                   |
+/// | schema            | create, verify, none;      | create: make missing tables, bring older ones to this version;     |
+/// |                   | create                     | needs CREATE (and ALTER to migrate) only when there is work to do. |
+/// |                   |                            | verify: they must be there. none: don't look                      |
+/// | prefix            | 1 to 40 word characters,   | begins the names of the tables lock, session, floor and            |
+/// |                   | dlock_                     | schema_version                                                    |
+/// | connect_timeout   | ms, 5000; 1 to 3600000     | for one attempt to connect, rounded up to whole seconds            |
+/// | statement_timeout | ms, 5000; 1 to 3600000     | without an answer for so long, rounded up to whole seconds, a      |
+/// |                   |                            | statement has an unknown outcome and the connection is given up    |
+///
+/// Any other parameter is an error. The password is in no text that dlock makes. The user needs SELECT, INSERT, UPDATE and
+/// DELETE on the tables; KILL of its own connections needs no privilege.
+
+#include <memory>
+
+#include "dlock/store_url.hpp"
+
+namespace dlock::stores {
+
+/// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value.
+std::shared_ptr<store> open_mysql(store_url url);
+
+namespace detail {
+/// Whoever includes this header has the scheme.
+inline const bool mysql_registered = register_store("mysql", open_mysql);
+}  // namespace detail
+
+}  // namespace dlock::stores

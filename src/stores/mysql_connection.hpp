@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/mysql/connection.hxx>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "dlock/store.hpp"
+#include "stores/mysql_native.hpp"
+#include "stores/mysql_server.hpp"
+#include "stores/mysql_sql.hpp"
+#include "stores/mysql_statement.hpp"
+
+namespace dlock::detail {
+
+/// One ODB connection, its prepared statements and room for their parameters.
+class mysql_connection final : public connection {
+ public:
+  /// `sql` must outlive it. Throws std::system_error if there is no file descriptor left.
+  mysql_connection(odb::mysql::connection_ptr native, const mysql_server& server, const mysql_sql& sql);
+  ~mysql_connection() override;
+  mysql_connection(const mysql_connection&) = delete;
+  mysql_connection& operator=(const mysql_connection&) = delete;
+
+  void interrupt() noexcept override;
+  bool usable() const noexcept override { return !broken_.load(std::memory_order_acquire); }
+  const connection_identity& identity() const noexcept override { return identity_; }
+
+  odb::mysql::connection& odb() noexcept { return *native_; }
+  MYSQL* handle() noexcept { return native_->handle(); }
+  /// Where the parameters of the next run() go.
+  mysql_values& values() noexcept { return values_; }
+
+  /// Executes a hot statement; a deadlock is tried again. yes: `done` tells what it did. Else failed or
+  /// unknown.
+  outcome run(mysql_hot which, const mysql_statement*& done, fault& why);
+  /// After run(mysql_hot::look).
+  outcome fetch(mysql_look_row& row, fault& why);
+  /// Executes a statement whose text holds all its values; likewise. `rows` and `affected` may be null.
+  outcome query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,
+                fault& why);
+  /// Prepares all hot statements: what the server won't have shows now. False, and the reason.
+  bool prepare_all(fault& why);
+
+  /// Takes note of an error: some end the connection.
+  void heed(const fault& why) noexcept;
+
+ private:
+  mysql_statement* statement(mysql_hot which, fault& why);
+  bool may_run(fault& why) const;
+  bool retry(const fault& why, unsigned& tries) const;
+
+  odb::mysql::connection_ptr native_;
+  const mysql_sql& sql_;
+  connection_identity identity_;
+  // A descriptor of our own for the same socket: the client library closes its one without telling, and the
+  // number may then be anybody's.
+  int socket_;
+  std::atomic<bool> broken_{false};
+  mysql_values values_{};
+  std::array<std::unique_ptr<mysql_statement>, mysql_hot_count> statements_{};
+};
+
+}  // namespace dlock::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dlock/store_types.hpp"
+
+namespace dlock::detail {
+
+/// What an error number of MySQL, MariaDB or their client library says about the statement that got it.
+struct mysql_error_class {
+  unsigned code = 0;
+  /// False: it may have been done, or may still be done.
+  bool certainly_not_done = true;
+  /// The same statement may succeed later, on this or another connection.
+  bool transient = false;
+  /// The connection is of no more use: it broke, or its server does not take writes.
+  bool connection = false;
+  /// A row or table lock was not to be had in time.
+  bool contended = false;
+  /// The server's text shows values, such as a key.
+  bool tells_values = false;
+};
+
+constexpr unsigned mysql_deadlock = 1213;
+constexpr unsigned mysql_duplicate_key = 1062;
+constexpr unsigned mysql_no_such_thread = 1094;
+
+/// For numbers that the table does not list: a server's answer means "not done", anything of the client
+/// library means "don't know".
+mysql_error_class classify_mysql_error(unsigned code) noexcept;
+
+/// The fault to report; `doing` says what was tried ("take", "connect to db1:3306").
+fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_view text,
+                       std::string_view doing);
+
+/// A fault that no server reported.
+fault make_own_fault(std::string text, bool transient = false, bool connection = false);
+
+/// outcome::unknown or outcome::failed for a statement that was sent and got this error.
+outcome outcome_of_mysql_error(unsigned code) noexcept;
+
+}  // namespace dlock::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/exceptions.hxx>
+
+#include <exception>
+
+#include "stores/mysql_connection.hpp"
+#include "stores/mysql_errors.hpp"
+
+namespace dlock::detail {
+
+/// Runs the body of a verb, which must not throw: what it throws becomes a fault. The outcome is unknown
+/// then, because the statement may have been sent.
+template <class Body>
+reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
+  reply made;
+  made.what = outcome::unknown;
+  try {
+    return body();
+  } catch (const odb::exception& e) {
+    // ODB has exceptions without a number for a deadlock or a lost connection; the handle still has it.
+    try {
+      const unsigned code = mysql_errno(on.handle());
+      made.why = make_mysql_fault(code, mysql_sqlstate(on.handle()), e.what(), doing);
+      if (code != 0) made.what = outcome_of_mysql_error(code);
+      on.heed(made.why);
+    } catch (...) {
+      made.why.transient = true;
+    }
+  } catch (const std::exception& e) {
+    try {
+      made.why = make_own_fault(std::string(doing) + ": " + e.what(), true);
+    } catch (...) {
+      made.why.transient = true;
+    }
+  } catch (...) {
+    made.why.transient = true;
+  }
+  return made;
+}
+
+}  // namespace dlock::detail

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rule 14: what can't work is said at the start, in words.
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <odb/exceptions.hxx>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "dlock/detail/sha256.hpp"
+#include "dlock/error.hpp"
+#include "stores/mysql_errors.hpp"
+#include "stores/mysql_store.hpp"
+#include "stores/odb_scope.hpp"
+
+namespace dlock::stores {
+
+using namespace dlock::detail;
+
+namespace {
+
+[[noreturn]] void fail(const std::string& store, const fault& why) {
+  const auto text =
+      why.text.rfind("dlock: ", 0) == 0 ? why.text : fmt::format("dlock: {}: {}", store, why.text);
+  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native,
+                    why.sqlstate, why.transient);
+}
+
+[[noreturn]] void fail(const std::string& store, const std::string& text) {
+  fail(store, make_own_fault(text));
+}
+
+/// The look at the server that prepare() takes.
+struct probe {
+  const std::string& store;
+  mysql_connection& on;
+  const odb_names& names;
+
+  mysql_rows rows(const std::string& sql, const char* doing) const {
+    mysql_rows made;
+    fault why;
+    if (on.query(names.expand(sql), doing, &made, nullptr, why) != outcome::yes) fail(store, why);
+    return made;
+  }
+
+  std::uint64_t change(const std::string& sql, const char* doing) const {
+    std::uint64_t changed = 0;
+    fault why;
+    if (on.query(names.expand(sql), doing, nullptr, &changed, why) != outcome::yes) fail(store, why);
+    return changed;
+  }
+
+  void check_settings() const {
+    std::map<std::string, std::string> set;
+    for (auto& row :
+         rows("SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', 'log_bin', "
+              "'binlog_format', 'autocommit', 'time_zone', 'version')",
+              "reading the settings")) {
+      set[row.at(0).value_or("")] = row.at(1).value_or("");
+    }
+    const auto& isolation =
+        set.count("transaction_isolation") != 0 ? set["transaction_isolation"] : set["tx_isolation"];
+    if (isolation != "READ-COMMITTED" || set["autocommit"] != "ON") {
+      fail(store,
+           fmt::format(
+               "the session has isolation {} and autocommit {} although READ-COMMITTED and ON were set: "
+               "something between us and the server (a proxy?) does not pass settings on",
+               isolation, set["autocommit"]));
+    }
+    if (set["log_bin"] == "ON" && set["binlog_format"] == "STATEMENT") {
+      fail(store,
+           "binlog_format is STATEMENT, with which the server refuses writes in READ COMMITTED (error 1665): "
+           "set "
+           "it to MIXED or ROW");
+    }
+  }
+
+  void check_clock() const {
+    // One reading in a thousand ends in 000 by chance; five in a row do if the clock has only milliseconds.
+    for (int i = 0; i != 5; ++i) {
+      const auto now = rows("SELECT {now}", "reading the clock").at(0).at(0).value_or("");
+      if (now.size() < 16)
+        fail(store, fmt::format("the server's clock says {} microseconds since 1970", now));
+      if (now.substr(now.size() - 3) != "000") return;
+    }
+    fail(store, "the server's clock does not count microseconds");
+  }
+
+  void check_tables() const {
+    for (const char* const table : {"lock", "session", "floor"}) {
+      const auto name = names.table(table);
+      const auto found = rows(
+          "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND "
+          "TABLE_NAME=" +
+              mysql_literal(name),
+          "reading the tables");
+      // Without any privilege on a table it is not listed; preparing the statements says that better.
+      if (!found.empty() && found.at(0).at(0).value_or("") != "InnoDB") {
+        fail(store, fmt::format("table {} has the engine {}: dlock needs the row locks of InnoDB", name,
+                                found.at(0).at(0).value_or("(none)")));
+      }
+    }
+    fault why;
+    if (on.prepare_all(why)) return;
+    if (why.native == 1142 || why.native == 1143 || why.native == 1044) {
+      why.text += fmt::format(
+          ": the user needs SELECT, INSERT, UPDATE and DELETE on the tables {0}lock, {0}session and "
+          "{0}floor",
+          names.prefix());
+    }
+    if (why.native == 1146) why.text += ": open the store with schema=create to make the tables";
+    fail(store, why);
+  }
+
+  /// An empty floor would give fences again that were given before: it starts above all that are there.
+  void ensure_floor(schema_mode mode) const {
+    if (!rows("SELECT {floor.fence} FROM {floor} WHERE {floor.id}=1", "reading the floor").empty()) return;
+    if (mode != schema_mode::create) {
+      fail(store, fmt::format("table {} has no row with id 1: open the store with schema=create to repair it",
+                              names.table("floor")));
+    }
+    change(
+        "INSERT IGNORE INTO {floor} ({floor.id}, {floor.fence}) SELECT 1, IFNULL(MAX({lock.fence}), 0) FROM "
+        "{lock}",
+        "making the floor");
+  }
+};
+
+/// One process at a time makes the tables. The name is free of what GET_LOCK limits: length and letter case.
+class schema_turn {
+ public:
+  schema_turn(const probe& with, const std::string& database)
+      : with_(with), name_("'dlock:" + sha256_hex(database + "." + with.names.prefix()).substr(0, 40) + "'") {
+    for (int tries = 0; tries != 15; ++tries) {
+      if (with_.rows("SELECT GET_LOCK(" + name_ + ", 1)", "waiting to make the tables").at(0).at(0) == "1")
+        return;
+    }
+    fail(with_.store, "another process has been making the lock tables for more than 15 seconds");
+  }
+  ~schema_turn() {
+    fault ignored;  // it ends with the connection anyway
+    with_.on.query("DO RELEASE_LOCK(" + name_ + ")", "", nullptr, nullptr, ignored);
+  }
+  schema_turn(const schema_turn&) = delete;
+  schema_turn& operator=(const schema_turn&) = delete;
+
+ private:
+  const probe& with_;
+  std::string name_;
+};
+
+void run_schema(odb::mysql::database& database, schema_mode mode, const probe& with) {
+  odb_scope scope(with.on.odb());
+  ensure_schema(database, mode, with.names, with.store);
+  scope.commit();
+}
+
+}  // namespace
+
+void mysql_store::prepare() {
+  fault why;
+  const auto on = open(settings_.connect_timeout, why);
+  if (!on) fail(settings_.name, why);
+  const probe look{settings_.name, *on, sql_.names()};
+  look.check_settings();
+  look.check_clock();
+  if (settings_.schema == schema_mode::none) return;
+  try {
+    if (settings_.schema == schema_mode::create) {
+      const schema_turn turn(look, settings_.database);
+      run_schema(database_, schema_mode::create, look);
+      look.ensure_floor(schema_mode::create);
+    } else {
+      run_schema(database_, schema_mode::verify, look);
+      look.ensure_floor(schema_mode::verify);
+    }
+  } catch (const odb::exception& e) {
+    fail(settings_.name, make_mysql_fault(mysql_errno(on->handle()), mysql_sqlstate(on->handle()), e.what(),
+                                         "the lock tables"));
+  }
+  look.check_tables();
+}
+
+bool mysql_store::settle(connection& on, const connection_identity& lost) noexcept {
+  if (lost.id == 0) return true;
+  try {
+    auto& with = static_cast<native&>(on);
+    switch (compare_servers(lost, on.identity())) {
+      case lost_connection::ended:
+        return true;
+      case lost_connection::out_of_reach:
+        return false;
+      case lost_connection::reachable:
+        break;
+    }
+    fault why;
+    if (with.query(fmt::format("KILL {}", lost.id), "kill", nullptr, nullptr, why) != outcome::yes) {
+      return why.native == static_cast<int>(mysql_no_such_thread);
+    }
+    // Killed is not gone: a statement notices when it looks, and it rolls back first.
+    for (int tries = 0; tries != 100; ++tries) {
+      mysql_rows rows;
+      if (with.query(fmt::format("SELECT 1 FROM information_schema.processlist WHERE id={}", lost.id), "kill",
+                     &rows, nullptr, why) != outcome::yes) {
+        return false;
+      }
+      if (rows.empty()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds{tries < 10 ? 1 : 10});
+    }
+  } catch (...) {
+    return false;  // not certain: asked again later
+  }
+  return false;
+}
+
+}  // namespace dlock::stores

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql_server.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "stores/mysql_errors.hpp"
+
+namespace dlock::detail {
+namespace {
+
+// Uptime is counted from the start of the statement, as UNIX_TIMESTAMP() is, so the difference is the second
+// in which the server started: always the same number, whatever happens to the clock.
+constexpr const char* mariadb_sql =
+    "SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), "
+    "UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
+    "VARIABLE_NAME='UPTIME'), "
+    "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME='WSREP_ON'), "
+    "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
+    "VARIABLE_NAME='WSREP_CLUSTER_STATE_UUID')";
+constexpr const char* mysql_text_sql =
+    "SELECT CONNECTION_ID(), @@server_uuid, "
+    "UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE "
+    "VARIABLE_NAME='Uptime'), "
+    "'OFF', ''";
+
+constexpr std::string_view behind_proxy = "proxy";
+
+struct incarnation {
+  std::string_view start;
+  std::string_view node;
+};
+
+incarnation take_apart(std::string_view text) {
+  const auto at = text.find('@');
+  return {text.substr(0, at), at == std::string_view::npos ? std::string_view{} : text.substr(at + 1)};
+}
+
+}  // namespace
+
+bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
+  mysql_rows rows;
+  if (!run_mysql(handle, is_mariadb(handle) ? mariadb_sql : mysql_text_sql, "reading the server's identity",
+                 &rows, why)) {
+    return false;
+  }
+  const auto& row = rows.at(0);
+  server.connection = std::strtoull(row.at(0).value_or("0").c_str(), nullptr, 10);
+  server.node = row.at(1).value_or("");
+  server.start = row.at(2).value_or("");
+  const bool cluster = row.at(3).value_or("") == "ON" && !row.at(4).value_or("").empty();
+  server.id = cluster ? "galera|" + *row.at(4) : server.node;
+  // A proxy answers the handshake with a number of its own.
+  if (server.connection != mysql_thread_id(handle)) server.node = behind_proxy;
+  return true;
+}
+
+bool refuses_writes(MYSQL* handle, const std::string& where, fault& why) {
+  const std::string sql = is_mariadb(handle)
+                              ? "SELECT @@global.read_only+0, @@innodb_read_only+0, 0"
+                              : "SELECT @@global.read_only, @@innodb_read_only, @@global.super_read_only";
+  mysql_rows rows;
+  if (!run_mysql(handle, sql, where + ": reading read_only", &rows, why)) return true;
+  const char* const names[] = {"read_only", "innodb_read_only", "super_read_only"};
+  for (std::size_t i = 0; i != std::size(names); ++i) {
+    if (rows.at(0).at(i).value_or("0") == "0") continue;
+    why = make_own_fault(
+        fmt::format("{}: {} is on: this server is a replica or takes no writes, and locks need the "
+                    "server that does",
+                    where, names[i]),
+        true, true);
+    return true;
+  }
+  return false;
+}
+
+std::string incarnation_text(const mysql_server& server) {
+  return fmt::format("{}@{}", server.start, server.node);
+}
+
+lost_connection compare_servers(const connection_identity& lost, const connection_identity& now) {
+  const auto then = take_apart(lost.incarnation);
+  const auto here = take_apart(now.incarnation);
+  const bool told =
+      !then.start.empty() && !here.start.empty() && !then.node.empty() && then.node != behind_proxy;
+  if (!told || lost.server != now.server || then.node != here.node) return lost_connection::out_of_reach;
+  return then.start == here.start ? lost_connection::reachable : lost_connection::ended;
+}
+
+}  // namespace dlock::detail

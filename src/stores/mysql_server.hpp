@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stores/mysql_native.hpp"
+
+namespace dlock::detail {
+
+/// Which server a connection leads to.
+struct mysql_server {
+  std::string id{};     ///< the same for all connections to the same data
+  std::string node{};   ///< which process serves it: of a cluster, one of several
+  std::string start{};  ///< when that process started; empty: not known
+  std::uint64_t connection = 0;
+};
+
+/// Reads it in one round trip. False, and the reason, if that failed.
+bool read_server(MYSQL* handle, mysql_server& server, fault& why);
+
+/// True, and the reason, for a replica or another server that takes no writes, or if it can't be told.
+bool refuses_writes(MYSQL* handle, const std::string& where, fault& why);
+
+/// What connection_identity::incarnation holds: the start and the node.
+std::string incarnation_text(const mysql_server& server);
+
+/// What may be done about a statement of a connection that was lost, seen from another connection.
+enum class lost_connection { ended, reachable, out_of_reach };
+
+/// Rule 6: ended: the server was started anew since. reachable: KILL ends it. out_of_reach: another server or
+/// node, or a proxy in between, behind which nobody knows where a KILL goes.
+lost_connection compare_servers(const connection_identity& lost, const connection_identity& now);
+
+}  // namespace dlock::detail

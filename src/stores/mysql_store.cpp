@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql_store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dlock/stores/mysql.hpp"
+#include "floor_entity-odb-mysql.hxx"
+#include "lock_entity-odb-mysql.hxx"
+#include "session_entity-odb-mysql.hxx"
+#include "stores/mysql_batch.hpp"
+#include "stores/mysql_guard.hpp"
+#include "stores/mysql_text.hpp"
+
+namespace dlock::stores {
+
+using namespace dlock::detail;
+
+namespace {
+
+std::string_view bytes_of(const id128& id) noexcept {
+  return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
+}
+
+reply refuse(std::string text) {
+  reply made;
+  made.why = make_own_fault(std::move(text));
+  return made;
+}
+
+void fill(mysql_values& to, const request& from) noexcept {
+  to.key.assign(from.resource);
+  to.session.assign(bytes_of(from.session));
+  to.nonce = from.nonce;
+  to.fence = from.fence;
+  to.own_ttl = from.own_ttl.count();
+  to.no_own_ttl = from.own_ttl.count() <= 0;
+  to.min_hold = from.min_hold.count();
+}
+
+/// Affected rows alone say whether the condition held; LAST_INSERT_ID's value means something only then.
+reply changed(mysql_connection& on, mysql_hot which, bool granted) {
+  reply made;
+  const mysql_statement* done = nullptr;
+  made.what = on.run(which, done, made.why);
+  if (made.what != outcome::yes) return made;
+  made.what = done->rows() == 0 ? outcome::no : outcome::yes;
+  if (granted && made.what == outcome::yes) made.fence = done->insert_id();
+  return made;
+}
+
+/// An INSERT that found the row there already says no: somebody else made it.
+reply unless_there(reply made) {
+  if (made.what != outcome::failed || made.why.native != static_cast<int>(mysql_duplicate_key)) return made;
+  return {outcome::no, 0, {}, {}};
+}
+
+reply insert(mysql_connection& on, const mysql_sql& sql) {
+  reply made = changed(on, mysql_hot::insert, true);
+  if (made.what != outcome::no) return unless_there(std::move(made));
+  return refuse(
+      fmt::format("insert: table {} has no row with id 1: open the store with schema=create to repair it",
+                  sql.names().table("floor")));
+}
+
+seen seen_of(const mysql_look_row& row) {
+  seen made;
+  made.fence = row.fence;
+  if (row.holder.size != made.holder.bytes.size()) return made;
+  std::copy_n(row.holder.bytes.data(), row.holder.size, reinterpret_cast<char*>(made.holder.bytes.data()));
+  made.kept = row.kept != 0;
+  made.gone = made.kept && row.gone != 0;
+  made.expired = row.left_us <= 0;
+  made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
+  if (row.gone == 0) {
+    const std::string_view label(row.label.bytes.data(), row.label.size);
+    made.who = fmt::format("{}/{}{}{}", std::string_view(row.host.bytes.data(), row.host.size), row.pid,
+                           label.empty() ? "" : " ", label);
+  }
+  return made;
+}
+
+reply look(mysql_connection& on) {
+  reply made;
+  const mysql_statement* done = nullptr;
+  made.what = on.run(mysql_hot::look, done, made.why);
+  if (made.what != outcome::yes) return made;
+  mysql_look_row row;
+  made.what = on.fetch(row, made.why);
+  if (made.what == outcome::yes) made.now = seen_of(row);
+  return made;
+}
+
+reply take_over(mysql_connection& on, const request& what) {
+  on.values().holder.assign(bytes_of(what.of.holder));
+  on.values().seen_fence = what.of.fence;
+  return changed(on, mysql_hot::take_over, true);
+}
+
+reply execute_one(mysql_connection& on, const mysql_sql& sql, const request& what) {
+  if (what.resource.empty() || what.resource.size() > on.values().key.bytes.size()) {
+    return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", what.resource.size()));
+  }
+  fill(on.values(), what);
+  switch (what.what) {
+    case verb::take:
+      return changed(on, mysql_hot::take, true);
+    case verb::insert:
+      return insert(on, sql);
+    case verb::look:
+      return look(on);
+    case verb::take_over:
+      return take_over(on, what);
+    case verb::extend:
+      return changed(on, mysql_hot::extend, false);
+    case verb::release:
+      return changed(on, what.min_hold.count() > 0 ? mysql_hot::release_later : mysql_hot::release, false);
+    case verb::cancel:
+      return changed(on, mysql_hot::cancel, false);
+  }
+  return refuse("no such verb");
+}
+
+}  // namespace
+
+// The database object never connects by itself: the factory does, with all settings.
+mysql_store::mysql_store(mysql_settings settings)
+    : settings_(std::move(settings)),
+      sql_(make_odb_names<odb::id_mysql>(settings_.prefix, '`')),
+      factory_(new mysql_factory(settings_, sql_.names())),
+      database_("", "", settings_.database, "", 0, nullptr, "", 0,
+                std::unique_ptr<odb::mysql::connection_factory>(factory_)) {
+  set_version_table(database_, sql_.names());
+}
+
+std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, fault& why) {
+  auto made = factory_->open(limit, why);
+  if (!made) return nullptr;
+  mysql_server server;
+  if (!read_server(made->handle(), server, why)) return nullptr;
+  return std::make_unique<native>(std::move(made), server, sql_);
+}
+
+std::unique_ptr<connection> mysql_store::connect(microseconds limit, fault& why) noexcept {
+  try {
+    return open(limit, why);
+  } catch (const std::exception& e) {
+    why.transient = why.connection = true;
+    try {
+      why.text = e.what();
+    } catch (...) {
+      why.text.clear();
+    }
+  }
+  return nullptr;
+}
+
+void mysql_store::execute(connection& on, std::span<const request> requests,
+                          std::span<reply> replies) noexcept {
+  auto& with = static_cast<native&>(on);
+  if (requests.size() > 1 && one_statement_can(requests)) {
+    execute_in_one(with, sql_, requests, replies);
+    return;
+  }
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    replies[i] = guarded(with, "lock", [&] { return execute_one(with, sql_, requests[i]); });
+  }
+}
+
+reply mysql_store::session(connection& on, session_verb what, const session_record& of) noexcept {
+  auto& with = static_cast<native&>(on);
+  return guarded(with, "session", [&] {
+    auto& values = with.values();
+    values.session.assign(bytes_of(of.id));
+    values.ttl = of.ttl.count();
+    switch (what) {
+      case session_verb::open:
+        values.host.assign(clip_utf8(of.host, 255));
+        values.pid = of.pid;
+        values.label.assign(clip_utf8(of.label, 64));
+        return unless_there(changed(with, mysql_hot::session_open, false));
+      case session_verb::renew:
+        return changed(with, mysql_hot::session_renew, false);
+      case session_verb::kill:
+        return changed(with, mysql_hot::session_kill, false);
+      case session_verb::close:
+        return changed(with, mysql_hot::session_close, false);
+    }
+    return refuse("no such session verb");
+  });
+}
+
+std::shared_ptr<store> open_mysql(store_url url) {
+  return std::make_shared<mysql_store>(mysql_settings::parse(std::move(url)));
+}
+
+}  // namespace dlock::stores

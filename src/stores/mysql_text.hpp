@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dlock::detail {
+
+/// The first `characters` of a text as well-formed UTF-8: a '?' for each byte that is none. What a strict
+/// server takes whatever the host's name or the user's label holds.
+std::string clip_utf8(std::string_view text, std::size_t characters);
+
+}  // namespace dlock::detail
