@@ -5,34 +5,20 @@ namespace dlock {
 
 std::string_view to_string(event::kind what) noexcept {
   switch (what) {
-    case event::kind::granted:
-      return "granted";
-    case event::kind::reentered:
-      return "reentered";
-    case event::kind::busy:
-      return "busy";
-    case event::kind::released:
-      return "released";
-    case event::kind::lost:
-      return "lost";
-    case event::kind::split_found:
-      return "split_found";
-    case event::kind::release_failed:
-      return "release_failed";
-    case event::kind::outcome_unknown:
-      return "outcome_unknown";
-    case event::kind::acquire_failed:
-      return "acquire_failed";
-    case event::kind::session_opened:
-      return "session_opened";
-    case event::kind::session_lost:
-      return "session_lost";
-    case event::kind::renewal_late:
-      return "renewal_late";
-    case event::kind::clean_up:
-      return "clean_up";
-    case event::kind::observer_failed:
-      return "observer_failed";
+    case event::kind::granted: return "granted";
+    case event::kind::reentered: return "reentered";
+    case event::kind::busy: return "busy";
+    case event::kind::released: return "released";
+    case event::kind::lost: return "lost";
+    case event::kind::split_found: return "split_found";
+    case event::kind::release_failed: return "release_failed";
+    case event::kind::outcome_unknown: return "outcome_unknown";
+    case event::kind::acquire_failed: return "acquire_failed";
+    case event::kind::session_opened: return "session_opened";
+    case event::kind::session_lost: return "session_lost";
+    case event::kind::renewal_late: return "renewal_late";
+    case event::kind::clean_up: return "clean_up";
+    case event::kind::observer_failed: return "observer_failed";
   }
   return "unknown";
 }

@@ -28,18 +28,14 @@ spdlog::level::level_enum level_of(kind what) noexcept {
   switch (what) {
     case kind::lost:
     case kind::split_found:
-    case kind::session_lost:
-      return spdlog::level::err;
+    case kind::session_lost: return spdlog::level::err;
     case kind::release_failed:
     case kind::outcome_unknown:
     case kind::acquire_failed:
     case kind::renewal_late:
-    case kind::observer_failed:
-      return spdlog::level::warn;
-    case kind::session_opened:
-      return spdlog::level::info;
-    default:
-      return spdlog::level::debug;
+    case kind::observer_failed: return spdlog::level::warn;
+    case kind::session_opened: return spdlog::level::info;
+    default: return spdlog::level::debug;
   }
 }
 
@@ -68,9 +64,7 @@ class line {
     text_ += '"';
   }
   void add(std::string_view name, std::uint64_t value) { begin(name) += std::to_string(value); }
-  void add(std::string_view name, std::chrono::microseconds value) {
-    begin(name) += std::to_string(value.count());
-  }
+  void add(std::string_view name, std::chrono::microseconds value) { begin(name) += std::to_string(value.count()); }
 
   const std::string& text() const noexcept { return text_; }
 
@@ -93,33 +87,22 @@ void add_details(line& out, const event& of) {
       out.add("attempts", std::uint64_t{of.attempts});
       out.add("taken_over", std::string_view(of.taken_over ? "true" : "false"));
       break;
-    case kind::busy:
-      out.add("waited_us", of.waited);
-      break;
-    case kind::released:
-      out.add("held_us", of.held);
-      break;
+    case kind::busy: out.add("waited_us", of.waited); break;
+    case kind::released: out.add("held_us", of.held); break;
     case kind::lost:
       out.add("held_us", of.held);
       out.add("reason", to_string(of.reason));
       break;
-    case kind::session_lost:
-      out.add("reason", to_string(of.reason));
-      break;
-    case kind::clean_up:
-      out.add("rows", std::uint64_t{of.attempts});
-      break;
-    default:
-      break;
+    case kind::session_lost: out.add("reason", to_string(of.reason)); break;
+    case kind::clean_up: out.add("rows", std::uint64_t{of.attempts}); break;
+    default: break;
   }
 }
 
 class spdlog_observer final : public observer {
  public:
   spdlog_observer(std::shared_ptr<spdlog::logger> to, const spdlog_observer_options& options)
-      : to_(std::move(to)),
-        options_(options),
-        time_(options.time != nullptr ? *options.time : system_time()) {}
+      : to_(std::move(to)), options_(options), time_(options.time != nullptr ? *options.time : system_time()) {}
 
   ~spdlog_observer() override {
     try {
@@ -215,8 +198,7 @@ class spdlog_observer final : public observer {
 
 }  // namespace
 
-std::shared_ptr<observer> make_spdlog_observer(std::shared_ptr<spdlog::logger> to,
-                                               spdlog_observer_options options) {
+std::shared_ptr<observer> make_spdlog_observer(std::shared_ptr<spdlog::logger> to, spdlog_observer_options options) {
   if (to == nullptr) throw std::invalid_argument("make_spdlog_observer: the logger is null");
   return std::make_shared<spdlog_observer>(std::move(to), options);
 }

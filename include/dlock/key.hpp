@@ -19,7 +19,6 @@ namespace dlock {
 /// A part in braces is a name, or a path of names separated by dots: an argument's name, then fields of
 /// aggregates (structs without private members, bases or constructors). Names bind to the arguments in order
 /// of first appearance, and there must be one for each; a list of names after the pattern fixes the order,
-/// and
 /// "_" there skips an argument. With one argument and no list, a path begins in the argument when it is an
 /// aggregate that has such fields and is no key_part itself.
 ///

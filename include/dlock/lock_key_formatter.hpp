@@ -3,16 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "dlock/lock_key.hpp"
 
-/// Lets fmt and spdlog print a dlock::lock_key as printable() writes it; takes the format specification of a
-/// string. A header of its own, so that lock_key.hpp needs no fmt.
+/// Lets fmt and spdlog print a dlock::lock_key with "{}", as printable() writes it. A header of its own, so
+/// that lock_key.hpp needs no fmt.
 template <>
-struct fmt::formatter<dlock::lock_key> : fmt::formatter<std::string> {
+struct fmt::formatter<dlock::lock_key> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+
   template <class FormatContext>
   auto format(const dlock::lock_key& key, FormatContext& context) const {
-    return fmt::formatter<std::string>::format(dlock::printable(key), context);
+    const std::string text = dlock::printable(key);
+    return std::copy(text.begin(), text.end(), context.out());
   }
 };

@@ -57,10 +57,9 @@ inline void finish(lease& held) {
 template <class F, class... Args>
 call_result_t<F, Args...> call_checked(lease held, F&& fn, Args&&... args) {
   using result = call_result_t<F, Args...>;
-  static_assert(
-      !suspended<result>,
-      "dlock: the function returns a coroutine, which would run after the lock is released: hold the lease "
-      "inside the coroutine instead");
+  static_assert(!suspended<result>,
+                "dlock: the function returns a coroutine, which would run after the lock is released: hold the lease "
+                "inside the coroutine instead");
   if constexpr (std::is_void_v<result>) {
     call_under(held, std::forward<F>(fn), std::forward<Args>(args)...);
     finish(held);
@@ -69,9 +68,8 @@ call_result_t<F, Args...> call_checked(lease held, F&& fn, Args&&... args) {
     finish(held);
     return static_cast<result>(value);
   } else {
-    static_assert(
-        std::move_constructible<result>,
-        "dlock: the result must be movable: it is kept until the lock has been checked and released");
+    static_assert(std::move_constructible<result>,
+                  "dlock: the result must be movable: it is kept until the lock has been checked and released");
     result value = call_under(held, std::forward<F>(fn), std::forward<Args>(args)...);
     finish(held);
     return value;
@@ -103,8 +101,7 @@ call_or_nothing_t<F, Args...> call_unless_empty(lease held, F&& fn, Args&&... ar
     call_checked(std::move(held), std::forward<F>(fn), std::forward<Args>(args)...);
     return true;
   } else {
-    return result(std::in_place,
-                  call_checked(std::move(held), std::forward<F>(fn), std::forward<Args>(args)...));
+    return result(std::in_place, call_checked(std::move(held), std::forward<F>(fn), std::forward<Args>(args)...));
   }
 }
 

@@ -40,17 +40,23 @@ struct same_key {
   }
 };
 
-template <when_busy Busy, class F, class... Args>
+// Member aliases: where F cannot be called there is no such overload, rather than an error in here.
+template <when_busy Busy>
 struct decorated_result {
+  template <class F, class... Args>
   using type = call_result_t<F, Args...>;
 };
-template <class F, class... Args>
-struct decorated_result<when_busy::skip, F, Args...> {
+template <>
+struct decorated_result<when_busy::skip> {
+  template <class F, class... Args>
   using type = call_or_nothing_t<F, Args...>;
 };
 
 template <class Compose, class F, when_busy Busy>
 class [[nodiscard]] locked_function {
+  template <class Callable, class... Args>
+  using result = typename decorated_result<Busy>::template type<Callable, Args...>;
+
  public:
   locked_function(Compose compose, F fn, lock_service* service, const lock_options* options)
       : compose_(std::move(compose)), fn_(std::move(fn)), service_(service) {
@@ -62,42 +68,35 @@ class [[nodiscard]] locked_function {
 
   // Constrained, so that asking whether a decorator can be called has a plain answer: decorators nest.
   template <class... Args>
-  requires callable_under_lock<F&, Args...>
-  typename decorated_result<Busy, F&, Args...>::type operator()(Args&&... args) & {
-    return call(*this, fn_, std::forward<Args>(args)...);
-  }
+  requires callable_under_lock<F&, Args...> result<F&, Args...>
+  operator()(Args&&... args) & { return call(*this, fn_, std::forward<Args>(args)...); }
   template <class... Args>
-  requires callable_under_lock<const F&, Args...>
-  typename decorated_result<Busy, const F&, Args...>::type operator()(Args&&... args) const& {
-    return call(*this, fn_, std::forward<Args>(args)...);
-  }
+  requires callable_under_lock<const F&, Args...> result<const F&, Args...>
+  operator()(Args&&... args) const& { return call(*this, fn_, std::forward<Args>(args)...); }
   template <class... Args>
-  requires callable_under_lock<F, Args...>
-  typename decorated_result<Busy, F, Args...>::type operator()(Args&&... args) && {
-    return call(*this, std::move(fn_), std::forward<Args>(args)...);
-  }
+  requires callable_under_lock<F, Args...> result<F, Args...>
+  operator()(Args&&... args) && { return call(*this, std::move(fn_), std::forward<Args>(args)...); }
 
  private:
   template <class Callable, class... Args>
-  static decltype(auto) call(const locked_function& self, Callable&& fn, Args&&... args) {
+  static result<Callable, Args...> call(const locked_function& self, Callable&& fn, Args&&... args) {
     lock_service& service = self.service_ != nullptr ? *self.service_ : default_service();
     const lock_options& options = self.options_ ? *self.options_ : service.defaults();
     if constexpr (Busy == when_busy::wait) {
       return call_checked(service.acquire(self.key_for(args...), options), std::forward<Callable>(fn),
                           std::forward<Args>(args)...);
     } else {
-      return call_unless_empty(service.try_acquire(self.key_for(args...), options),
-                               std::forward<Callable>(fn), std::forward<Args>(args)...);
+      return call_unless_empty(service.try_acquire(self.key_for(args...), options), std::forward<Callable>(fn),
+                               std::forward<Args>(args)...);
     }
   }
 
   // The arguments are only looked at, and that before they are forwarded.
   template <class... Args>
   lock_key key_for(const Args&... args) const {
-    static_assert(
-        std::is_invocable_r_v<lock_key, const Compose&, const Args&...>,
-        "dlock: the key of locked(key, fn) must be text, a lock_key, or callable with the function's "
-        "arguments by const reference, giving one of these");
+    static_assert(std::is_invocable_r_v<lock_key, const Compose&, const Args&...>,
+                  "dlock: the key of locked(key, fn) must be text, a lock_key, or callable with the function's "
+                  "arguments by const reference, giving one of these");
     return compose_(args...);
   }
 
@@ -110,11 +109,11 @@ class [[nodiscard]] locked_function {
 template <when_busy Busy, class Compose, class F>
 auto decorate(Compose&& compose, F&& fn, lock_service* service, const lock_options* options) {
   if constexpr (std::convertible_to<Compose, lock_key>) {
-    return locked_function<same_key, std::decay_t<F>, Busy>(
-        same_key{lock_key(std::forward<Compose>(compose))}, std::forward<F>(fn), service, options);
+    return locked_function<same_key, std::decay_t<F>, Busy>(same_key{lock_key(std::forward<Compose>(compose))},
+                                                            std::forward<F>(fn), service, options);
   } else {
-    return locked_function<std::decay_t<Compose>, std::decay_t<F>, Busy>(
-        std::forward<Compose>(compose), std::forward<F>(fn), service, options);
+    return locked_function<std::decay_t<Compose>, std::decay_t<F>, Busy>(std::forward<Compose>(compose),
+                                                                         std::forward<F>(fn), service, options);
   }
 }
 

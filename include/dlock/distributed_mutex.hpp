@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <mutex>
+
+#include "dlock/lease.hpp"
+#include "dlock/lock_key.hpp"
+#include "dlock/lock_options.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/owner.hpp"
+
+namespace dlock {
+
+/// A std::timed_mutex across processes and machines: works with std::unique_lock, std::scoped_lock over
+/// several (free of deadlock), std::lock.
+///
+///   dlock::distributed_mutex door{"report:daily", {.ttl = 30s, .wait = 2s}};
+///   std::lock_guard guard{door};
+///
+/// One object may be shared by threads; two objects of one key exclude each other, in one process or in many.
+/// It is held by an owner (see owner.hpp; normally the thread) and not recursive: an owner that holds the key
+/// already, by this mutex or otherwise, gets lock_refused(already_held); with reentry::busy it is told busy.
+///
+/// The std interface has no place for two truths of distributed locks. lock() ends after the wait of its
+/// options. And the lock may be lost while held: ask held().ensure_held() before what matters, or use
+/// with_lock, which checks at its end; unlock() can't throw that, so a loss is told to the observer only.
+///
+/// Thread safety: all functions but the destructor may be called from any thread.
+/// Lifetime: the service must outlive the mutex. Destroying it releases what is still locked.
+class distributed_mutex {
+ public:
+  /// Without options: the service's defaults. Without a service: the default one, std::logic_error while none
+  /// is set. Throws std::invalid_argument. No statement.
+  explicit distributed_mutex(lock_key key);
+  distributed_mutex(lock_key key, lock_options options);
+  distributed_mutex(lock_service& service, lock_key key);
+  distributed_mutex(lock_service& service, lock_key key, lock_options options);
+  distributed_mutex(const distributed_mutex&) = delete;
+  distributed_mutex& operator=(const distributed_mutex&) = delete;
+
+  /// Waits at most options().wait. Throws lock_timeout, and as lock_service::acquire().
+  /// Cost: one round trip when the key is free, as all of these.
+  void lock();
+  /// One attempt. False: busy. Throws as lock_service::try_acquire().
+  [[nodiscard]] bool try_lock();
+  /// Waits at most `limit` instead of options().wait; rounded up to milliseconds, zero or less: one attempt,
+  /// at most 365 days. False: still busy. Throws as lock(), but no lock_timeout.
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit) {
+    return lock_within(to_wait(limit));
+  }
+  /// The same until a time of any clock; how far it is away is measured once, at the call.
+  template <class Clock, class Duration>
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& limit) {
+    const auto now = Clock::now();
+    // Subtracted only where it can't overflow.
+    return lock_within(limit > now ? to_wait(limit - now) : std::chrono::milliseconds{0});
+  }
+
+  /// Throws std::system_error (operation_not_permitted) if the current owner does not hold it: a bug, which a
+  /// lock guard turns into std::terminate. Nothing else: a lost lease or a failed release is told to the
+  /// observer. Takes no longer than service_options::release_limit.
+  void unlock();
+
+  /// The current owner's lease: fencing_token(), lost(), ensure_held(). Valid until its unlock(). Throws
+  /// std::system_error (operation_not_permitted) if the current owner does not hold the mutex.
+  const lease& held() const;
+
+  const lock_key& key() const noexcept { return key_; }
+  const lock_options& options() const noexcept { return options_; }
+
+ private:
+  struct holding {
+    owner who;
+    lease held;
+  };
+
+  template <class Duration>
+  static std::chrono::milliseconds to_wait(const Duration& limit) {
+    // Compared in floating point, where no duration overflows.
+    constexpr std::chrono::milliseconds longest = std::chrono::hours{24 * 365};
+    const std::chrono::duration<double> seconds(limit);
+    if (!(seconds.count() > 0)) return std::chrono::milliseconds{0};
+    return seconds < longest ? std::chrono::ceil<std::chrono::milliseconds>(limit) : longest;
+  }
+  bool lock_within(std::chrono::milliseconds wait);
+  void keep(lease held);
+  [[noreturn]] void throw_not_held(const char* call) const;
+
+  lock_service& service_;
+  const lock_key key_;
+  lock_options options_;
+  mutable std::mutex mutex_;  // never locked during a statement
+  // Several after a loss: the one who lost the key has not unlocked yet, its successor holds it.
+  std::list<holding> holdings_;
+};
+
+}  // namespace dlock

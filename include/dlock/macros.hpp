@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Three statements that run code under a lock of the default service. Each is one call of acquire() or
+/// try_acquire(), which throw as said in lock_service.hpp; nothing needs them: define DLOCK_NO_MACROS, use
+/// with_lock.hpp instead.
+///
+///   DISTRIBUTED_LOCKED("report:daily", {.ttl = 30s, .wait = 2s}) { build_report(); }
+///
+///   DISTRIBUTED_LOCKED_AS(held, dlock::key<"order:{o.id}">(o)) {
+///     return ship(o, held.fencing_token());                       // leaves the function, as in any block
+///   }
+///
+///   DISTRIBUTED_TRY_LOCKED_AS(held, "report:daily") { build_report(); } else { count_skip(); }
+///
+/// The first argument (after the lease's name) is the key, the rest one lock_options; without it the
+/// service's defaults hold. Key and options are evaluated once, before the body. The lease lives until the
+/// end of the statement; it is const, so nobody releases it in mid-body (to renew by hand, use with_lock).
+/// return, break, continue and exceptions leave the statement as they leave a plain block, and release.
+///
+/// A closing brace can't report that the lock was lost meanwhile (destructors do not throw): call
+/// held.ensure_held() before what matters, or use with_lock.
+///
+/// A semicolon after the parenthesis locks and unlocks and guards nothing: DISTRIBUTED_LOCKED("k"); { ... }
+/// g++ warns of it (-Wempty-body, in -Wextra); clang has no warning for it.
+
+#ifndef DLOCK_NO_MACROS
+
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+
+#define DLOCK_DETAIL_JOIN_2(left, right) left##right
+#define DLOCK_DETAIL_JOIN(left, right) DLOCK_DETAIL_JOIN_2(left, right)
+// From the line, not from __COUNTER__, which differs between the files that include one header. Statements on
+// one line can only nest, and then the inner name hides the outer one.
+#define DLOCK_DETAIL_UNIQUE(prefix) DLOCK_DETAIL_JOIN(prefix, __LINE__)
+
+// The tokens of the expansions, one by one:
+//   if constexpr (...; false) {} else
+//     The body is the else branch, so an else that follows belongs to an outer if. A for would swallow break
+//     and continue; without constexpr, g++ -O0 complains of a function that returns its value in the body.
+//   [[maybe_unused]]
+//     The name may be there only to keep the lease alive.
+//   const
+//     No release(), no move, in mid-body.
+//   ::dlock::
+//     Right wherever the macro is used, also inside a namespace x::dlock.
+//   key_expr __VA_OPT__(, ) __VA_ARGS__
+//     Puts together again what the preprocessor took apart: the commas of {.ttl = 1s, .wait = 2s} and of
+//     key<"{o}:{u}", "o", "u">(o, u).
+
+/// Runs the statement that follows under the lock; the lease is called `lease_name` in it.
+#define DISTRIBUTED_LOCKED_AS(lease_name, key_expr, ...)                   \
+  if constexpr ([[maybe_unused]] const ::dlock::lease lease_name =         \
+                    ::dlock::acquire(key_expr __VA_OPT__(, ) __VA_ARGS__); \
+                false) {                                                   \
+  } else
+
+/// The same where the lease needs no name.
+#define DISTRIBUTED_LOCKED(key_expr, ...) \
+  DISTRIBUTED_LOCKED_AS(DLOCK_DETAIL_UNIQUE(dlock_lease_), key_expr __VA_OPT__(, ) __VA_ARGS__)
+
+/// One attempt, whatever options.wait says: runs the statement if the key was free, the one after `else`
+/// (where there is one) if it was busy. A plain if: the else is the point.
+#define DISTRIBUTED_TRY_LOCKED_AS(lease_name, key_expr, ...) \
+  if ([[maybe_unused]] const ::dlock::lease lease_name = ::dlock::try_acquire(key_expr __VA_OPT__(, ) __VA_ARGS__))
+
+#endif

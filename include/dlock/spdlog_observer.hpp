@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Logs what a lock_service does. In the library dlock::spdlog, so that dlock::core needs no spdlog:
+///
+///   dlock::lock_service locks{url, {.watch = dlock::make_spdlog_observer(spdlog::default_logger())}};
+///
+/// One line per event, in key=value pairs whose names never change with the data:
+///
+///   granted key=order:42 fence=7 waited_us=1830 attempts=3 taken_over=false
+///   lost key=order:42 fence=7 held_us=31022113 reason="renewal refused"
+///
+/// Levels: debug for what happens all the time (granted, reentered, busy, released, clean_up), info for
+/// session_opened, warn for what dlock still deals with (release_failed, outcome_unknown, acquire_failed,
+/// renewal_late), error for what it can't repair (lost, split_found, session_lost). An event below the
+/// logger's level costs nothing.
+
+#include <memory>
+
+#include "dlock/observer.hpp"
+
+namespace spdlog {
+class logger;
+}
+
+namespace dlock {
+
+class time_source;
+
+struct spdlog_observer_options {
+  /// Write "sha256:" and 16 hex digits instead of keys, for keys with personal data: equal keys can still be
+  /// told to be equal. No secret is involved: who can guess the key can check the guess. Default false.
+  bool hash_keys = false;
+  /// Most lines per second for each kind of event. What was left out is said: in a line "suppressed" by the
+  /// next event after that second, at the latest when the observer is destroyed. Default 20; 0: no limit.
+  unsigned per_second = 20;
+  /// Only for tests: another clock. Default: system_time().
+  time_source* time = nullptr;
+};
+
+/// Keys and texts are written as printable text, in quotes where they hold blanks, quotes or '=': no key can
+/// forge a line or a pair. Throws std::invalid_argument for a null logger. Thread safety: any thread, if the
+/// logger is (spdlog's *_mt sinks).
+std::shared_ptr<observer> make_spdlog_observer(std::shared_ptr<spdlog::logger> to,
+                                               spdlog_observer_options options = {});
+
+}  // namespace dlock
