@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
-#   -D COMPILER=... -D BUILD_TYPE=... [-D COMPONENTS=a,b] [-D URL=...] -P run.cmake
+#   -D COMPILER=... -D BUILD_TYPE=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] -P run.cmake
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
@@ -15,8 +15,9 @@ if(DEFINED INSTALL_FROM)
   run(${CMAKE_COMMAND} --install ${INSTALL_FROM} --prefix ${WORK}/prefix)
   # Installed elsewhere afterwards, as a package is: nothing in it may name where it was made.
   file(RENAME ${WORK}/prefix ${WORK}/moved)
-  string(REPLACE "," "\\;" components "${COMPONENTS}")
-  list(APPEND options -D CMAKE_PREFIX_PATH=${WORK}/moved "-DCOMPONENTS=${components}")
+  list(APPEND options -D CMAKE_PREFIX_PATH=${WORK}/moved -D COMPONENTS=${COMPONENTS})
+else()
+  list(APPEND options -D DLOCK_WERROR=${WERROR})
 endif()
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build ${options})
 run(${CMAKE_COMMAND} --build ${WORK}/build)

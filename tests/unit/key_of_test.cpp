@@ -18,6 +18,7 @@ using Catch::Matchers::Message;
 using dlock::arg;
 using dlock::key;
 using dlock::key_of;
+using dlock::lock_key;
 
 namespace {
 
@@ -47,6 +48,16 @@ TEST_CASE("key_of: golden encodings", "[T81][T82]") {
   CHECK(key_of("order", arg<2>(&user::name), arg<1>(&order::note))(o, u).view() == "order:100%25:a%3Ab");
   CHECK(key_of("a:%{x}", arg<1>())("a:b").view() == "a:%{x}:a%3Ab");
   CHECK(key_of("x", arg<1>())("").view() == "x:");
+}
+
+TEST_CASE("key_of: the example of the documentation gives the key it says") {
+  const order o(42);
+  const user u{"Ann"};
+  // [projections]
+  const auto order_key = key_of("order", arg<1>(&order::id), arg<2>(&user::name));
+  const lock_key composed = order_key(o, u);  // order:42:Ann
+  // [/projections]
+  CHECK(composed == lock_key("order:42:Ann"));
 }
 
 TEST_CASE("key_of: gives the key of the pattern with the same text") {

@@ -24,6 +24,7 @@
 
 using Catch::Matchers::Message;
 using dlock::key;
+using dlock::lock_key;
 using dlock::detail::fixed_string;
 using dlock::detail::parse_pattern;
 using dlock::detail::pattern_fault;
@@ -32,6 +33,7 @@ using namespace std::string_view_literals;
 
 namespace {
 
+// [structs]
 struct customer {
   int id;
   std::string name;
@@ -42,6 +44,7 @@ struct order {
   customer buyer;
   std::optional<std::string> note;
 };
+// [/structs]
 
 // Movable only, and with fields of awkward names.
 struct awkward {
@@ -59,6 +62,14 @@ void append_part(std::string& out, const printable_id& value) {
   out.append("no-");
   dlock::append_part(out, value.id);
 }
+
+struct order_id {
+  long value;
+};
+
+// [append_part]
+void append_part(std::string& out, const order_id& id) { dlock::append_part(out, id.value); }
+// [/append_part]
 
 struct two_parts {
   std::string left;
@@ -98,6 +109,8 @@ enum plain_enum { plain_value = -5 };
 enum class colour { red };
 
 void append_part(std::string& out, colour) { out.append("red"); }
+
+order example_order() { return {42, {7, "Ann"}, "x"}; }
 
 template <std::size_t N>
 constexpr pattern_fault fault_of(const char (&text)[N]) {
@@ -151,7 +164,7 @@ TEST_CASE("key pattern: a well-formed text has no fault") {
 
 // The bytes below are a promise: processes of different versions must agree while a new one is rolled out.
 TEST_CASE("key: golden encodings", "[T56][T81][T82]") {
-  const order o{42, {7, "Ann"}, "x"};
+  const order o = example_order();
   CHECK(key<"report:daily">().view() == "report:daily");
   CHECK(key<"user:{id}">(42).view() == "user:42");
   CHECK(key<"user:{id}">(-42).view() == "user:-42");
@@ -171,6 +184,24 @@ TEST_CASE("key: golden encodings", "[T56][T81][T82]") {
             "%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A"
             "%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%"
             ":6f31108f4dfa1deb3f452a941f7d8391f199675018913f8c3397aacaae5adc86"));
+}
+
+TEST_CASE("key: the examples of the documentation give the keys it says") {
+  const order o = example_order();
+  const customer& u = o.buyer;
+  // [patterns]
+  const std::vector<lock_key> keys{
+      key<"order:{o.id}:{u.name}">(o, u),            // order:42:Ann: o is the first argument, u the second
+      key<"order:{o.id}:{u.name}", "u", "o">(u, o),  // order:42:Ann: the names say which is which
+      key<"order:{id}:{buyer.id}">(o),               // order:42:7: fields of the only argument
+      key<"user:{id}">(42),                          // user:42: id is a name for the argument
+      key<"report:daily">(),                         // report:daily
+  };
+  // [/patterns]
+  const std::vector<lock_key> expected{"order:42:Ann", "order:42:Ann", "order:42:7", "user:42",
+                                       "report:daily"};
+  CHECK(keys == expected);
+  CHECK(key<"order:{value}">(order_id{42}) == lock_key("order:42"));
 }
 
 TEST_CASE("key: integers of every width are written in full") {
@@ -209,7 +240,7 @@ TEST_CASE("key: listed names say which argument is which, and _ leaves one out")
 }
 
 TEST_CASE("key: a path begins in the only argument when it has such fields") {
-  const order o{42, {7, "Ann"}, "x"};
+  const order o = example_order();
   CHECK(key<"order:{id}">(o).view() == "order:42");
   CHECK(key<"order:{o.id}">(o).view() == "order:42");
   CHECK(key<"order:{buyer.id}">(o).view() == "order:7");
@@ -268,7 +299,7 @@ TEST_CASE("key: an append_part may refuse a value, and must not take text away")
 
 TEST_CASE("key: the same pattern in two places is the same lock, as is the plain text", "[T85]") {
   CHECK(key<"order:{id}">(42) == key<"order:{o.id}">(order{42, {}, {}}));
-  CHECK(key<"order:{id}">(42) == dlock::lock_key("order:42"));
+  CHECK(key<"order:{id}">(42) == lock_key("order:42"));
   CHECK(key<"order:{id}">(42) != key<"Order:{id}">(42));
 }
 
@@ -304,8 +335,8 @@ TEST_CASE("key: no two different random pairs share a key, long ones included", 
   for (int i = 0; i != 20'000; ++i) {
     const std::size_t longest = i % 10 == 0 ? 200 : 4;
     const std::pair<std::string, std::string> values(text(longest), text(longest));
-    const dlock::lock_key composed = key<"k:{a}:{b}">(values.first, values.second);
-    REQUIRE(composed.view().size() <= dlock::lock_key::max_size);
+    const lock_key composed = key<"k:{a}:{b}">(values.first, values.second);
+    REQUIRE(composed.view().size() <= lock_key::max_size);
     REQUIRE(seen.try_emplace(std::string(composed.view()), values).first->second == values);
   }
 }

@@ -178,9 +178,8 @@ TEST_CASE("lock_key: explain quotes a key and tells what became of a long one") 
   CHECK_THAT(lock_key::from_stored(folded.view()).explain(), ContainsSubstring("first 190 bytes"));
 }
 
-TEST_CASE("lock_key: fmt prints it escaped and pads it as a string") {
-  CHECK(fmt::format("{}", lock_key("a\n")) == "a\\x0a");
-  CHECK(fmt::format("[{:>6}]", lock_key("ab")) == "[    ab]");
+TEST_CASE("lock_key: fmt prints it escaped") {
+  CHECK(fmt::format("[{}] {}", lock_key("a\n"), lock_key("b")) == "[a\\x0a] b");
 }
 
 TEST_CASE("sha256: the digests of FIPS 180-4's examples") {

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: the key of locked.key, fn. must be text, a lock_key, or callable
+#include "dlock/locked.hpp"
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  const auto place = dlock::locked([](int id) { return std::to_string(id); }, [](int) {});
+#else
+  const auto place = dlock::locked([](int id) { return id; }, [](int) {});
+#endif
+  place(42);
+}

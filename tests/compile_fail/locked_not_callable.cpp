@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: callable_under_lock|no matching function
+#include "dlock/locked.hpp"
+
+int main() {
+  const auto place = dlock::locked("k", [](int) {});
+#ifdef DLOCK_SHOULD_COMPILE
+  place(42);
+#else
+  place("forty-two");
+#endif
+}

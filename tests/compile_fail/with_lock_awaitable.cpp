@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: the function returns a coroutine, which would run after the lock is released
+#include "dlock/with_lock.hpp"
+
+struct awaitable {};
+#ifndef DLOCK_SHOULD_COMPILE
+struct awaiter {};
+awaiter operator co_await(awaitable);
+#endif
+
+int main() {
+  return dlock::try_with_lock("k", [] { return awaitable(); }) ? 0 : 1;
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: the function returns a coroutine, which would run after the lock is released
+#include "dlock/with_lock.hpp"
+
+struct task {
+#ifndef DLOCK_SHOULD_COMPILE
+  struct promise_type;
+#endif
+};
+
+int main() {
+  dlock::with_lock("k", [] { return task(); });
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What every store must do, whatever it is made of. The test cases are in contract/*_contract.cpp; a test
+/// program for a store links them (library dlock_store_contract) and defines make_store_place().
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "dlock/id128.hpp"
+#include "dlock/store.hpp"
+
+namespace dlock::test {
+
+using namespace std::chrono_literals;
+
+/// Somewhere locks live: empty when made, gone when destroyed.
+class store_place {
+ public:
+  virtual ~store_place() = default;
+  /// Another store object on the same place, prepared: to the locks it is another process.
+  virtual std::shared_ptr<store> open() = 0;
+  /// Lets so much time pass there, or a little more.
+  virtual void pass(microseconds time) = 0;
+};
+
+/// Defined by the program of each store.
+std::unique_ptr<store_place> make_store_place();
+
+/// Long enough that it does not end during a test.
+inline constexpr microseconds for_long = 1h;
+/// Short enough to wait for its end.
+inline constexpr microseconds for_moments = 30ms;
+
+/// Lets time pass until `done` says so; a failure after a while.
+void pass_until(store_place& place, const std::function<bool()>& done);
+
+/// A process as a store sees it: a store object, a connection and a session, which is opened at once. Not
+/// thread-safe.
+class actor {
+ public:
+  explicit actor(store_place& place, microseconds session_ttl = for_long, std::string label = "worker");
+
+  reply take(std::string_view key, microseconds own_ttl = 0us);
+  reply insert(std::string_view key, microseconds own_ttl = 0us);
+  /// take(), and insert() where there is no row: the grant. A failure if it is not granted.
+  std::uint64_t acquire(std::string_view key, microseconds own_ttl = 0us);
+  reply take_over(std::string_view key, const seen& of, microseconds own_ttl = 0us);
+  reply extend(std::string_view key, std::uint64_t fence, microseconds own_ttl);
+  reply release(std::string_view key, std::uint64_t fence, microseconds min_hold = 0us);
+  reply cancel(std::string_view key, std::uint64_t nonce);
+  reply look(std::string_view key);
+  /// What a look shows; a failure if there is no row.
+  seen at(std::string_view key);
+
+  outcome renew(microseconds ttl) { return session(session_verb::renew, id, ttl); }
+  outcome kill(const id128& whose) { return session(session_verb::kill, whose, 0us); }
+  outcome close() { return session(session_verb::close, id, 0us); }
+  outcome session(session_verb what, const id128& whose, microseconds ttl);
+
+  reply run(const request& q);
+
+  std::shared_ptr<store> where;
+  std::unique_ptr<connection> on;
+  id128 id = id128::random();
+  std::uint64_t nonce = 0;  ///< of the last attempt
+  std::string label;
+};
+
+/// Not executed is no answer to a test: a failure with the store's text. Else the outcome.
+outcome answer(const reply& r);
+
+}  // namespace dlock::test
+
+/// So that Catch2 can print them.
+namespace dlock {
+std::ostream& operator<<(std::ostream& out, outcome what);
+std::ostream& operator<<(std::ostream& out, const id128& id);
+}  // namespace dlock

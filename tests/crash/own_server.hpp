@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace dlock::test {
+
+/// A MariaDB server for one test, which may stop, kill and restart it. Its data stay in the build folder, its tables
+/// do not. Throws std::runtime_error where something does not work.
+class own_server {
+ public:
+  own_server();
+  ~own_server();
+  own_server(const own_server&) = delete;
+  own_server& operator=(const own_server&) = delete;
+
+  /// By its socket, which a restart does not change.
+  std::string url() const;
+
+  /// SIGSTOP; returns when no thread of it runs any more.
+  void stop() const;
+  void go_on() const;
+  /// Shut down in an orderly way, or by SIGKILL, and started again.
+  void restart(bool orderly);
+
+ private:
+  void start();
+  static std::string script(const std::string& verb);
+
+  pid_t pid_ = -1;
+  std::string socket_{};
+};
+
+}  // namespace dlock::test

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "crash/tcp_proxy.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <list>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace dlock::test {
+
+namespace {
+
+int checked(int result, const char* what) {
+  if (result < 0) throw std::system_error(errno, std::system_category(), what);
+  return result;
+}
+
+class descriptor {
+ public:
+  explicit descriptor(int number) noexcept : number_(number) {}
+  descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  descriptor& operator=(descriptor&&) = delete;
+  ~descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int operator*() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+descriptor make_socket() {
+  descriptor made(checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
+  const int yes = 1;
+  ::setsockopt(*made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  return made;
+}
+
+sockaddr_in local(std::uint16_t port) {
+  sockaddr_in made{};
+  made.sin_family = AF_INET;
+  made.sin_port = htons(port);
+  made.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return made;
+}
+
+struct connection_pair {
+  descriptor client;
+  descriptor server;
+  bool cut = false;   // nothing goes through any more, and the server's side stays open
+  bool over = false;  // one side has closed it
+};
+
+/// False: `from` has no more.
+bool forward(int from, int to) {
+  std::array<char, 16'384> buffer;
+  const auto size = ::recv(from, buffer.data(), buffer.size(), 0);
+  if (size <= 0) return false;
+  for (ssize_t sent = 0; sent < size;) {
+    const auto more = ::send(to, buffer.data() + sent, static_cast<std::size_t>(size - sent), MSG_NOSIGNAL);
+    if (more <= 0) return false;
+    sent += more;
+  }
+  return true;
+}
+
+}  // namespace
+
+struct tcp_proxy::state {
+  explicit state(std::uint16_t to)
+      : server_port(to), wake(checked(::eventfd(0, EFD_CLOEXEC), "eventfd")), listener(make_socket()) {
+    auto address = local(0);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    checked(::bind(*listener, any, size), "bind");
+    checked(::listen(*listener, 64), "listen");
+    checked(::getsockname(*listener, any, &size), "getsockname");
+    port = ntohs(address.sin_port);
+  }
+
+  void accept_one() {
+    descriptor client(::accept4(*listener, nullptr, nullptr, SOCK_CLOEXEC));
+    if (*client < 0 || is_cut) return;
+    auto server = make_socket();
+    const auto address = local(server_port);
+    if (::connect(*server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
+    pairs.push_back({.client = std::move(client), .server = std::move(server)});
+  }
+
+  void run() {
+    for (std::vector<pollfd> watched;;) {
+      watched.assign({{*wake, POLLIN, 0}, {*listener, POLLIN, 0}});
+      std::vector<connection_pair*> live;
+      for (auto& each : pairs) {  // only this thread changes the list
+        watched.push_back({*each.client, POLLIN, 0});
+        watched.push_back({*each.server, POLLIN, 0});
+        live.push_back(&each);
+      }
+      ::poll(watched.data(), watched.size(), -1);
+      const std::lock_guard lock(mutex);
+      if (stop) return;
+      for (std::size_t i = 0; i != live.size(); ++i) {
+        auto& each = *live[i];
+        if (each.cut) continue;
+        if (watched[2 + 2 * i].revents != 0) each.over = !forward(*each.client, *each.server);
+        if (watched[3 + 2 * i].revents != 0) each.over = !forward(*each.server, *each.client) || each.over;
+      }
+      for (auto at = pairs.begin(); at != pairs.end();) {
+        if (at->cut) {
+          severed.splice(severed.end(), pairs, at++);
+        } else {
+          at = at->over ? pairs.erase(at) : std::next(at);
+        }
+      }
+      if ((watched[1].revents & POLLIN) != 0) accept_one();
+    }
+  }
+
+  const std::uint16_t server_port;
+  const descriptor wake;
+  const descriptor listener;
+  std::uint16_t port = 0;
+  std::mutex mutex{};
+  // Guarded by it:
+  std::list<connection_pair> pairs{};
+  std::list<connection_pair> severed{};
+  bool is_cut = false;
+  bool stop = false;
+  std::thread thread{};
+};
+
+tcp_proxy::tcp_proxy(std::uint16_t server_port) : state_(std::make_unique<state>(server_port)) {
+  state_->thread = std::thread([raw = state_.get()] { raw->run(); });
+}
+
+tcp_proxy::~tcp_proxy() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+  }
+  ::eventfd_write(*state_->wake, 1);
+  state_->thread.join();
+}
+
+std::uint16_t tcp_proxy::port() const noexcept { return state_->port; }
+
+void tcp_proxy::cut() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_cut = true;
+  for (auto& each : state_->pairs) {
+    each.cut = true;
+    ::shutdown(*each.client, SHUT_RDWR);  // closed later: its number must not come back while it is polled
+  }
+}
+
+void tcp_proxy::mend() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_cut = false;
+}
+
+}  // namespace dlock::test

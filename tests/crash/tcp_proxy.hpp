@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace dlock::test {
+
+/// A way to a server on this host that can be cut so that the client is sure to notice and the server is not: what
+/// was sent goes on at the server, and its answer gets lost.
+class tcp_proxy {
+ public:
+  /// Listens on a free port of 127.0.0.1. Throws std::system_error.
+  explicit tcp_proxy(std::uint16_t server_port);
+  ~tcp_proxy();
+
+  std::uint16_t port() const noexcept;
+  /// Every client finds its connection closed, and new ones too, until mend(). The server sees nothing of it.
+  void cut();
+  void mend();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace dlock::test

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dlock {
+class lock_service;
+}
+
+namespace dlock::test {
+
+struct torture_settings {
+  std::string log{};  ///< a hold_log
+  std::vector<std::string> keys{};
+  std::uint64_t seed = 1;
+  std::chrono::milliseconds ttl{1000};
+};
+
+/// Takes and releases the keys at random and logs what it holds, until somebody says something on standard input or
+/// closes it.
+void run_torture(lock_service& locks, const torture_settings& how);
+
+}  // namespace dlock::test

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+// The examples of the pages in docs/, so that they compile and do what the pages say. scripts/check_docs.sh
+// compares the regions between "// [name]" and "// [/name]" with the pages.
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "dlock/dlock.hpp"
+#include "dlock/stores/memory.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct two_workers {
+  dlock::stores::virtual_clock clock;
+  std::shared_ptr<dlock::stores::memory_store> where = std::make_shared<dlock::stores::memory_store>(clock);
+  dlock::lock_service locks{where, {.label = "worker 1", .time = &clock}};
+  dlock::lock_service others{where, {.label = "worker 2", .time = &clock}};
+};
+
+struct order {
+  int id;
+  std::string customer;
+};
+
+int ship(const order& o) { return o.id; }
+
+int ship_in_any_way(const order& o, int& skipped) {
+  int shipped = 0;
+  // clang-format off
+  // [faces]
+  // A block, and its lease by name. The lock ends with the block, however that is left.
+  DISTRIBUTED_LOCKED_AS(held, dlock::key<"order:{o.id}:{o.customer}">(o), {.ttl = 30s, .wait = 0s}) {
+    shipped += ship(o);
+    held.ensure_held();  // throws lock_lost if it is not ours any more
+  }
+
+  // One attempt.
+  DISTRIBUTED_TRY_LOCKED_AS(held, "report:daily") {
+    shipped += ship(o);
+  } else {
+    ++skipped;
+  }
+
+  // A function that locks by its arguments at each call, and checks its result at the end.
+  const auto ship_locked = dlock::locked<"order:{o.id}:{o.customer}", "o">([](const order& it) { return ship(it); });
+  shipped += ship_locked(o);
+
+  // A mutex as the standard library knows it.
+  dlock::distributed_mutex door{"warehouse:7"};
+  std::lock_guard guard{door};
+  // [/faces]
+  // clang-format on
+  shipped += ship(o);
+  return shipped;
+}
+
+struct report_storage {
+  std::uint64_t fence = 0;
+  std::string text{};
+
+  bool save(const char*, const std::string& body, std::uint64_t token) {
+    if (token < fence) return false;
+    fence = token;
+    text = body;
+    return true;
+  }
+};
+
+std::string build_report() { return "all is well"; }
+int ship(int id) { return id; }
+int try_later(const std::string&) { return -1; }
+int discard(std::string_view) { return -2; }
+int report(const std::string&) { return -3; }
+
+int ship_42(dlock::lock_service& locks) {
+  // [errors]
+  try {
+    return dlock::with_lock(locks, "order:42", {.ttl = 30s, .wait = 2s}, [&] { return ship(42); });
+  } catch (const dlock::lock_timeout& busy) {
+    return try_later(busy.what());  // "key 'order:42': waited 2000 ms, held by app1/4312 shipping: ..."
+  } catch (const dlock::lock_lost& lost) {
+    return discard(to_string(lost.reason()));  // ship() has run, but perhaps not alone
+  } catch (const dlock::store_error& broken) {
+    return broken.transient() ? try_later(broken.what()) : report(broken.what());
+  }
+  // [/errors]
+}
+
+}  // namespace
+
+TEST_CASE("example: a key that another service of the memory store holds is busy") {
+  // [setup]
+  dlock::stores::virtual_clock clock;
+  auto where = std::make_shared<dlock::stores::memory_store>(clock);
+  dlock::lock_service locks{where, {.label = "worker 1", .time = &clock}};
+  dlock::lock_service others{where, {.label = "worker 2", .time = &clock}};
+  // [/setup]
+  // [busy]
+  const auto theirs = others.acquire("report:daily");
+  CHECK_FALSE(locks.try_acquire("report:daily"));
+  CHECK_THROWS_AS(locks.acquire("report:daily", {.wait = 0s}), dlock::lock_timeout);
+  // [/busy]
+}
+
+TEST_CASE_METHOD(two_workers, "example: a lease is lost when the virtual clock passes its ttl") {
+  // [lost]
+  const auto held = locks.acquire("report:daily", {.ttl = 30s});
+  CHECK(held.loss() == dlock::loss_reason::none);
+  clock.advance(40s);  // as if this process had been stopped for 40 s
+  CHECK(held.loss() == dlock::loss_reason::unreachable);
+  CHECK_THROWS_AS(held.ensure_held(), dlock::lock_lost);
+  // [/lost]
+}
+
+TEST_CASE_METHOD(two_workers, "example: with_lock throws away a result that was made under a lost lease") {
+  // [result]
+  const auto work = [&] {
+    clock.advance(40s);  // longer than the ttl allows
+    return 42;
+  };
+  CHECK_THROWS_AS(dlock::with_lock(locks, "report:daily", {.ttl = 30s}, work), dlock::lock_lost);
+  // [/result]
+}
+
+TEST_CASE_METHOD(two_workers, "example: an expiry of its own ends a lease that nobody renews") {
+  // [expiry]
+  const auto held = locks.acquire("tick", {.ttl = 100ms, .renew = dlock::renewal::none});
+  clock.advance(100ms);
+  CHECK(held.loss() == dlock::loss_reason::expired);
+  CHECK(others.try_acquire("tick"));
+  // [/expiry]
+}
+
+TEST_CASE_METHOD(two_workers, "example: a service counts what happened") {
+  // [counts]
+  dlock::with_lock(locks, "order:42", [] {});
+  CHECK(locks.count(dlock::event::kind::granted) == 1);
+  CHECK(locks.count(dlock::event::kind::released) == 1);
+  CHECK(locks.count(dlock::event::kind::lost) == 0);
+  // [/counts]
+}
+
+TEST_CASE_METHOD(two_workers, "example: a resource that checks the fencing token refuses an older holder") {
+  dlock::set_default_service(locks);
+  report_storage storage;
+  const auto save = [&] {
+    // [fencing]
+    DISTRIBUTED_LOCKED_AS(held, "report:daily") {
+      const auto text = build_report();
+      if (!storage.save("daily", text, held.fencing_token())) throw std::runtime_error("a newer report is there");
+    }
+    // [/fencing]
+  };
+  CHECK_NOTHROW(save());
+  storage.fence = 100;
+  CHECK_THROWS_AS(save(), std::runtime_error);
+}
+
+TEST_CASE_METHOD(two_workers, "example: the faces that the README shows") {
+  dlock::set_default_service(locks);
+  const order o{42, "ann"};
+  int skipped = 0;
+  CHECK(ship_in_any_way(o, skipped) == 4 * 42);
+  CHECK(skipped == 0);
+  const auto theirs = others.acquire("order:42:ann");
+  CHECK_THROWS_AS(ship_in_any_way(o, skipped), dlock::lock_timeout);
+}
+
+TEST_CASE_METHOD(two_workers, "example: the example of errors.md") { CHECK(ship_42(locks) == 42); }

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "close: no new leases, and what is held is named", "[close][T90]") {
+  const auto locks = service();
+  auto a = locks->acquire("a");
+  auto b = locks->acquire("b", {.ttl = 10s, .renew = renewal::none});
+  auto keys = locks->close(0ms);
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == std::vector<std::string>{"a", "b"});
+  CHECK(thrown([&] { return locks->acquire("c"); }) == errc::closed);
+  CHECK(thrown([&] { return locks->try_acquire("c"); }) == errc::closed);
+  a.release();
+  b.release();
+  CHECK(locks->close(0ms).empty());
+  CHECK(is_free("a"));
+  CHECK(is_free("b"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: waits for leases to be released, but no longer than asked",
+                 "[close][T10][T90]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  const auto begun = clock.now();
+  CHECK(while_time_passes([&] { return locks->close(100ms); }) == std::vector<std::string>{"k"});
+  CHECK(clock.now() - begun >= 100ms);
+  std::thread releasing([&] { held.release(); });
+  CHECK(locks->close(1h).empty());  // time stands still: only the release can end this
+  releasing.join();
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a lease that outlives the service is renewed and released",
+                 "[close][T17][T90]") {
+  std::optional<lease> held;
+  {
+    const auto locks = service();
+    held = locks->acquire("k", {.ttl = 10s});
+  }
+  CHECK(live_on(*held, 60s, 10s));
+  CHECK_FALSE(is_free("k"));
+  const auto beats = where->count(session_verb::renew);
+  held->release();
+  CHECK(is_free("k"));
+  // With the last lease everything ends: the session's row goes, connections close, nothing beats.
+  CHECK(eventually([&] { return where->connections() == 0; }));
+  CHECK(where->count(session_verb::close) == 1);
+  clock.advance(1min);
+  CHECK(where->count(session_verb::renew) == beats);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: the end of a service leaves no session, no connection, no thread", "[close]") {
+  {
+    const auto locks = service();
+    locks->acquire("a").release();
+    locks->acquire("b", {.ttl = 10s}).release();
+    CHECK(where->connections() > 0);
+  }
+  CHECK(where->connections() == 0);
+  CHECK(where->count(session_verb::close) == 2);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: the destructor waits for close_limit", "[close][T10]") {
+  auto how = options();
+  how.close_limit = 2s;
+  auto locks = service(how);
+  auto held = locks->acquire("k");
+  std::atomic<bool> over{false};
+  std::thread ending([&] {
+    locks.reset();
+    over = true;
+  });
+  CHECK_FALSE(over);
+  clock.advance(2s - 1us);
+  CHECK_FALSE(over);
+  clock.advance(1us);
+  ending.join();
+  CHECK(over);
+  CHECK_NOTHROW(held.ensure_held());
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its threads wait for keys", "[close][T89]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  for (int round = 0; round < 20; ++round) {
+    auto locks = service();
+    std::vector<std::thread> threads;
+    std::atomic<int> refused{0};
+    std::atomic<int> begun{0};
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, raw = locks.get()] {
+        ++begun;
+        if (thrown([&] { return raw->acquire("k", {.wait = 1h}); }) == errc::closed) ++refused;
+      });
+    }
+    const auto looks = where->count(verb::look);
+    REQUIRE(eventually([&] { return begun == 4 && where->count(verb::look) >= looks; }));
+    std::this_thread::sleep_for(1ms);  // into the wait, as far as they get
+    locks->close(1h);
+    for (auto& each : threads) each.join();
+    locks.reset();
+    CHECK(refused == 4);
+  }
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[close][T89]") {
+  auto locks = service();
+  std::vector<lease> held;
+  for (int i = 0; i < 50; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
+  where->cut();
+  held.clear();
+  CHECK(locks->count(event::kind::release_failed) == 50);
+  const auto before = where->tried();
+  locks.reset();
+  CHECK(where->tried() - before <= 4);  // not once for each of them
+  CHECK(where->connections() == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets one more try", "[close][T07][T90]") {
+  auto locks = service();
+  {
+    const auto held = locks->acquire("k");
+    where->next(verb::release, {.what = fate::fail, .why = {.native = 1, .text = "no"}, .times = 2});
+  }
+  REQUIRE(eventually([&] { return where->count(verb::release) == 2; }));
+  locks.reset();
+  CHECK(where->count(verb::release) == 3);
+  CHECK(fence_of("k") == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about the loss of its lease", "[close][T93]") {
+  auto locks = service();
+  auto held = locks->acquire("k");
+  std::atomic<bool> ended{false};
+  std::thread::id where_told{};
+  const std::stop_callback on_loss(held.lost(), [&] {
+    where_told = std::this_thread::get_id();
+    locks.reset();
+    ended = true;
+  });
+  CHECK(locks->force_release("k"));
+  clock.advance(11s);
+  CHECK(eventually([&] { return ended.load(); }));
+  CHECK(where_told != std::this_thread::get_id());
+  held = lease{};
+  CHECK(eventually([&] { return where->connections() == 0; }));
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a service may end while a callback about a loss runs", "[close][T93]") {
+  auto locks = service();
+  std::optional<lease> held = locks->acquire("k");
+  std::atomic<bool> inside{false};
+  std::atomic<bool> go_on{false};
+  bool finished = false;
+  const std::stop_callback on_loss(held->lost(), [&] {
+    inside = true;
+    static_cast<void>(eventually([&] { return go_on.load(); }));
+    finished = true;
+  });
+  CHECK(locks->force_release("k"));
+  clock.advance(11s);
+  REQUIRE(eventually([&] { return inside.load(); }));
+  held.reset();
+  std::thread ending([&] { locks.reset(); });
+  go_on = true;
+  ending.join();
+  CHECK(finished);  // it was waited for
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own callback", "[close][T89][T93]") {
+  const auto locks = service();
+  std::optional<lease> held = locks->acquire("k");
+  std::atomic<bool> told{false};
+  std::optional<std::stop_callback<std::function<void()>>> on_loss;
+  on_loss.emplace(held->lost(), [&] {
+    held.reset();
+    told = true;
+  });
+  CHECK(locks->force_release("k"));
+  clock.advance(11s);
+  CHECK(eventually([&] { return told.load(); }));
+  CHECK(eventually([&] { return is_free("k"); }));
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How long a lease lasts when it does not last as long as its holder: expiry of its own, max_hold, min_hold.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "support/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+struct hold_fixture : engine_fixture {
+  bool is_lost(const lease& one) {
+    return eventually([&] { return one.lost().stop_requested(); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(hold_fixture, "renewal::none: ends ttl after it was asked for, whatever happens", "[hold][T10][T37]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::none});
+  CHECK(held.remaining() == 9500ms);
+  CHECK_THROWS_AS(held.renew(), std::logic_error);
+  clock.advance(9500ms);
+  CHECK(is_lost(held));
+  CHECK(held.loss() == loss_reason::expired);
+  CHECK(thrown([&] { held.ensure_held(); }) == errc::lost);
+  CHECK(thrown([&] { held.release(); }) == errc::lost);
+  CHECK(eventually([&] { return is_free("k"); }));
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[hold][T91]") {
+  auto crashed = std::make_shared<faulty_store>(rows);
+  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  const auto theirs = dying.acquire("k", {.ttl = 100ms, .renew = renewal::none});
+  crashed->cut();
+  clock.advance(100ms - 1us);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(1us);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[hold][T10]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  for (int i = 0; i < 5; ++i) {
+    clock.advance(8s);
+    const auto before = locks->statements();
+    held.renew();
+    CHECK(locks->statements() == before + 1);
+    CHECK(held.remaining() == 9500ms);
+  }
+  CHECK(locks->holder("k")->fence == held.fencing_token());
+  clock.advance(9500ms);
+  CHECK(is_lost(held));
+  CHECK(thrown([&] { held.renew(); }) == errc::lost);
+  CHECK(where->count(verb::extend) == 5);
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::manual: an answer that comes late, or not, promises nothing", "[hold][T29]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  clock.advance(5s);
+  where->next(verb::extend, {.during = [&] { clock.advance(2s); }});
+  held.renew();
+  CHECK(held.remaining() == 7500ms);
+  where->next(verb::extend, {.what = fate::drop});
+  CHECK(thrown([&] { held.renew(); }) == errc::outcome_unknown);
+  CHECK(held.remaining() == 7500ms);
+  CHECK_NOTHROW(held.ensure_held());
+  where->next(verb::extend, {.during = [&] { clock.advance(8s); }});
+  CHECK(thrown([&] { held.renew(); }) == errc::lost);
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::manual: a row that is not ours any more is a loss", "[hold][T12]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  const auto row = locks->holder("k");
+  fault why;
+  const auto on = rows->connect(1s, why);
+  const request steal{.what = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
+  reply answer;
+  rows->execute(*on, {&steal, 1}, {&answer, 1});
+  CHECK(thrown([&] { held.renew(); }) == errc::lost);
+  CHECK(held.loss() == loss_reason::taken_over);
+  CHECK(is_lost(held));
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::automatic: renew() by hand is misuse", "[hold]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  CHECK_THROWS_AS(held.renew(), std::logic_error);
+  CHECK_THROWS_AS(lease{}.renew(), std::logic_error);
+}
+
+TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][T20]") {
+  const auto renew = GENERATE(renewal::automatic, renewal::none);
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 30s, .renew = renew, .max_hold = 5s});
+  const auto at = where->hold(verb::release);
+  clock.advance(5s - 1us);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK(held.remaining() == 1us);
+  clock.advance(1us);
+  CHECK(held.remaining() == 0us);
+  REQUIRE(at->reached());  // not yet freed
+  CHECK(is_lost(held));
+  CHECK(held.loss() == loss_reason::max_hold);
+  CHECK_FALSE(is_free("k"));
+  at->open();
+  CHECK(eventually([&] { return is_free("k"); }));
+  CHECK(thrown([&] { held.release(); }) == errc::lost);
+}
+
+TEST_CASE_METHOD(hold_fixture, "max_hold: who waits in this process gets the key then", "[hold][T20]") {
+  const auto locks = service();
+  const auto wedged = locks->acquire("k", {.max_hold = 1s});
+  const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
+  CHECK(fence == 2);
+}
+
+TEST_CASE_METHOD(hold_fixture, "min_hold: the key stays taken though it was released", "[hold][T10]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.min_hold = 5s});
+  clock.advance(1s);
+  held.release();
+  CHECK_FALSE(is_free("k"));
+  CHECK_FALSE(locks->try_acquire("k"));
+  clock.advance(4s - 1us);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(1us);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(hold_fixture, "min_hold: over at the release, it changes nothing", "[hold]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.min_hold = 5s});
+  clock.advance(5s);
+  held.release();
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(hold_fixture, "min_hold: holds when the release was done by the background", "[hold][T07]") {
+  const auto locks = service();
+  {
+    const auto held = locks->acquire("k", {.min_hold = 20s});
+    where->cut();
+  }
+  where->cut(false);
+  clock.advance(500ms);
+  CHECK(eventually([&] { return where->count(verb::release) == 2; }));
+  CHECK_FALSE(is_free("k"));
+  clock.advance(19s);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(500ms);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: trust ends so much before the server's expiry", "[hold][T10]") {
+  auto how = options();
+  how.margin = 400ms;
+  const auto locks = service(how);
+  CHECK(locks->acquire("a", {.ttl = 10s, .renew = renewal::none}).remaining() == 9600ms);
+  CHECK(locks->acquire("b", {.ttl = 10s}).remaining() == 9600ms);
+  const auto usual = service();
+  CHECK(usual->acquire("a", {.ttl = 10s, .renew = renewal::none}).remaining() == 9500ms);
+}

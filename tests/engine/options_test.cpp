@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Each option has a test that fails when its meaning is flipped [T10]; those not here are in the files of what they
+// are about: max_waiters, cancel: waiting_test; release_limit: release_test; close_limit: close_test; retry.limit:
+// acquire_test; again: reentry_test; renew, min_hold, max_hold, margin: hold_test; watch: observer_test; the pauses of
+// retry: backoff_test.
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[options][T10]") {
+  const auto locks = service();
+  const auto kept = locks->acquire("kept", {.ttl = 59s});
+  const auto own = locks->acquire("own", {.ttl = 59s, .renew = renewal::none});
+  CHECK(locks->holder("kept")->left == 30s);
+  CHECK(locks->holder("kept")->kept);
+  CHECK(locks->holder("own")->left == 59s);
+  CHECK_FALSE(locks->holder("own")->kept);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators", "[options][T10]") {
+  auto how = options();
+  how.label = "billing";
+  const auto locks = service(how);
+  const auto held = locks->acquire("k");
+  const auto seen_by_all = stranger()->holder("k");
+  REQUIRE(seen_by_all);
+  CHECK(seen_by_all->label == "billing");
+  CHECK(seen_by_all->pid == ::getpid());
+  CHECK_FALSE(seen_by_all->host.empty());
+  CHECK(seen_by_all->key == "k");
+  CHECK(seen_by_all->fence == held.fencing_token());
+  const auto usual = service();
+  const auto other = usual->acquire("other");
+  CHECK_FALSE(usual->holder("other")->label.empty());
+  CHECK(usual->holder("other")->label != "billing");
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: connections bounds the pool", "[options][T10]") {
+  for (const std::size_t count : {1U, 3U}) {
+    auto how = options();
+    how.connections = count;
+    const auto locks = service(how);
+    std::vector<std::shared_ptr<gate>> gates;
+    static_cast<void>(locks->try_acquire("warm"));
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < 4; ++i) gates.push_back(where->hold(verb::insert));
+    for (std::size_t i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] { static_cast<void>(locks->try_acquire(std::to_string(count) + "." + std::to_string(i))); });
+    }
+    for (std::size_t i = 0; i < count; ++i) CHECK(gates[i]->reached());
+    CHECK(where->connections() <= count + 1);
+    for (auto& each : gates) each->open();
+    for (auto& each : threads) each.join();
+    where->forget_scripts();
+  }
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give none", "[options][T10]") {
+  auto how = options();
+  how.defaults = {.ttl = 10s, .wait = 0ms};
+  const auto locks = service(how);
+  CHECK(locks->defaults().ttl == 10s);
+  const auto held = locks->acquire("k");
+  CHECK(locks->holder("k")->left == 10s);
+  CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k"); }); }) == errc::timed_out);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: sweep_every and idle_key forget what is long unused, but no fence",
+                 "[options][T10][T58]") {
+  auto how = options();
+  how.sweep_every = 1min;
+  how.idle_key = 10min;
+  const auto locks = service(how);
+  std::uint64_t last = 0;
+  for (int i = 0; i < 5; ++i) last = locks->acquire("k").fencing_token();
+  const auto swept = [&] { return locks->count(event::kind::clean_up) > 0; };
+  for (int i = 0; i < 100 && !swept(); ++i) {
+    clock.advance(10s);
+    std::this_thread::sleep_for(1ms);
+  }
+  CHECK(swept());
+  CHECK(clock.now() >= instant{1000s} + 1min);
+  // The row may be gone or not; the fence goes on.
+  CHECK(locks->acquire("k").fencing_token() > last);
+
+  auto never = options();
+  never.sweep_every = 0ms;
+  never.idle_key = 10min;
+  const auto keeps = service(never);
+  keeps->acquire("other").release();
+  for (int i = 0; i < 50; ++i) {
+    clock.advance(1min);
+    std::this_thread::sleep_for(200us);
+  }
+  CHECK(keeps->count(event::kind::clean_up) == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[options][T10]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto locks = service();
+  for (const auto wait : {0ms, 50ms, 200ms}) {
+    const auto begun = clock.now();
+    const auto end = while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = wait}); }); });
+    CHECK(end == errc::timed_out);
+    CHECK(clock.now() - begun >= wait);
+  }
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less often", "[options][T10][T36]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto asked = [&](retry_policy how) {
+    const auto locks = service();
+    while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 1s, .retry = how}); }); });
+    return locks->statements();
+  };
+  const auto often = asked({.pause = 10ms, .multiplier = 1.0, .max_pause = 10ms, .jitter = 0.0});
+  const auto seldom = asked({.pause = 250ms, .multiplier = 1.0, .max_pause = 250ms, .jitter = 0.0});
+  CHECK(often > 20);
+  CHECK(seldom <= 2 + 5);
+}

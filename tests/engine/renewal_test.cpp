@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+const fault hiccup{.native = 1180, .transient = true, .text = "hiccup"};
+
+struct renewal_fixture : engine_fixture {
+  /// Lets time pass until one more renewal has been answered.
+  bool beat(std::chrono::milliseconds step) {
+    const auto before = where->count(session_verb::renew);
+    clock.advance(step);
+    return eventually([&] { return where->count(session_verb::renew) > before; });
+  }
+  bool is_lost(const lease& one) {
+    return eventually([&] { return one.lost().stop_requested(); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(renewal_fixture, "lease: renewed for as long as it is held, whatever its ttl", "[renewal]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  CHECK(live_on(held, 120s, 10s));
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_FALSE(is_free("k"));
+  CHECK(held.fencing_token() == fence_of("k"));
+  CHECK_FALSE(held.lost().stop_requested());
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: never promises more than the server would keep", "[renewal][T22]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  for (int i = 0; i < 50; ++i) {
+    clock.advance(777ms);
+    const auto mine = held.remaining();
+    CHECK(mine <= locks->holder("k")->left);
+  }
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: renewals that fail are tried again before the deadline", "[renewal][T13]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  where->next(session_verb::renew, {.what = fate::fail, .why = hiccup, .times = 3});
+  REQUIRE(beat(3400ms));
+  REQUIRE(beat(500ms));
+  REQUIRE(beat(500ms));
+  CHECK(held.remaining() < 6s);
+  REQUIRE(beat(500ms));
+  CHECK(eventually([&] { return held.remaining() > 9s; }));
+  CHECK(seen->wait_for(event::kind::renewal_late, 3));
+  CHECK_FALSE(held.lost().stop_requested());
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not extend the deadline",
+                 "[renewal][T29]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  where->next(session_verb::renew, {.what = fate::drop, .times = 1000});
+  REQUIRE(beat(3400ms));
+  CHECK(held.remaining() == 9500ms - 3400ms);
+  CHECK(locks->holder("k")->left == 10s);  // though the server did it
+  clock.advance(6100ms);
+  CHECK(is_lost(held));
+  CHECK(held.loss() == loss_reason::unreachable);
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not lose it either", "[renewal]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  where->next(session_verb::renew, {.what = fate::drop, .times = 3});
+  REQUIRE(beat(3400ms));
+  CHECK_NOTHROW(held.ensure_held());
+  REQUIRE(beat(500ms));
+  REQUIRE(beat(500ms));
+  REQUIRE(beat(500ms));
+  CHECK(eventually([&] { return held.remaining() > 9s; }));
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: a late reply revives nothing", "[renewal][T24][T46]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s});
+  const auto at = std::make_shared<gate>();
+  where->next(session_verb::renew, {.after = at});
+  clock.advance(3400ms);
+  REQUIRE(at->reached());  // the server has extended it, we don't know
+  clock.advance(1500ms);   // less than it takes to count as hung
+  CHECK_NOTHROW(held.ensure_held());
+  clock.advance(4700ms);
+  CHECK(held.remaining() == 0us);
+  CHECK_THROWS_AS(held.ensure_held(), lock_lost);
+  at->open();
+  CHECK(is_lost(held));
+  CHECK(held.remaining() == 0us);
+  CHECK(thrown([&] { held.release(); }) == errc::lost);
+  // And its session is not used again.
+  const auto next = locks->acquire("k", {.ttl = 10s, .wait = 0ms});
+  CHECK(where->opened().size() == 2);
+  CHECK(where->opened()[0] != where->opened()[1]);
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: the pause of a process is seen at the first call after it",
+                 "[renewal][T24]") {
+  const auto locks = service();
+  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  clock.advance(9500ms - 1us);
+  CHECK(held.remaining() == 1us);
+  CHECK_NOTHROW(held.ensure_held());
+  clock.advance(1us);
+  CHECK(held.remaining() == 0us);
+  CHECK(held.loss() == loss_reason::unreachable);
+  CHECK_THROWS_AS(held.ensure_held(), lock_lost);
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: lost() fires though nothing can be sent", "[renewal][T92]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  std::atomic<bool> told{false};
+  const std::stop_callback on_loss(held.lost(), [&] { told = true; });
+  where->cut();
+  clock.advance(9s);
+  CHECK_FALSE(told);
+  clock.advance(500ms);
+  CHECK(eventually([&] { return told.load(); }));
+  CHECK(seen->wait_for(event::kind::lost));
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: the first session of a service is watched from the start", "[renewal][T92]") {
+  // A new session can reach the alarm at any point of its round.
+  for (int round = 0; round < 100; ++round) {
+    const auto locks = service();
+    where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+    const auto held = locks->acquire("k" + std::to_string(round), {.ttl = 1s});
+    clock.advance(1s);
+    REQUIRE(is_lost(held));
+    where->forget_scripts();
+  }
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: a refused renewal loses every lease of the session", "[renewal][T15]") {
+  const auto locks = service();
+  auto one = locks->acquire("a");
+  auto two = locks->acquire("b");
+  const auto other = locks->acquire("c", {.ttl = 60s});  // another class, another session
+  CHECK(locks->force_release("a"));
+  CHECK_NOTHROW(one.ensure_held());
+  clock.advance(11s);
+  CHECK(is_lost(one));
+  CHECK(is_lost(two));
+  CHECK(one.loss() == loss_reason::renewal_refused);
+  CHECK(two.loss() == loss_reason::renewal_refused);
+  CHECK(thrown([&] { one.ensure_held(); }) == errc::lost);
+  CHECK(eventually([&] { return other.remaining() > 40s; }));
+  CHECK(eventually([&] { return is_free("a") && is_free("b"); }));
+  CHECK_FALSE(is_free("c"));
+}
+
+TEST_CASE_METHOD(renewal_fixture, "lease: the reason of a loss is right from its first moment", "[renewal]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  std::vector<loss_reason> reasons;
+  std::atomic<bool> stop{false};
+  std::thread watching([&] {
+    while (!stop) {
+      if (const auto why = held.loss(); why != loss_reason::none) reasons.push_back(why);
+    }
+  });
+  locks->force_release("k");
+  clock.advance(11s);
+  CHECK(is_lost(held));
+  stop = true;
+  watching.join();
+  for (const auto each : reasons) REQUIRE(each == loss_reason::renewal_refused);
+}
+
+TEST_CASE_METHOD(renewal_fixture, "keeper: a hung renewal is given up in time for another", "[renewal][T63][T92]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k");
+  const auto at = where->hold(session_verb::renew);
+  clock.advance(10s);
+  REQUIRE(at->reached());
+  clock.advance(2s);
+  REQUIRE(eventually([&] { return where->count(session_verb::renew) >= 1; }));
+  CHECK(seen->wait_for(event::kind::renewal_late));
+  REQUIRE(beat(1500ms));
+  CHECK(eventually([&] { return held.remaining() > 28s; }));
+}
+
+TEST_CASE_METHOD(renewal_fixture, "keeper: a long session's hung renewal does not cost a short one its leases",
+                 "[renewal]") {
+  const auto locks = service();
+  const auto brief = locks->acquire("brief", {.ttl = 1s});
+  const auto at = where->hold(session_verb::renew);
+  at->open();
+  const auto lasting = locks->acquire("lasting", {.ttl = 30s});
+  for (int i = 0; i < 30; ++i) {
+    clock.advance(333ms);
+    REQUIRE(eventually([&] { return brief.remaining() > 600ms; }));
+  }
+  REQUIRE(clock.now() < instant{1000s} + 10s);
+  // Now the long one is due as well. Whichever comes first: the one that hangs must not hold up the other.
+  const auto hung = where->hold(session_verb::renew);
+  clock.advance(334ms);
+  REQUIRE(hung->reached());
+  clock.advance(250ms);
+  CHECK(eventually([&] { return brief.remaining() > 600ms; }));
+  CHECK_FALSE(brief.lost().stop_requested());
+}
+
+TEST_CASE_METHOD(renewal_fixture, "keeper: a cut network that heals before the deadline costs no lease",
+                 "[renewal][T13]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k");
+  where->cut();
+  for (int i = 0; i < 25; ++i) {
+    clock.advance(1s);
+    std::this_thread::yield();
+  }
+  CHECK_NOTHROW(held.ensure_held());
+  where->cut(false);
+  clock.advance(1s);
+  CHECK(eventually([&] { return held.remaining() > 25s; }));
+}
+
+TEST_CASE_METHOD(renewal_fixture, "keeper: a session is not renewed once it is late", "[renewal]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  clock.advance(60s);
+  CHECK(is_lost(held));
+  CHECK(where->count(session_verb::renew) == 0);
+}
+
+TEST_CASE_METHOD(renewal_fixture, "keeper: no lease, no renewal after a while, and its session goes",
+                 "[renewal][T80]") {
+  const auto locks = service();
+  locks->acquire("k", {.ttl = 1s}).release();
+  const auto closed = [&] { return where->count(session_verb::close) == 1; };
+  for (int i = 0; i < 250 && !closed(); ++i) {
+    const auto before = where->count(session_verb::renew);
+    clock.advance(334ms);
+    REQUIRE(eventually([&] { return closed() || where->count(session_verb::renew) > before; }));
+  }
+  CHECK(closed());
+  CHECK(seen->count(event::kind::session_lost) == 0);
+  const auto beats = where->count(session_verb::renew);
+  clock.advance(60s);
+  CHECK(locks->acquire("k", {.ttl = 1s}).fencing_token() == 2);
+  CHECK(where->opened().size() == 2);
+  CHECK(where->count(session_verb::renew) <= beats + 1);
+}
+
+TEST_CASE_METHOD(renewal_fixture, "keeper: renewals run on a connection of their own", "[renewal][T19]") {
+  auto how = options();
+  how.connections = 1;
+  const auto locks = service(how);
+  const auto held = locks->acquire("k");
+  const auto at = where->hold(verb::look);  // fills the pool
+  std::thread busy([&] { static_cast<void>(thrown([&] { return locks->try_acquire("new"); })); });
+  REQUIRE(at->reached());
+  clock.advance(1500ms);
+  REQUIRE(beat(8500ms));
+  CHECK(eventually([&] { return held.remaining() > 28s; }));
+  at->open();
+  busy.join();
+}

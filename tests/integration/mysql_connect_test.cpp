@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Which server a store talks to, and how: TLS, several hosts, replicas, time zones, timeouts.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+
+#include "dlock/error.hpp"
+#include "support/mysql_global_setting.hpp"
+#include "support/mysql_store_place.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+struct refusal {
+  bool connected = false;
+  fault why{};
+};
+
+refusal attempt(const std::string& url, microseconds limit = 5s) {
+  refusal made;
+  made.connected = open_store(url)->connect(limit, made.why) != nullptr;
+  return made;
+}
+
+store_url owner_url() { return store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")); }
+
+/// The owner's URL with other hosts or another password.
+std::string variant(const std::string& hosts, const std::string& password) {
+  const auto url = owner_url();
+  return "mysql://" + url.user + ":" + password + "@" + hosts + "/" + url.path;
+}
+
+std::string good_host() {
+  const auto url = owner_url();
+  return url.hosts.at(0).host + ":" + std::to_string(url.hosts.at(0).port);
+}
+
+}  // namespace
+
+TEST_CASE("mysql connect: TLS that was asked for and is not offered is an error", "[mysql]") {
+  auto root = raw_mysql::root();
+  if (!root.is_mariadb() || root.one("SELECT @@have_ssl") == "YES") SKIP("this server offers TLS");
+  const mysql_place place;
+  for (const char* const mode : {"&tls=require", "&tls=verify"}) {
+    const auto made = attempt(place.url(mode));
+    INFO(made.why.text);
+    CHECK_FALSE(made.connected);
+    CHECK_FALSE(made.why.transient);
+    CHECK(made.why.connection);
+    CHECK_THAT(made.why.text, ContainsSubstring("TLS") || ContainsSubstring("SSL"));
+  }
+  CHECK(attempt(place.url("&tls=prefer")).connected);
+  CHECK(attempt(place.url("&tls=off")).connected);
+}
+
+TEST_CASE("mysql connect: a wrong password is told without any password", "[mysql]") {
+  const auto made = attempt(variant(good_host(), "wr0ng"));
+  CHECK_FALSE(made.connected);
+  CHECK(made.why.native == 1045);
+  CHECK_FALSE(made.why.transient);
+  CHECK_THAT(made.why.text, !ContainsSubstring("wr0ng") && ContainsSubstring("***"));
+  try {
+    open_store(variant(good_host(), "wr0ng"))->prepare();
+    FAIL("it was prepared");
+  } catch (const store_error& e) {
+    CHECK(e.native_code() == 1045);
+    CHECK_THAT(std::string(e.what()), !ContainsSubstring("wr0ng"));
+  }
+}
+
+TEST_CASE("mysql connect: nobody there is unreachable and may pass", "[mysql]") {
+  const auto made = attempt(variant("127.0.0.1:1", "x"));
+  CHECK_FALSE(made.connected);
+  CHECK(made.why.connection);
+  CHECK(made.why.transient);
+  try {
+    open_store(variant("127.0.0.1:1", "x"))->prepare();
+    FAIL("it was prepared");
+  } catch (const store_error& e) {
+    CHECK(e.code() == errc::store_unreachable);
+    CHECK(e.transient());
+  }
+}
+
+TEST_CASE("mysql connect: of several hosts the first that answers is used, all failures are told", "[mysql]") {
+  const auto url = owner_url();
+  CHECK(attempt(variant("127.0.0.1:1," + good_host(), url.password)).connected);
+  const auto made = attempt(variant("127.0.0.1:1,127.0.0.1:2", "x"));
+  CHECK_THAT(made.why.text, ContainsSubstring("127.0.0.1:1") && ContainsSubstring("127.0.0.1:2"));
+}
+
+TEST_CASE("mysql connect: a server that takes no writes is refused in words", "[mysql]") {
+  mysql_store_place place;
+  actor a(place);
+  a.acquire("k");
+  const global_setting replica("read_only", "1");
+  const auto made = attempt(place.tables.app_url());
+  CHECK_FALSE(made.connected);
+  CHECK(made.why.transient);
+  CHECK_THAT(made.why.text, ContainsSubstring("read_only"));
+}
+
+TEST_CASE("mysql connect: a primary that steps down ends the connection, so that another host is tried", "[mysql]") {
+  const mysql_place place;
+  place.open();
+  const auto where = open_store(place.app_url());
+  fault why;
+  const auto on = where->connect(5s, why);
+  REQUIRE(on != nullptr);
+  const request q{.what = verb::insert, .resource = "k", .session = id128::random(), .nonce = 1};
+  reply r;
+  {
+    const global_setting replica("read_only", "1");
+    where->execute(*on, {&q, 1}, {&r, 1});
+  }
+  CHECK(r.what == outcome::failed);
+  CHECK(r.why.native == 1290);
+  CHECK_FALSE(on->usable());
+  where->execute(*on, {&q, 1}, {&r, 1});
+  CHECK(r.what == outcome::failed);
+  CHECK(r.why.connection);
+}
+
+TEST_CASE("mysql connect: connections to one server have one identity and numbers of their own", "[mysql]") {
+  mysql_store_place place;
+  actor a(place), b(place);
+  CHECK_FALSE(a.on->identity().server.empty());
+  CHECK(a.on->identity().server == b.on->identity().server);
+  CHECK(a.on->identity().incarnation == b.on->identity().incarnation);
+  CHECK(a.on->identity().id != b.on->identity().id);
+  CHECK(a.where->name().find("owner-pw") == std::string::npos);
+}
+
+TEST_CASE("mysql connect: the session has the isolation and the bounds of the protocol", "[mysql]") {
+  const bool mariadb = raw_mysql::root().is_mariadb();
+  const global_setting isolation(mariadb ? "tx_isolation" : "transaction_isolation", "'SERIALIZABLE'");
+  const global_setting mode("sql_mode", "''");
+  mysql_store_place place;
+  // prepare() checks the isolation itself; a row with an oversized label would be cut off in a lax mode.
+  actor a(place);
+  CHECK(a.acquire("k") == 1);
+}
+
+TEST_CASE("mysql connect: time zones of server and session change nothing", "[mysql][T26]") {
+  mysql_store_place place;
+  actor before(place);
+  before.acquire("kept");
+  before.acquire("own", 20s);
+  for (const char* const zone : {"'+13:00'", "'-12:00'"}) {
+    const global_setting elsewhere("time_zone", zone);
+    actor b(place);
+    CHECK(answer(b.take("kept")) == outcome::no);
+    CHECK(answer(b.take("own")) == outcome::no);
+    const seen own = b.at("own");
+    CHECK_FALSE(own.expired);
+    CHECK(own.left <= 20s);
+    CHECK(own.left > 10s);
+    CHECK(b.kill(before.id) == outcome::no);
+    CHECK(before.renew(for_long) == outcome::yes);
+  }
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Statements that meet in the server. A connection beside dlock holds a row for a moment, so that the order is certain;
+/// docs/protocol.md says which rule each of these scenes is the reason for.
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/mysql_global_setting.hpp"
+#include "support/mysql_store_place.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+/// A scene: actors, and a connection of the owner that can hold rows.
+struct stage {
+  stage() { where.open(); }
+
+  std::string lock() const { return where.tables.table("lock"); }
+  std::string session() const { return where.tables.table("session"); }
+  /// Holds the lock row of a key until commit().
+  void hold(const std::string& key) {
+    other.run("BEGIN");
+    other.run("SELECT * FROM " + lock() + " WHERE lock_key='" + key + "' FOR UPDATE");
+  }
+  void commit() { other.run("COMMIT"); }
+  /// Starts a call of an actor and waits until it waits in the server.
+  template <class Call>
+  auto blocked(const actor& who, Call call) {
+    auto made = std::async(std::launch::async, std::move(call));
+    wait_until_blocked(root, connection_id(who));
+    return made;
+  }
+
+  mysql_store_place where{};
+  raw_mysql other{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
+  raw_mysql root = raw_mysql::root();
+};
+
+std::string hex(const id128& id) { return "X'" + id.hex() + "'"; }
+
+}  // namespace
+
+TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhile", "[mysql][T57]") {
+  stage s;
+  actor a(s.where), b(s.where), c(s.where);
+  for (const char* key : {"k0", "k1", "k2"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
+  s.hold("k1");
+  std::array<request, 3> asked;
+  std::array<reply, 3> told;
+  const std::array<const char*, 3> keys{"k0", "k1", "k2"};
+  for (std::size_t i = 0; i != 3; ++i) {
+    asked[i] = {.what = verb::take, .resource = keys[i], .session = b.id, .nonce = 100 + i};
+  }
+  auto batch = s.blocked(b, [&] { b.where->execute(*b.on, asked, told); });
+  // The batch holds k0 and waits at k1; it has not reached k2.
+  CHECK(answer(c.take("k2")) == outcome::yes);
+  s.commit();
+  batch.get();
+  CHECK(answer(told[0]) == outcome::yes);
+  CHECK(told[0].fence == 2);
+  CHECK(answer(told[1]) == outcome::yes);
+  CHECK(answer(told[2]) == outcome::no);
+  CHECK(c.at("k2").holder == c.id);
+}
+
+namespace {
+
+/// A dead holder's key is taken over by somebody else while a take over of ours waits for its row.
+void overtaken() {
+  stage s;
+  actor dead(s.where), b(s.where), c(s.where);
+  const auto fence = dead.acquire("k");
+  dead.close();
+  const seen of = b.at("k");
+  REQUIRE(of.gone);
+  s.hold("k");
+  auto late = s.blocked(b, [&] { return b.take_over("k", of); });
+  s.other.run("UPDATE " + s.lock() + " SET session_id=" + hex(c.id) + ", fence=fence+1, nonce=9 WHERE lock_key='k'");
+  s.commit();
+  CHECK(answer(late.get()) == outcome::no);
+  CHECK(c.at("k").holder == c.id);
+  CHECK(c.at("k").fence == fence + 1);
+}
+
+}  // namespace
+
+TEST_CASE("mysql races: a take over that waited checks the holder and the fence again", "[mysql][T57]") { overtaken(); }
+
+TEST_CASE("mysql races: a take over that waited says no under snapshot isolation too", "[mysql][T57]") {
+  if (raw_mysql::root().rows("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").empty()) {
+    SKIP("this server has no innodb_snapshot_isolation");
+  }
+  const global_setting newer_default("innodb_snapshot_isolation", "1");
+  overtaken();
+}
+
+TEST_CASE("mysql races: a kill waits for a renewal in flight and then finds a live session", "[mysql]") {
+  stage s;
+  actor holder(s.where, for_moments), b(s.where);
+  pass_until(s.where, [&] {
+    return s.other.one("SELECT expires_at_us<=TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) FROM " +
+                       s.session() + " WHERE id=" + hex(holder.id)) == "1";
+  });
+  s.other.run("BEGIN");
+  s.other.run("UPDATE " + s.session() + " SET expires_at_us=expires_at_us+60000000 WHERE id=" + hex(holder.id));
+  auto kill = s.blocked(b, [&] { return b.kill(holder.id); });
+  s.commit();
+  CHECK(kill.get() == outcome::no);
+  CHECK(holder.renew(for_long) == outcome::yes);
+}
+
+TEST_CASE("mysql races: a renewal waits for a kill in flight and then is lost", "[mysql]") {
+  stage s;
+  actor holder(s.where);
+  s.other.run("BEGIN");
+  s.other.run("DELETE FROM " + s.session() + " WHERE id=" + hex(holder.id));
+  auto renewal = s.blocked(holder, [&] { return holder.renew(for_long); });
+  s.commit();
+  CHECK(renewal.get() == outcome::no);
+}
+
+TEST_CASE("mysql races: the time of a grant is when it was asked for, so less is left after a wait", "[mysql]") {
+  stage s;
+  actor a(s.where), b(s.where);
+  REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  s.hold("k");
+  auto take = s.blocked(b, [&] { return b.take("k", 20s); });
+  std::this_thread::sleep_for(300ms);  // what passes here is what is missing at the end
+  s.commit();
+  REQUIRE(answer(take.get()) == outcome::yes);
+  CHECK(a.at("k").left < 20s - 300ms);
+}
+
+TEST_CASE("mysql races: an insert waits for clean-up in flight and starts above the deleted fence", "[mysql][T58]") {
+  stage s;
+  actor a(s.where), b(s.where);
+  for (int i = 0; i != 5; ++i) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  s.other.run("BEGIN");
+  s.other.run("UPDATE " + s.where.tables.table("floor") + " SET fence=GREATEST(fence, 5) WHERE id=1");
+  s.other.run("DELETE FROM " + s.lock() + " WHERE lock_key='k' AND session_id IS NULL AND fence<=5");
+  auto insert = s.blocked(b, [&] { return b.insert("k"); });
+  s.commit();
+  const reply r = insert.get();
+  REQUIRE(answer(r) == outcome::yes);
+  CHECK(r.fence == 6);
+}
+
+TEST_CASE("mysql races: first inserts behind one that rolls back give one grant and no error", "[mysql][T48]") {
+  stage s;
+  constexpr std::size_t many = 6;
+  std::vector<std::unique_ptr<actor>> actors;
+  for (std::size_t i = 0; i != many; ++i) actors.push_back(std::make_unique<actor>(s.where));
+  for (int round = 0; round != 5; ++round) {
+    const auto key = "k" + std::to_string(round);
+    s.other.run("BEGIN");
+    s.other.run(
+        "INSERT INTO " + s.lock() +
+        " (lock_key, session_id, nonce, fence, acquired_at_us, expires_at_us, verified_by, verifies) VALUES ('" + key +
+        "', NULL, 1, 1, 1, NULL, 0, 0)");
+    std::vector<std::future<reply>> inserts;
+    for (auto& one : actors) inserts.push_back(s.blocked(*one, [&] { return one->insert(key); }));
+    s.other.run("ROLLBACK");
+    int granted = 0;
+    for (auto& one : inserts) granted += answer(one.get()) == outcome::yes ? 1 : 0;
+    CHECK(granted == 1);
+  }
+}
+
+TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session", "[mysql]") {
+  stage s;
+  actor live(s.where), dead(s.where, 1us), b(s.where);
+  s.other.run("BEGIN");
+  s.other.run("UPDATE " + s.session() + " SET beat=beat+1 WHERE id=" + hex(live.id));
+  pass_until(s.where, [&] {
+    const reply r = b.where->sweep(*b.on, 1h, 100);
+    CHECK(answer(r) == outcome::yes);
+    return r.fence == 1;
+  });
+  s.commit();
+  CHECK(live.renew(for_long) == outcome::yes);
+  CHECK(dead.renew(for_long) == outcome::no);
+}
+
+TEST_CASE("mysql races: no verb leaves a transaction open", "[mysql]") {
+  stage s;
+  actor a(s.where), b(s.where);
+  const auto idle = [&] {
+    return s.root.one("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN (" +
+                      std::to_string(connection_id(a)) + "," + std::to_string(connection_id(b)) + ")") == "0";
+  };
+  const auto fence = a.acquire("k");
+  CHECK(idle());
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(idle());
+  b.at("k");
+  CHECK(idle());
+  std::vector<holder_info> found;
+  CHECK(answer(b.where->list(*b.on, "", 10, found)) == outcome::yes);
+  CHECK(idle());
+  CHECK(answer(a.release("k", fence)) == outcome::yes);
+  CHECK(answer(b.where->sweep(*b.on, 1us, 10)) == outcome::yes);
+  CHECK(idle());
+}
+
+TEST_CASE("mysql races: a renewal that changes no time counts as one", "[mysql][T55]") {
+  stage s;
+  actor a(s.where, for_long);
+  for (int i = 0; i != 3; ++i) CHECK(a.renew(1s) == outcome::yes);
+  CHECK(s.other.one("SELECT beat FROM " + s.session() + " WHERE id=" + hex(a.id)) == "3");
+}
+
+TEST_CASE("mysql races: a row that stays locked is busy after about a second, and nothing broke", "[mysql][T53]") {
+  stage s;
+  actor a(s.where), b(s.where);
+  REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  s.hold("k");
+  const auto began = std::chrono::steady_clock::now();
+  const reply r = b.take("k");
+  const auto took = std::chrono::steady_clock::now() - began;
+  CHECK(r.what == outcome::failed);
+  CHECK(r.why.native == 1205);
+  CHECK(r.why.contended);
+  CHECK(r.why.transient);
+  CHECK(took < 4s);
+  // What only reads does not wait at all.
+  CHECK(answer(b.look("k")) == outcome::yes);
+  CHECK(b.on->usable());
+  s.commit();
+  CHECK(answer(b.take("k")) == outcome::yes);
+}
+
+TEST_CASE("mysql races: a locked table is busy, not for ever", "[mysql][T53]") {
+  stage s;
+  actor a(s.where);
+  a.acquire("k");
+  s.root.run("LOCK TABLES " + s.lock() + " WRITE");
+  const reply r = a.take("k");
+  s.root.run("UNLOCK TABLES");
+  CHECK(r.what == outcome::failed);
+  CHECK(r.why.contended);
+  CHECK(a.on->usable());
+}
+
+TEST_CASE("mysql races: two batches in opposite need of the same keys do not fail", "[mysql]") {
+  stage s;
+  actor a(s.where), b(s.where);
+  std::vector<std::string> keys;
+  for (int i = 10; i != 30; ++i) keys.push_back("k" + std::to_string(i));
+  for (const auto& key : keys) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
+  const auto work = [&](actor& who) {
+    std::vector<request> asked;
+    for (const auto& key : keys) asked.push_back({.what = verb::take, .resource = key, .session = who.id});
+    std::vector<reply> told(asked.size());
+    int grants = 0;
+    for (std::uint64_t round = 1; round != 30; ++round) {
+      for (auto& one : asked) one.nonce = round;
+      who.where->execute(*who.on, asked, told);
+      for (std::size_t i = 0; i != told.size(); ++i) {
+        if (told[i].what != outcome::yes) continue;
+        ++grants;
+        request back{.what = verb::release, .resource = keys[i], .session = who.id, .fence = told[i].fence};
+        reply done;
+        who.where->execute(*who.on, {&back, 1}, {&done, 1});
+        if (done.what != outcome::yes) return -1;
+      }
+    }
+    return grants;
+  };
+  auto other = std::async(std::launch::async, [&] { return work(b); });
+  const int first = work(a);
+  const int second = other.get();
+  REQUIRE(first >= 0);
+  REQUIRE(second >= 0);
+  CHECK(first + second > 0);
+  std::uint64_t fences = 0;
+  for (const auto& key : keys) fences += a.at(key).fence - 1;
+  CHECK(fences == static_cast<std::uint64_t>(first + second));
+}
+
+}  // namespace dlock::test

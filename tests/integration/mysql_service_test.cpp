@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What only a real server can show of a whole service.
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+#include <thread>
+
+#include "dlock/clock.hpp"
+#include "dlock/lock_service.hpp"
+#include "floor_entity-odb-mysql.hxx"
+#include "lock_entity-odb-mysql.hxx"
+#include "session_entity-odb-mysql.hxx"
+#include "stores/mysql_sql.hpp"
+#include "support/mysql_place.hpp"
+
+namespace dlock::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A machine whose clock is wrong.
+class shifted_clock final : public time_source {
+ public:
+  explicit shifted_clock(std::chrono::minutes by) : by_(by) {}
+  instant now() const noexcept override { return boot_clock::now() + by_; }
+  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
+    system_time().wait_until(wake, lock, until - by_);
+  }
+
+ private:
+  std::chrono::minutes by_;
+};
+
+/// The statement with something in place of each parameter, for EXPLAIN.
+std::string filled(std::string sql) {
+  for (auto at = sql.find('?'); at != std::string::npos; at = sql.find('?', at + 3)) sql.replace(at, 1, "'a'");
+  return sql;
+}
+
+}  // namespace
+
+TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share locks as if they were not",
+          "[mysql][T23]") {
+  const mysql_place place;
+  shifted_clock behind(-10min), ahead(10min);
+  lock_service slow(place.open(), {.time = &behind});
+  lock_service fast(place.open(), {.time = &ahead});
+  for (auto* const pair : {&slow, &fast}) {
+    lock_service& holder = *pair;
+    lock_service& other = pair == &slow ? fast : slow;
+    auto held = holder.acquire("k", {.ttl = 5s});
+    CHECK(held.remaining() > 4s);
+    CHECK(held.remaining() < 5s);
+    CHECK_FALSE(other.try_acquire("k", {.ttl = 5s}));
+    CHECK_THROWS_AS(other.acquire("k", {.ttl = 5s, .wait = 50ms}), lock_timeout);
+    const auto seen = other.holder("k");
+    REQUIRE(seen);
+    CHECK(seen->left > 4s);
+    CHECK(seen->left <= 5s);
+    held.release();
+
+    auto own = holder.acquire("k", {.ttl = 400ms, .renew = renewal::none});
+    const auto before = own.fencing_token();
+    CHECK_FALSE(other.try_acquire("k"));
+    const auto next = other.acquire("k", {.wait = 5s});  // as soon as it has expired, by the server's clock
+    CHECK(next.fencing_token() == before + 1);
+    CHECK(own.loss() == loss_reason::expired);
+  }
+}
+
+TEST_CASE("mysql service: leases of some ten milliseconds are told apart", "[mysql][T28]") {
+  const mysql_place place;
+  lock_service locks(place.open());
+  { const lease makes_the_row = locks.acquire("first"); }
+  { const lease makes_the_row = locks.acquire("second"); }
+  const auto first = locks.acquire("first", {.ttl = 600ms, .renew = renewal::none});
+  const auto second = locks.acquire("second", {.ttl = 610ms, .renew = renewal::none});
+  const auto held = locks.held_keys();  // one statement: one time for both
+  REQUIRE(held.size() == 2);
+  const auto apart = held[1].left - held[0].left;
+  CHECK(apart >= 10ms);  // and what lies between the two acquires
+  CHECK(apart == held[0].since - held[1].since + 10ms);
+}
+
+TEST_CASE("mysql service: a lock taken inside the caller's own transaction is taken beside it", "[mysql][T52]") {
+  const mysql_place place;
+  lock_service ours(place.open()), theirs(place.open());
+  { const lease makes_the_row = ours.acquire("k"); }
+  raw_mysql caller(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  caller.run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+  caller.run("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+  const auto count = "SELECT COUNT(*) FROM " + place.table("lock") + " WHERE session_id IS NOT NULL";
+  REQUIRE(caller.one(count) == "0");
+
+  auto held = theirs.acquire("k");
+  CHECK(caller.one(count) == "0");     // the caller's snapshot is older ...
+  CHECK_FALSE(ours.try_acquire("k"));  // ... and nobody looks at it
+  held.release();
+  auto mine = ours.acquire("k");
+  CHECK_FALSE(theirs.try_acquire("k"));  // visible at once, before the caller commits
+  caller.run("ROLLBACK");
+  mine.ensure_held();
+  CHECK_FALSE(theirs.try_acquire("k"));  // and not undone with it
+  mine.release();
+}
+
+TEST_CASE("mysql service: no hot statement touches more than the rows that it names", "[mysql][T54]") {
+  const mysql_place place;
+  const auto store = place.open();
+  raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  if (!raw.is_mariadb()) SUCCEED("the columns of EXPLAIN are MariaDB's");
+  for (int i = 0; i < 300; ++i) {
+    raw.run("INSERT INTO " + place.table("lock") +
+            "(lock_key, session_id, nonce, fence, acquired_at_us, verified_by, verifies) VALUES ('row" +
+            std::to_string(i) + "', UNHEX(MD5(" + std::to_string(i) + ")), 1, 1, 1, 0, 0)");
+    raw.run("INSERT INTO " + place.table("session") +
+            "(id, expires_at_us, ttl_us, beat, doomed, host, pid, label, started_at_us, boot) VALUES (UNHEX(MD5(" +
+            std::to_string(i) + ")), 1, 1, 0, 0, '', 1, '', 1, '')");
+  }
+  const detail::mysql_sql sql(detail::make_odb_names<odb::id_mysql>(place.prefix(), '`'));
+  constexpr std::size_t table = 2, type = 3, rows = 8;
+  for (std::size_t i = 0; i < detail::mysql_hot_count && raw.is_mariadb(); ++i) {
+    const auto& hot = sql.hot(static_cast<detail::mysql_hot>(i));
+    INFO(hot.name << ": " << hot.sql);
+    for (const auto& step : raw.rows("EXPLAIN " + filled(hot.sql))) {
+      INFO("table " << step.at(table).value_or("-") << ", access " << step.at(type).value_or("-"));
+      CHECK(step.at(type).value_or("const") != "ALL");
+      CHECK(step.at(type).value_or("const") != "index");
+      CHECK(std::stoi(step.at(rows).value_or("1")) <= 1);
+    }
+  }
+}
+
+}  // namespace dlock::test

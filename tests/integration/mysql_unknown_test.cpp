@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Connections that break in mid-statement: what is unknown is said to be unknown, and it can be cleaned up.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+
+#include "support/mysql_store_place.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+/// A free key whose row somebody beside dlock holds, and an actor whose take waits for it.
+struct waiting_take {
+  explicit waiting_take(const std::string& more = {}) {
+    where.more = more;
+    first.emplace(where);
+    REQUIRE(answer(first->release("k", first->acquire("k"))) == outcome::yes);
+    other.run("BEGIN");
+    other.run("SELECT * FROM " + where.tables.table("lock") + " WHERE lock_key='k' FOR UPDATE");
+    victim.emplace(where);
+    lost = victim->on->identity();
+    take = std::async(std::launch::async, [this] { return victim->take("k"); });
+    wait_until_blocked(root, lost.id);
+  }
+
+  /// The owner of the row goes; what is left of the take may happen now.
+  void let_go() { other.run("COMMIT"); }
+
+  mysql_store_place where{};
+  raw_mysql other{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
+  raw_mysql root = raw_mysql::root();
+  std::optional<actor> first{};
+  std::optional<actor> victim{};
+  connection_identity lost{};
+  std::future<reply> take{};
+};
+
+}  // namespace
+
+TEST_CASE("mysql unknown: an interrupted take is unknown at once, and its ghost is settled and cancelled", "[mysql]") {
+  waiting_take w;
+  const auto began = std::chrono::steady_clock::now();
+  w.victim->on->interrupt();
+  const reply r = w.take.get();
+  INFO(r.why.text);
+  CHECK(std::chrono::steady_clock::now() - began < 900ms);
+  CHECK(r.what == outcome::unknown);
+  CHECK(r.why.connection);
+  CHECK_FALSE(w.victim->on->usable());
+  // The server has not noticed that the client is gone: the statement waits on.
+  CHECK(w.first->where->settle(*w.first->on, w.lost));
+  w.let_go();
+  CHECK_FALSE(w.first->at("k").holder);
+  request q{.what = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce};
+  CHECK(answer(w.first->run(q)) == outcome::no);
+  CHECK(answer(w.first->take("k")) == outcome::yes);
+}
+
+TEST_CASE("mysql unknown: a ghost that was granted is freed by its nonce", "[mysql]") {
+  waiting_take w;
+  w.victim->on->interrupt();
+  CHECK(w.take.get().what == outcome::unknown);
+  w.let_go();
+  pass_until(w.where, [&] { return bool(w.first->at("k").holder); });  // the dead client's statement was done
+  CHECK(w.first->at("k").holder == w.victim->id);
+  CHECK(w.first->where->settle(*w.first->on, w.lost));
+  request q{.what = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce + 1};
+  CHECK(answer(w.first->run(q)) == outcome::no);  // another attempt's name
+  q.nonce = w.victim->nonce;
+  CHECK(answer(w.first->run(q)) == outcome::yes);
+  CHECK(answer(w.first->take("k")) == outcome::yes);
+}
+
+TEST_CASE("mysql unknown: a connection killed in mid-statement is unknown and of no more use", "[mysql]") {
+  waiting_take w;
+  w.root.run("KILL " + std::to_string(w.lost.id));
+  const reply r = w.take.get();
+  INFO(r.why.text);
+  CHECK(r.what == outcome::unknown);
+  CHECK_FALSE(w.victim->on->usable());
+  CHECK(w.first->where->settle(*w.first->on, w.lost));  // gone already
+  w.let_go();
+  CHECK_FALSE(w.first->at("k").holder);
+}
+
+TEST_CASE("mysql unknown: a query killed in mid-statement was certainly not done", "[mysql]") {
+  waiting_take w;
+  w.root.run("KILL QUERY " + std::to_string(w.lost.id));
+  const reply r = w.take.get();
+  INFO(r.why.text);
+  CHECK(r.what == outcome::failed);
+  CHECK(r.why.transient);
+  CHECK(w.victim->on->usable());
+  w.let_go();
+  CHECK_FALSE(w.first->at("k").holder);
+}
+
+TEST_CASE("mysql unknown: no answer within the statement timeout is unknown", "[mysql]") {
+  mysql_store_place where;
+  where.more = "&statement_timeout=1000";
+  actor a(where), b(where);
+  a.acquire("k");
+  raw_mysql other = raw_mysql::root();                                // the owner may not lock tables
+  other.run("LOCK TABLES " + where.tables.table("lock") + " WRITE");  // waited for longer than that
+  const auto lost = b.on->identity();
+  const reply r = b.take("k");
+  CHECK(r.what == outcome::unknown);
+  CHECK_FALSE(b.on->usable());
+  CHECK(a.where->settle(*a.on, lost));
+  other.run("UNLOCK TABLES");
+}
+
+TEST_CASE("mysql unknown: a connection that the server closed while idle gives failed, not unknown", "[mysql]") {
+  mysql_store_place where;
+  actor a(where), b(where);
+  raw_mysql root = raw_mysql::root();
+  root.run("KILL " + std::to_string(connection_id(b)));
+  pass_until(where, [&] {
+    return root.one("SELECT COUNT(*) FROM information_schema.processlist WHERE id=" +
+                    std::to_string(connection_id(b))) == "0";
+  });
+  const reply r = b.take("k");
+  CHECK(r.what == outcome::failed);
+  CHECK(r.why.connection);
+  CHECK_FALSE(b.on->usable());
+}
+
+TEST_CASE("mysql unknown: after an interrupt nothing is sent any more", "[mysql]") {
+  mysql_store_place where;
+  actor a(where);
+  a.on->interrupt();
+  const reply r = a.take("k");
+  CHECK(r.what == outcome::failed);
+  CHECK(r.why.connection);
+  std::vector<holder_info> found;
+  CHECK(a.where->list(*a.on, "", 10, found).what == outcome::failed);
+  a.on->interrupt();
+}
+
+TEST_CASE("mysql unknown: settling says no where it can't be certain", "[mysql]") {
+  mysql_store_place where;
+  actor a(where), b(where);
+  auto elsewhere = b.on->identity();
+  elsewhere.server += "x";
+  CHECK_FALSE(a.where->settle(*a.on, elsewhere));
+  CHECK(b.on->usable());
+  CHECK(b.renew(for_long) == outcome::yes);  // and nobody was killed
+  auto never = b.on->identity();
+  never.id = 4'000'000'000;
+  CHECK(a.where->settle(*a.on, never));
+  b.on->interrupt();
+  a.on->interrupt();
+  CHECK_FALSE(a.where->settle(*a.on, b.on->identity()));
+}
+
+TEST_CASE("mysql unknown: each real error says what it is", "[mysql][T49]") {
+  mysql_store_place where;
+  actor a(where);
+  const reply empty = a.take("");
+  CHECK(empty.what == outcome::failed);
+  const reply long_key = a.insert(std::string(256, 'k'));
+  CHECK(long_key.what == outcome::failed);
+  CHECK_THAT(long_key.why.text, Catch::Matchers::ContainsSubstring("256 bytes"));
+  raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  a.acquire("k");
+  other.run("ALTER TABLE " + where.tables.table("lock") + " RENAME COLUMN nonce TO noonce");
+  const reply no_column = a.take("k");
+  CHECK(no_column.what == outcome::failed);
+  CHECK(no_column.why.native == 1054);
+  CHECK(std::string(no_column.why.sqlstate) == "42S22");
+  other.run("DROP TABLE " + where.tables.table("lock"));
+  const reply no_table = a.take("k");
+  CHECK(no_table.what == outcome::failed);
+  CHECK(no_table.why.native == 1146);
+  CHECK_FALSE(no_table.why.transient);
+  CHECK(a.on->usable());
+}
+
+TEST_CASE("mysql unknown: a host's name and a label of any bytes are stored", "[mysql]") {
+  mysql_store_place where;
+  actor a(where);
+  const auto id = id128::random();
+  const std::string host(400, '\xff'), label = std::string(70, 'x') + "\xc3\xa4";
+  const session_record record{.id = id, .ttl = 60s, .host = host, .pid = 1, .label = label};
+  CHECK(answer(a.where->session(*a.on, session_verb::open, record)) == outcome::yes);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "dlock/store.hpp"
+
+namespace dlock::test {
+
+/// Where a statement stops until the test lets it go on, or its connection is interrupted.
+class gate {
+ public:
+  /// Whether a statement has come here; waits for one. The limit only ends a failing test.
+  bool reached() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds{20}, [this] { return here_ > 0; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  /// False: interrupted.
+  bool pass(const std::atomic<bool>& interrupted) {
+    std::unique_lock lock(mutex_);
+    ++here_;
+    changed_.notify_all();
+    while (!open_ && !interrupted) changed_.wait_for(lock, std::chrono::milliseconds{1});
+    return open_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int here_ = 0;
+  bool open_ = false;
+};
+
+/// Which statements a script is about.
+using statement = std::variant<verb, session_verb>;
+
+/// What becomes of one. Default: it is executed and answered.
+enum class fate {
+  pass,    ///< executed, answered
+  drop,    ///< executed, but the answer is lost: unknown, and the connection is broken
+  ghost,   ///< not executed yet, unknown, connection broken: executed by run_ghosts()
+  vanish,  ///< never executed; unknown, connection broken
+  fail,    ///< not executed; failed with script::why
+};
+
+struct script {
+  fate what = fate::pass;
+  fault why{};                     ///< fail
+  unsigned times = 1;              ///< for so many statements
+  unsigned skip = 0;               ///< after letting so many pass
+  std::shared_ptr<gate> before{};  ///< stops there before it is executed
+  std::shared_ptr<gate> after{};   ///< stops there after it was executed, before it is answered
+  std::function<void()> during{};  ///< called after it was executed, before it is answered
+};
+
+/// Another store with scripted faults, and counters. Thread safety: all functions from any thread.
+class faulty_store final : public store {
+ public:
+  explicit faulty_store(std::shared_ptr<store> inner) : inner_(std::move(inner)), name_(inner_->name()) {}
+
+  // ---- the script ---------------------------------------------------------------------------------------------
+  /// What becomes of the next such statements; several scripts for one kind follow each other.
+  void next(statement of, script how) {
+    const std::lock_guard lock(mutex_);
+    scripts_.emplace_back(of, std::move(how));
+  }
+  /// The next such statement stops before it is executed.
+  std::shared_ptr<gate> hold(statement of) {
+    auto at = std::make_shared<gate>();
+    next(of, {.before = at});
+    return at;
+  }
+  void forget_scripts() {
+    const std::lock_guard lock(mutex_);
+    scripts_.clear();
+  }
+  /// No new connections; those that exist break at their next statement, which is not executed.
+  void cut(bool off = true) { cut_ = off; }
+  /// Whether the end of a lost connection can be made certain. Then its ghosts never run.
+  void settles(bool can) { settles_ = can; }
+  /// New connections lead to another server.
+  void change_server(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    server_ = name;
+  }
+  /// Executes what was sent but not answered. Returns how many.
+  std::size_t run_ghosts() {
+    std::list<ghost> mine;
+    {
+      const std::lock_guard lock(mutex_);
+      mine.swap(ghosts_);
+    }
+    fault why;
+    const auto on = inner_->connect(std::chrono::seconds{1}, why);
+    for (auto& each : mine) {
+      each.what.resource = each.resource;
+      reply ignored;
+      inner_->execute(*on, {&each.what, 1}, {&ignored, 1});
+    }
+    return mine.size();
+  }
+
+  // ---- what happened ------------------------------------------------------------------------------------------
+  std::size_t count(statement of) const { return counts_[index(of)]; }
+  std::size_t connections() const { return connections_; }
+  std::size_t most_connections() const { return most_connections_; }
+  /// How often a connection was asked for.
+  std::size_t tried() const { return tried_; }
+  std::size_t settled() const { return settled_; }
+  std::size_t ghosts() const {
+    const std::lock_guard lock(mutex_);
+    return ghosts_.size();
+  }
+  /// The ids of the sessions that were opened, in that order.
+  std::vector<id128> opened() const {
+    const std::lock_guard lock(mutex_);
+    return opened_;
+  }
+  /// The nonces of the attempts that were sent (take, insert, take_over), in that order.
+  std::vector<std::uint64_t> nonces() const {
+    const std::lock_guard lock(mutex_);
+    return nonces_;
+  }
+
+  // ---- store --------------------------------------------------------------------------------------------------
+  const std::string& name() const noexcept override { return name_; }
+  capabilities caps() const noexcept override { return inner_->caps(); }
+  void prepare() override { inner_->prepare(); }
+
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
+    ++tried_;
+    if (cut_) {
+      why = {.native = 2002, .transient = true, .connection = true, .text = "cut off"};
+      return nullptr;
+    }
+    auto on = inner_->connect(limit, why);
+    if (on == nullptr) return nullptr;
+    const std::lock_guard lock(mutex_);
+    return std::make_unique<link>(*this, std::move(on), server_, ++last_connection_);
+  }
+
+  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override {
+    auto& by = static_cast<link&>(on);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const auto& q = requests[i];
+      replies[i] = run(by, q.what, &q, [&] {
+        reply answer;
+        inner_->execute(*by.inner, {&q, 1}, {&answer, 1});
+        return answer;
+      });
+    }
+  }
+
+  reply session(connection& on, session_verb what, const session_record& of) noexcept override {
+    auto& by = static_cast<link&>(on);
+    if (what == session_verb::open) {
+      const std::lock_guard lock(mutex_);
+      opened_.push_back(of.id);
+    }
+    return run(by, what, nullptr, [&] { return inner_->session(*by.inner, what, of); });
+  }
+
+  bool settle(connection& on, const connection_identity& lost) noexcept override {
+    ++settled_;
+    if (!settles_ || cut_ || !on.usable()) return false;
+    const std::lock_guard lock(mutex_);
+    ghosts_.remove_if([&](const ghost& each) { return each.connection == lost.id; });
+    return true;
+  }
+
+  reply inspect(connection& on, std::string_view key, std::vector<holder_info>& out) noexcept override {
+    return inner_->inspect(*static_cast<link&>(on).inner, key, out);
+  }
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& out) noexcept override {
+    return inner_->list(*static_cast<link&>(on).inner, after, limit, out);
+  }
+  reply doom(connection& on, std::string_view key) noexcept override {
+    return inner_->doom(*static_cast<link&>(on).inner, key);
+  }
+  reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
+    return inner_->sweep(*static_cast<link&>(on).inner, idle, limit);
+  }
+
+ private:
+  struct ghost {
+    std::uint64_t connection;
+    std::string resource;
+    request what;
+  };
+
+  class link final : public connection {
+   public:
+    link(faulty_store& of, std::unique_ptr<connection> on, const std::string& server, std::uint64_t number)
+        : inner(std::move(on)), of_(of), identity_{server, "1", number} {
+      const auto now = ++of_.connections_;
+      auto most = of_.most_connections_.load();
+      while (most < now && !of_.most_connections_.compare_exchange_weak(most, now)) {
+      }
+    }
+    ~link() override { --of_.connections_; }
+    void interrupt() noexcept override { interrupted = true; }
+    bool usable() const noexcept override { return !broken; }
+    const connection_identity& identity() const noexcept override { return identity_; }
+
+    const std::unique_ptr<connection> inner;
+    std::atomic<bool> interrupted{false};
+    std::atomic<bool> broken{false};
+
+   private:
+    faulty_store& of_;
+    connection_identity identity_;
+  };
+
+  static std::size_t index(statement of) {
+    return of.index() == 0 ? static_cast<std::size_t>(std::get<verb>(of))
+                           : 10 + static_cast<std::size_t>(std::get<session_verb>(of));
+  }
+
+  script find(statement of) {
+    const std::lock_guard lock(mutex_);
+    for (auto at = scripts_.begin(); at != scripts_.end(); ++at) {
+      if (at->first != of) continue;
+      if (at->second.skip > 0) {
+        --at->second.skip;
+        return {};
+      }
+      const auto found = at->second;
+      if (--at->second.times == 0) scripts_.erase(at);
+      return found;
+    }
+    return {};
+  }
+
+  template <class F>
+  reply run(link& by, statement what, const request* q, F execute) {
+    // Counted when it is over: who has seen the count may rely on its effect.
+    struct counted {
+      std::atomic<std::size_t>& of;
+      ~counted() { ++of; }
+    } const at_end{counts_[index(what)]};
+    if (what == statement{verb::take} || what == statement{verb::insert} || what == statement{verb::take_over}) {
+      const std::lock_guard lock(mutex_);
+      nonces_.push_back(q->nonce);
+    }
+    const auto how = find(what);
+    const reply unknown{.what = outcome::unknown,
+                        .why = {.native = 2013, .transient = true, .connection = true, .text = "no answer"}};
+    if (by.broken || cut_) {
+      by.broken = true;
+      return {.what = outcome::failed,
+              .why = {.native = 2006, .transient = true, .connection = true, .text = "connection is gone"}};
+    }
+    if (how.before != nullptr && !how.before->pass(by.interrupted)) {
+      by.broken = true;
+      return unknown;
+    }
+    if (how.what == fate::fail) {
+      if (how.why.connection) by.broken = true;
+      return {.what = outcome::failed, .why = how.why};
+    }
+    if (how.what == fate::ghost || how.what == fate::vanish) {
+      by.broken = true;
+      if (how.what == fate::ghost && q != nullptr) {
+        const std::lock_guard lock(mutex_);
+        ghosts_.push_back({by.identity().id, std::string(q->resource), *q});
+      }
+      return unknown;
+    }
+    auto answer = execute();
+    if (how.during) how.during();
+    const bool answered = how.after == nullptr || how.after->pass(by.interrupted);
+    if (how.what == fate::drop || !answered) {
+      by.broken = true;
+      return unknown;
+    }
+    return answer;
+  }
+
+  const std::shared_ptr<store> inner_;
+  const std::string name_;
+  std::atomic<bool> cut_{false};
+  std::atomic<bool> settles_{true};
+  std::atomic<std::size_t> connections_{0};
+  std::atomic<std::size_t> most_connections_{0};
+  std::atomic<std::size_t> tried_{0};
+  std::atomic<std::size_t> settled_{0};
+  std::array<std::atomic<std::size_t>, 16> counts_{};
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::list<std::pair<statement, script>> scripts_;
+  std::list<ghost> ghosts_;
+  std::vector<id128> opened_;
+  std::vector<std::uint64_t> nonces_;
+  std::string server_ = "server";
+  std::uint64_t last_connection_ = 0;
+};
+
+}  // namespace dlock::test

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <sqlite3.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace dlock::test {
+
+/// Another program with the same file: SQLite's own API, nothing of dlock. Waits for nobody.
+class raw_sqlite {
+ public:
+  explicit raw_sqlite(const std::string& path) {
+    if (::sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) != SQLITE_OK) {
+      fail(path);
+    }
+  }
+  ~raw_sqlite() { ::sqlite3_close(handle_); }
+  raw_sqlite(const raw_sqlite&) = delete;
+  raw_sqlite& operator=(const raw_sqlite&) = delete;
+
+  /// False if the file was busy. Throws for anything else.
+  bool try_run(const std::string& sql) {
+    const int code = ::sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK && code != SQLITE_BUSY) fail(sql);
+    return code == SQLITE_OK;
+  }
+  void run(const std::string& sql) {
+    if (!try_run(sql)) fail(sql);
+  }
+  /// The first column of the first row; empty if there is none.
+  std::string text(const std::string& sql) {
+    std::string found;
+    const auto keep = [](void* into, int, char** values, char**) {
+      auto& text = *static_cast<std::string*>(into);
+      if (text.empty() && values[0] != nullptr) text = values[0];
+      return 0;
+    };
+    if (::sqlite3_exec(handle_, sql.c_str(), keep, &found, nullptr) != SQLITE_OK) fail(sql);
+    return found;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + ::sqlite3_errmsg(handle_)); }
+
+  sqlite3* handle_ = nullptr;
+};
+
+}  // namespace dlock::test

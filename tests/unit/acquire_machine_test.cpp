@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/acquire_machine.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock::detail {
+
+std::ostream& operator<<(std::ostream& out, step what) {
+  constexpr const char* names[] = {"take",    "look",      "insert",  "kill", "take_over", "pause",
+                                   "resolve", "give_back", "granted", "busy", "failed"};
+  return out << names[static_cast<int>(what)];
+}
+
+}  // namespace dlock::detail
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace dlock;
+using detail::acquire_machine;
+using detail::step;
+using std::chrono::microseconds;
+
+constexpr instant start{1'000s};
+constexpr instant for_ever = instant::max();
+
+acquire_machine::settings waiting(std::chrono::milliseconds wait = 10s) {
+  return {.deadline = start + wait, .retry = {.pause = 10ms, .max_pause = 100ms, .jitter = 0.0}};
+}
+
+reply said(outcome what) { return {.what = what}; }
+reply yes(std::uint64_t fence = 7) { return {.what = outcome::yes, .fence = fence}; }
+reply looks_free() { return {.what = outcome::yes}; }
+reply held(bool kept, bool gone, bool expired, microseconds left = 20s) {
+  reply r{.what = outcome::yes};
+  r.now = {.holder = id128::random(),
+           .fence = 3,
+           .kept = kept,
+           .gone = gone,
+           .expired = expired,
+           .left = left,
+           .who = "host/1"};
+  return r;
+}
+reply alive(microseconds left = 20s) { return held(true, false, false, left); }
+reply failed(fault why) { return {.what = outcome::failed, .why = std::move(why)}; }
+const fault transient{.native = 1213, .transient = true, .text = "deadlock"};
+const fault contended{.native = 1205, .transient = true, .contended = true, .text = "lock wait"};
+const fault broken{.native = 2013, .connection = true, .text = "gone"};
+const fault fatal{.native = 1142, .text = "denied"};
+
+/// One line of the state comment: after `before`, the answer leads to `next`.
+struct line {
+  const char* what;
+  std::vector<reply> before;  ///< each of these answers is given to the step that the machine asks for
+  reply answer;
+  step next;
+};
+
+/// Gives the answers, all at `now`, walking through pauses.
+step walk(acquire_machine& m, const std::vector<reply>& answers, instant now = start) {
+  step at = m.begin();
+  for (const auto& each : answers) {
+    if (at == step::pause) at = m.paused();
+    at = m.replied(each, now, for_ever);
+  }
+  return at;
+}
+
+}  // namespace
+
+TEST_CASE("acquire_machine: each reply leads where the state table says", "[acquire_machine]") {
+  const std::vector<line> table{
+      {"take yes", {}, yes(), step::granted},
+      {"take no", {}, said(outcome::no), step::look},
+      {"take failed, contended", {}, failed(contended), step::pause},
+      {"take failed, transient", {}, failed(transient), step::pause},
+      {"take failed, connection", {}, failed(broken), step::pause},
+      {"take failed otherwise", {}, failed(fatal), step::failed},
+      {"take unknown", {}, said(outcome::unknown), step::resolve},
+      {"look absent", {said(outcome::no)}, said(outcome::absent), step::insert},
+      {"look free", {said(outcome::no)}, looks_free(), step::take},
+      {"look own expiry over", {said(outcome::no)}, held(false, false, true), step::take},
+      {"look own expiry to come", {said(outcome::no)}, held(false, false, false), step::pause},
+      {"look kept and gone", {said(outcome::no)}, held(true, true, true), step::take_over},
+      {"look kept and expired", {said(outcome::no)}, held(true, false, true), step::kill},
+      {"look kept and alive", {said(outcome::no)}, alive(), step::pause},
+      {"look unknown", {said(outcome::no)}, said(outcome::unknown), step::pause},
+      {"look failed, transient", {said(outcome::no)}, failed(transient), step::pause},
+      {"look failed, contended", {said(outcome::no)}, failed(contended), step::pause},
+      {"look failed otherwise", {said(outcome::no)}, failed(fatal), step::failed},
+      {"kill yes", {said(outcome::no), held(true, false, true)}, said(outcome::yes), step::take_over},
+      {"kill no", {said(outcome::no), held(true, false, true)}, said(outcome::no), step::take_over},
+      {"kill unknown", {said(outcome::no), held(true, false, true)}, said(outcome::unknown), step::pause},
+      {"kill failed", {said(outcome::no), held(true, false, true)}, failed(fatal), step::failed},
+      {"take_over yes", {said(outcome::no), held(true, true, true)}, yes(), step::granted},
+      {"take_over no", {said(outcome::no), held(true, true, true)}, said(outcome::no), step::pause},
+      {"take_over unknown", {said(outcome::no), held(true, true, true)}, said(outcome::unknown), step::resolve},
+      {"insert yes", {said(outcome::no), said(outcome::absent)}, yes(1), step::granted},
+      {"insert no", {said(outcome::no), said(outcome::absent)}, said(outcome::no), step::take},
+      {"insert unknown", {said(outcome::no), said(outcome::absent)}, said(outcome::unknown), step::resolve},
+      {"insert failed, contended", {said(outcome::no), said(outcome::absent)}, failed(contended), step::pause},
+      {"after a pause: look", {said(outcome::no), alive()}, looks_free(), step::take},
+  };
+  for (const auto& [what, before, answer, next] : table) {
+    INFO(what);
+    acquire_machine m(waiting());
+    auto all = before;
+    all.push_back(answer);
+    CHECK(walk(m, all) == next);
+    CHECK(m.statements() == all.size());
+  }
+}
+
+TEST_CASE("acquire_machine: a known contended key is looked at first", "[acquire_machine]") {
+  auto how = waiting();
+  CHECK(acquire_machine(how).begin() == step::take);
+  how.look_first = true;
+  CHECK(acquire_machine(how).begin() == step::look);
+}
+
+TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken over", "[acquire_machine]") {
+  acquire_machine plain(waiting());
+  walk(plain, {yes(41)});
+  CHECK(plain.fence() == 41);
+  CHECK_FALSE(plain.taken_over());
+
+  acquire_machine over(waiting());
+  const auto dead = held(true, false, true);
+  walk(over, {said(outcome::no), dead, said(outcome::yes)});
+  CHECK(over.holder().holder == dead.now.holder);
+  CHECK(over.holder().fence == dead.now.fence);
+  CHECK(over.replied(yes(42), start, for_ever) == step::granted);
+  CHECK(over.fence() == 42);
+  CHECK(over.taken_over());
+}
+
+TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the deadline", "[acquire_machine][T32]") {
+  auto how = waiting();
+  how.once = true;
+  const std::vector<std::pair<std::vector<reply>, step>> table{
+      {{said(outcome::no), alive()}, step::busy},
+      {{said(outcome::no), held(false, false, false)}, step::busy},
+      {{said(outcome::no), held(true, true, true), said(outcome::no)}, step::busy},
+      {{failed(contended)}, step::busy},
+      {{failed(transient)}, step::failed},
+      {{failed(broken)}, step::failed},
+      {{said(outcome::no), said(outcome::unknown)}, step::failed},
+  };
+  for (const auto& [answers, end] : table) {
+    acquire_machine m(how);
+    CHECK(walk(m, answers) == end);
+  }
+  acquire_machine m(how);
+  CHECK(walk(m, {said(outcome::unknown)}) == step::resolve);
+  CHECK(m.resolved(start) == step::failed);
+}
+
+TEST_CASE("acquire_machine: wait 0 is exactly one attempt", "[acquire_machine][T32]") {
+  acquire_machine m(waiting(0ms));
+  CHECK(walk(m, {said(outcome::no), alive()}) == step::busy);
+  CHECK(m.statements() == 2);
+}
+
+TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[acquire_machine][T32]") {
+  const auto limit = GENERATE(0u, 1u, 2u, 20u);
+  const bool trouble = GENERATE(false, true);
+  auto how = waiting(1h);
+  how.retry.limit = limit;
+  acquire_machine m(how);
+  unsigned attempts = 0;
+  step at = m.begin();
+  while (at != step::busy && at != step::failed) {
+    if (at == step::pause) at = m.paused();
+    if (at == step::take) {
+      at = m.replied(said(outcome::no), start, for_ever);
+      continue;
+    }
+    REQUIRE(at == step::look);
+    ++attempts;
+    at = trouble ? m.not_sent(transient, start) : m.replied(alive(), start, for_ever);
+    REQUIRE(attempts <= 30);
+  }
+  CHECK(attempts == limit + 1);
+  CHECK(at == (trouble ? step::failed : step::busy));
+}
+
+TEST_CASE("acquire_machine: a pause ends with the holder's lease or the wait, and is never zero",
+          "[acquire_machine][T30]") {
+  auto how = waiting(10s);
+  how.retry = {.pause = 4s, .max_pause = 4s, .jitter = 0.0};
+  const auto pause_after = [&](const reply& seen, instant now) {
+    acquire_machine m(how);
+    m.begin();
+    m.replied(said(outcome::no), now, for_ever);
+    REQUIRE(m.replied(seen, now, for_ever) == step::pause);
+    return m.pause();
+  };
+  CHECK(pause_after(alive(20s), start) == 4s);
+  CHECK(pause_after(alive(3s), start) == 3s);
+  CHECK(pause_after(held(false, false, false, 2s), start) == 2s);
+  CHECK(pause_after(alive(20s), start + 7s) == 3s);
+  CHECK(pause_after(alive(0us), start) == 500us);
+  CHECK(pause_after(alive(20s), start + 10s - 1us) == 1us);
+}
+
+TEST_CASE("acquire_machine: pauses grow by the policy", "[acquire_machine][T32]") {
+  acquire_machine m(waiting(1h));
+  walk(m, {said(outcome::no), alive()});
+  std::vector<microseconds> pauses;
+  for (int i = 0; i < 6; ++i) {
+    pauses.push_back(m.pause());
+    m.paused();
+    REQUIRE(m.replied(alive(), start, for_ever) == step::pause);
+  }
+  CHECK(pauses == std::vector<microseconds>{10ms, 20ms, 40ms, 80ms, 100ms, 100ms});
+}
+
+TEST_CASE("acquire_machine: at the deadline comes one last look, and what it finds counts", "[acquire_machine][T31]") {
+  const auto end = start + 10s;
+  const auto at_the_end = [&](acquire_machine& m) {
+    walk(m, {said(outcome::no), alive()}, end - 5ms);
+    CHECK(m.pause() == 5ms);
+    return m.paused();
+  };
+  acquire_machine free(waiting());
+  CHECK(at_the_end(free) == step::look);
+  CHECK(free.replied(looks_free(), end, for_ever) == step::take);
+  CHECK(free.replied(yes(), end + 1ms, for_ever) == step::granted);
+
+  acquire_machine busy(waiting());
+  CHECK(at_the_end(busy) == step::look);
+  CHECK(busy.replied(alive(), end, for_ever) == step::busy);
+
+  acquire_machine trouble(waiting());
+  CHECK(at_the_end(trouble) == step::look);
+  CHECK(trouble.replied(failed(broken), end, for_ever) == step::failed);
+}
+
+TEST_CASE("acquire_machine: a grant that can't be trusted any more is given back, and asked for again",
+          "[acquire_machine][T25][T29][T38]") {
+  for (const auto late : {0us, 1us, microseconds{1s}}) {
+    acquire_machine m(waiting());
+    m.begin();
+    CHECK(m.replied(yes(9), start + 1s + late, start + 1s) == step::give_back);
+    CHECK(m.fence() == 9);
+    CHECK(m.given_back(start + 2s) == step::pause);
+    CHECK(m.paused() == step::look);
+  }
+  acquire_machine in_time(waiting());
+  in_time.begin();
+  CHECK(in_time.replied(yes(), start + 1s - 1us, start + 1s) == step::granted);
+
+  auto how = waiting();
+  how.once = true;
+  acquire_machine once(how);
+  once.begin();
+  CHECK(once.replied(yes(), start + 1s, start + 1s) == step::give_back);
+  CHECK(once.given_back(start + 1s) == step::failed);
+  CHECK(once.why().transient);
+  CHECK(once.why().text.find("too late") != std::string::npos);
+}
+
+TEST_CASE("acquire_machine: an unknown outcome is resolved, then the key is looked at again", "[acquire_machine]") {
+  acquire_machine m(waiting());
+  CHECK(walk(m, {{.what = outcome::unknown, .why = broken}}) == step::resolve);
+  CHECK(m.outcome_unknown());
+  CHECK(m.resolved(start) == step::pause);
+  CHECK(m.paused() == step::look);
+  CHECK(m.replied(looks_free(), start, for_ever) == step::take);
+  CHECK(m.replied(yes(), start, for_ever) == step::granted);
+}
+
+TEST_CASE("acquire_machine: only an attempt without an answer has an unknown outcome", "[acquire_machine]") {
+  acquire_machine look(waiting(0ms));
+  CHECK(walk(look, {said(outcome::no), said(outcome::unknown)}) == step::failed);
+  CHECK_FALSE(look.outcome_unknown());
+  CHECK_FALSE(look.why().text.empty());
+
+  acquire_machine take(waiting(0ms));
+  CHECK(walk(take, {said(outcome::unknown)}) == step::resolve);
+  CHECK(take.resolved(start) == step::failed);
+  CHECK(take.outcome_unknown());
+}
+
+TEST_CASE("acquire_machine: trouble that lasts is the reason at the end", "[acquire_machine]") {
+  acquire_machine m(waiting());
+  CHECK(walk(m, {failed(transient)}) == step::pause);
+  CHECK(m.paused() == step::look);
+  CHECK(m.not_sent(broken, start + 10s) == step::failed);
+  CHECK(m.why().native == 2013);
+  CHECK(m.why().connection);
+}
+
+TEST_CASE("acquire_machine: a failure without a text still is one", "[acquire_machine]") {
+  acquire_machine m(waiting(0ms));
+  CHECK(walk(m, {failed({})}) == step::failed);
+  CHECK_FALSE(m.why().text.empty());
+}
+
+TEST_CASE("acquire_machine: trouble that passed is no reason for a busy key", "[acquire_machine]") {
+  const auto first = GENERATE_COPY(failed(transient), failed(broken), said(outcome::unknown));
+  acquire_machine m(waiting());
+  if (walk(m, {first}) == step::resolve) m.resolved(start);
+  CHECK(m.paused() == step::look);
+  CHECK(m.replied(alive(), start + 10s, for_ever) == step::busy);
+  CHECK(m.why().text.empty());
+  CHECK_FALSE(m.outcome_unknown());
+}
+
+TEST_CASE("acquire_machine: contention at the row is a busy key, not a failure", "[acquire_machine][T53]") {
+  acquire_machine m(waiting(0ms));
+  CHECK(walk(m, {failed(contended)}) == step::busy);
+  CHECK(m.why().text.empty());
+}
+
+TEST_CASE("acquire_machine: a key that others snatch again and again counts as busy", "[acquire_machine][T32]") {
+  acquire_machine m(waiting());
+  step at = m.begin();
+  unsigned sent = 0;
+  while (at != step::pause) {
+    at = at == step::take ? m.replied(said(outcome::no), start, for_ever) : m.replied(looks_free(), start, for_ever);
+    REQUIRE(++sent < 20);
+  }
+  CHECK(sent == 8);  // the first attempt and three more, two statements each
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/error.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+#include <string>
+#include <system_error>
+#include <type_traits>
+
+#include "dlock/observer.hpp"
+
+using namespace dlock;
+
+static_assert(std::is_base_of_v<error, lock_timeout> && std::is_base_of_v<error, lock_refused> &&
+              std::is_base_of_v<error, lock_lost> && std::is_base_of_v<error, store_error> &&
+              std::is_base_of_v<std::system_error, error>);
+
+TEST_CASE("error: each code has a text of its own in the category", "[error]") {
+  CHECK(std::string(error_category().name()) == "dlock");
+  std::set<std::string> texts;
+  for (int code = 1; code <= static_cast<int>(errc::outcome_unknown); ++code) {
+    texts.insert(error_category().message(code));
+  }
+  CHECK(texts.size() == static_cast<std::size_t>(errc::outcome_unknown));
+  CHECK_FALSE(error_category().message(12345).empty());
+  const std::error_code code = errc::closed;
+  CHECK(code.category() == error_category());
+  CHECK(code == errc::closed);
+}
+
+TEST_CASE("error: what() begins with the facts, not with the category", "[error]") {
+  const lock_timeout e("key 'order:42': waited 2000 ms");
+  CHECK(std::string(e.what()).starts_with("key 'order:42': waited 2000 ms"));
+  CHECK(e.code() == errc::timed_out);
+}
+
+TEST_CASE("error: each type carries what callers ask", "[error]") {
+  CHECK(lock_lost(loss_reason::max_hold, "x").reason() == loss_reason::max_hold);
+  CHECK(lock_lost(loss_reason::max_hold, "x").code() == errc::lost);
+  CHECK(lock_refused(errc::cancelled, "x").code() == errc::cancelled);
+  const store_error e(errc::store_failed, "x", 1205, "HY000", true);
+  CHECK(e.native_code() == 1205);
+  CHECK(e.sqlstate() == "HY000");
+  CHECK(e.transient());
+}
+
+TEST_CASE("error: every loss reason and every event has a name of its own", "[error]") {
+  std::set<std::string_view> reasons;
+  for (int i = 0; i <= static_cast<int>(loss_reason::abandoned); ++i) {
+    reasons.insert(to_string(static_cast<loss_reason>(i)));
+  }
+  CHECK(reasons.size() == static_cast<std::size_t>(loss_reason::abandoned) + 1);
+  std::set<std::string_view> events;
+  for (int i = 0; i <= static_cast<int>(event::kind::observer_failed); ++i) {
+    events.insert(to_string(static_cast<event::kind>(i)));
+  }
+  CHECK(events.size() == static_cast<std::size_t>(event::kind::observer_failed) + 1);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql_errors.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+
+using dlock::fault;
+using dlock::outcome;
+using dlock::detail::classify_mysql_error;
+using dlock::detail::make_mysql_fault;
+using dlock::detail::outcome_of_mysql_error;
+
+TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy", "[unit][T53]") {
+  for (const unsigned code : {1205u, 3572u, 3058u, 1213u, 1020u}) {
+    INFO(code);
+    const auto kind = classify_mysql_error(code);
+    CHECK(kind.contended);
+    CHECK(kind.transient);
+    CHECK(kind.certainly_not_done);
+    CHECK_FALSE(kind.connection);
+  }
+}
+
+TEST_CASE("mysql errors: a statement without an answer has an unknown outcome", "[unit]") {
+  // Lost, killed, shut down, in the middle of a commit, or nothing that we know of the client library.
+  for (const unsigned code :
+       {2013u, 2055u, 2026u, 2027u, 1927u, 1053u, 1158u, 1159u, 1160u, 1161u, 1180u, 2999u, 5123u}) {
+    INFO(code);
+    CHECK(outcome_of_mysql_error(code) == outcome::unknown);
+  }
+  CHECK(classify_mysql_error(2013).connection);
+  CHECK(classify_mysql_error(1927).connection);
+  // Galera answers that on a connection which lives on.
+  CHECK_FALSE(classify_mysql_error(1180).connection);
+}
+
+TEST_CASE("mysql errors: what was never sent was certainly not done", "[unit]") {
+  for (const unsigned code : {2002u, 2003u, 2005u, 2006u, 1040u, 4031u}) {
+    INFO(code);
+    CHECK(outcome_of_mysql_error(code) == outcome::failed);
+    CHECK(classify_mysql_error(code).connection);
+    CHECK(classify_mysql_error(code).transient);
+  }
+}
+
+TEST_CASE("mysql errors: a server that takes no writes ends the connection, so that another host is tried", "[unit]") {
+  for (const unsigned code : {1290u, 1792u, 1836u, 1874u, 1047u}) {
+    INFO(code);
+    CHECK(outcome_of_mysql_error(code) == outcome::failed);
+    CHECK(classify_mysql_error(code).connection);
+    CHECK(classify_mysql_error(code).transient);
+  }
+}
+
+TEST_CASE("mysql errors: an interrupted statement may succeed later", "[unit]") {
+  for (const unsigned code : {1317u, 1969u, 3024u, 1412u, 1615u}) {
+    INFO(code);
+    CHECK(classify_mysql_error(code).transient);
+    CHECK(outcome_of_mysql_error(code) == outcome::failed);
+    CHECK_FALSE(classify_mysql_error(code).contended);
+  }
+}
+
+TEST_CASE("mysql errors: a mistake that stays is not transient", "[unit][T49]") {
+  // No table, no column, no privilege, wrong password, too long, NULL, statement binary log, anything new.
+  for (const unsigned code : {1146u, 1054u, 1142u, 1045u, 1406u, 1048u, 1665u, 4999u, 1999u}) {
+    INFO(code);
+    CHECK(outcome_of_mysql_error(code) == outcome::failed);
+    CHECK_FALSE(classify_mysql_error(code).transient);
+    CHECK_FALSE(classify_mysql_error(code).connection);
+  }
+}
+
+TEST_CASE("mysql errors: a fault has number, SQLSTATE and text, but no values", "[unit]") {
+  const fault plain = make_mysql_fault(1205, "HY000", "Lock wait timeout exceeded", "take");
+  CHECK(plain.native == 1205);
+  CHECK(std::string(plain.sqlstate) == "HY000");
+  CHECK(plain.text == "take: Lock wait timeout exceeded (1205)");
+  const fault secret = make_mysql_fault(1062, "23000", "Duplicate entry 'order:42' for key", "insert");
+  CHECK(secret.text.find("order:42") == std::string::npos);
+  const fault odd = make_mysql_fault(1205, "toolong", "x", "y");
+  CHECK(std::string(odd.sqlstate) == "toolo");
+}

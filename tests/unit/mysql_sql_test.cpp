@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql_sql.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "floor_entity-odb-mysql.hxx"
+#include "lock_entity-odb-mysql.hxx"
+#include "session_entity-odb-mysql.hxx"
+#include "stores/mysql_server.hpp"
+#include "stores/mysql_text.hpp"
+
+using namespace dlock::detail;
+
+namespace {
+
+odb_names names(const std::string& prefix) { return make_odb_names<odb::id_mysql>(prefix, '`'); }
+
+}  // namespace
+
+TEST_CASE("mysql sql: each statement has as many markers as values and no placeholder left", "[unit]") {
+  const mysql_sql sql(names("dlock_"));
+  for (std::size_t i = 0; i != mysql_hot_count; ++i) {
+    const auto& text = sql.hot(static_cast<mysql_hot>(i));
+    INFO(text.sql);
+    CHECK(static_cast<std::size_t>(std::count(text.sql.begin(), text.sql.end(), '?')) == text.count);
+    CHECK(text.sql.find_first_of("{}") == std::string::npos);
+    CHECK(*text.name != '\0');
+  }
+}
+
+TEST_CASE("mysql sql: the prefix stands in every table name and nowhere is the default left", "[unit]") {
+  const mysql_sql sql(names("app7_"));
+  for (std::size_t i = 0; i != mysql_hot_count; ++i) {
+    const auto& text = sql.hot(static_cast<mysql_hot>(i)).sql;
+    INFO(text);
+    CHECK(text.find("`app7_") != std::string::npos);
+    CHECK(text.find("dlock_") == std::string::npos);
+  }
+}
+
+TEST_CASE("mysql sql: a take over names holder and fence, and a take reads no session", "[unit]") {
+  const mysql_sql sql(names("dlock_"));
+  CHECK(sql.hot(mysql_hot::take).sql.find("dlock_session") == std::string::npos);
+  const auto& over = sql.hot(mysql_hot::take_over);
+  CHECK(over.sql.find("`session_id`=? AND `fence`=?") != std::string::npos);
+  // The insert reads the floor with a lock; without it a fence could go back.
+  CHECK(sql.hot(mysql_hot::insert).sql.find("LOCK IN SHARE MODE") != std::string::npos);
+}
+
+TEST_CASE("odb names: ODB's own statements get the prefix and may meet tables that are there", "[unit]") {
+  const auto made = names("x_");
+  CHECK(made.adapt("CREATE TABLE `dlock_lock` (`lock_key` VARBINARY(255))") ==
+        "CREATE TABLE IF NOT EXISTS `x_lock` (`lock_key` VARBINARY(255))");
+  CHECK(made.adapt("INSERT IGNORE INTO `dlock_schema_version` (`name`) VALUES ('dlock')") ==
+        "INSERT IGNORE INTO `x_schema_version` (`name`) VALUES ('dlock')");
+  CHECK(made.table("lock") == "x_lock");
+}
+
+TEST_CASE("odb names: a prefix is a word of at most 40 characters", "[unit]") {
+  for (const std::string bad : {"", "a-b", "a`b", "a.b", "a b", "\xc3\xa4"})
+    CHECK_THROWS_AS(names(bad), std::invalid_argument);
+  CHECK_THROWS_AS(names(std::string(41, 'a')), std::invalid_argument);
+  CHECK_NOTHROW(names(std::string(40, 'a')));
+}
+
+TEST_CASE("odb names: an unknown placeholder is a mistake that shows at once", "[unit]") {
+  CHECK_THROWS_AS(names("x_").expand("SELECT {lock.colour}"), std::logic_error);
+  CHECK_THROWS_AS(names("x_").expand("SELECT {lock"), std::logic_error);
+}
+
+TEST_CASE("mysql text: what a column can't hold is cut between characters or replaced", "[unit]") {
+  CHECK(clip_utf8("host-7", 255) == "host-7");
+  CHECK(clip_utf8("h\xc3\xa4\xc3\xa4", 2) == "h\xc3\xa4");
+  CHECK(clip_utf8("a\xff\xc3", 9) == "a??");
+  CHECK(clip_utf8("\xed\xa0\x80", 9) == "???");  // a surrogate
+  CHECK(clip_utf8("\xf0\x9f\x94\x92!", 1) == "\xf0\x9f\x94\x92");
+  CHECK(clip_utf8("\xe0\x80\x80", 9) == "???");  // overlong
+  CHECK(clip_utf8(std::string_view("a\0b", 3), 9) == "a?b");
+  CHECK(clip_utf8("", 9).empty());
+}
+
+TEST_CASE("mysql server: only the same start of the same process can be asked to end a connection", "[unit]") {
+  using enum lost_connection;
+  const dlock::connection_identity lost{"s1", "1700000000@node", 7};
+  CHECK(compare_servers(lost, {"s1", "1700000000@node", 9}) == reachable);
+  CHECK(compare_servers(lost, {"s1", "1700000044@node", 9}) == ended);          // it was restarted since
+  CHECK(compare_servers(lost, {"s2", "1700000000@node", 9}) == out_of_reach);   // another server
+  CHECK(compare_servers(lost, {"s1", "1700000044@other", 9}) == out_of_reach);  // another node of the cluster
+  CHECK(compare_servers({"s1", "@node", 7}, {"s1", "1700000000@node", 9}) == out_of_reach);
+  CHECK(compare_servers({"s1", "5@proxy", 7}, {"s1", "5@proxy", 9}) == out_of_reach);
+}

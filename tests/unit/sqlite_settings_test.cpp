@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sqlite_settings.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+
+#include "dlock/stores/sqlite.hpp"
+
+using namespace dlock;
+using stores::sqlite_settings;
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+sqlite_settings parsed(std::string_view url) { return sqlite_settings::parse(store_url::parse(url)); }
+
+}  // namespace
+
+TEST_CASE("sqlite URL: a path alone gives the defaults", "[unit][sqlite]") {
+  const auto relative = parsed("sqlite:locks.db");
+  CHECK(relative.path == std::filesystem::current_path() / "locks.db");
+  CHECK(relative.prefix == "dlock_");
+  CHECK(relative.schema == detail::schema_mode::create);
+  CHECK(relative.busy_timeout == 5s);
+  CHECK(relative.name == "sqlite:locks.db");
+  CHECK(parsed("sqlite:/var/lib/locks.db").path == "/var/lib/locks.db");
+}
+
+TEST_CASE("sqlite URL: parameters change what they name", "[unit][sqlite]") {
+  const auto made = parsed("sqlite:a%20b.db?schema=verify&prefix=x_&busy_timeout=250");
+  CHECK(made.path == std::filesystem::current_path() / "a b.db");
+  CHECK(made.schema == detail::schema_mode::verify);
+  CHECK(made.prefix == "x_");
+  CHECK(made.busy_timeout == 250ms);
+  CHECK(parsed("sqlite:a?schema=none").schema == detail::schema_mode::none);
+}
+
+TEST_CASE("sqlite URL: what can't work is refused by name and value, before any file is touched", "[unit][sqlite]") {
+  const auto refused = [](const char* url, const char* text) {
+    INFO(url);
+    CHECK_THROWS_MATCHES(open_store(url), std::invalid_argument, MessageMatches(ContainsSubstring(text)));
+  };
+  refused("sqlite:", "path is empty");
+  refused("sqlite::memory:", "memory:");
+  refused("sqlite:file:x?mode=memory", "memory:");
+  refused("sqlite:a%00b", "zero byte");
+  refused("sqlite://host/a.db", "no host");
+  refused("sqlite:a.db?shema=verify", "shema");
+  refused("sqlite:a.db?schema=drop", "schema=drop");
+  refused("sqlite:a.db?prefix=", "prefix");
+  refused("sqlite:a.db?prefix=a-b", "a-b");
+  refused("sqlite:a.db?busy_timeout=0", "busy_timeout=0");
+  refused("sqlite:a.db?busy_timeout=-5", "busy_timeout=-5");
+  refused("sqlite:a.db?busy_timeout=5s", "busy_timeout=5s");
+  refused("sqlite:a.db?busy_timeout=99999999999", "busy_timeout=99999999999");
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/store_url.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dlock/stores/memory.hpp"
+
+namespace {
+
+using dlock::open_store;
+using dlock::store_url;
+
+std::string complaint(const std::string& url) {
+  try {
+    store_url::parse(url);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("store_url: all its parts", "[store_url]") {
+  const auto u = store_url::parse("mysql://me:pw@db1:3307,db2/locks?schema=verify&prefix=x_");
+  CHECK(u.scheme == "mysql");
+  CHECK(u.user == "me");
+  CHECK(u.password == "pw");
+  REQUIRE(u.hosts.size() == 2);
+  CHECK(u.hosts[0].host == "db1");
+  CHECK(u.hosts[0].port == 3307);
+  CHECK(u.hosts[1].host == "db2");
+  CHECK(u.hosts[1].port == 0);
+  CHECK(u.path == "locks");
+  CHECK(u.params == std::map<std::string, std::string>{{"schema", "verify"}, {"prefix", "x_"}});
+}
+
+TEST_CASE("store_url: without hosts the path is as written", "[store_url]") {
+  CHECK(store_url::parse("sqlite:a/b.db").path == "a/b.db");
+  CHECK(store_url::parse("sqlite:/a/b.db?schema=none").path == "/a/b.db");
+  CHECK(store_url::parse("memory:").path.empty());
+  CHECK(store_url::parse("sqlite:a%20b").path == "a b");
+}
+
+TEST_CASE("store_url: an IPv6 host and its port", "[store_url]") {
+  const auto u = store_url::parse("mysql://[::1]:3306,[fe80::2]/d");
+  REQUIRE(u.hosts.size() == 2);
+  CHECK(u.hosts[0].host == "::1");
+  CHECK(u.hosts[0].port == 3306);
+  CHECK(u.hosts[1].host == "fe80::2");
+}
+
+TEST_CASE("store_url: a password may hold what separates elsewhere", "[store_url]") {
+  CHECK(store_url::parse("mysql://u:p%40%3A%2F%3F@h/d").password == "p@:/?");
+  CHECK(store_url::parse("mysql://u:p@q@h/d").password == "p@q");
+  CHECK(store_url::parse("mysql://u:p/q@h/d").password == "p/q");
+  CHECK(store_url::parse("mysql://u:p/q@h/d").path == "d");
+}
+
+TEST_CASE("store_url: what is wrong is said", "[store_url]") {
+  const std::vector<std::pair<std::string, std::string>> table{
+      {"", "no scheme"},
+      {"locks.db", "no scheme"},
+      {":x", "no scheme"},
+      {"mysql://h:0/d", "port '0'"},
+      {"mysql://h:65536/d", "port '65536'"},
+      {"mysql://h:33x/d", "port '33x'"},
+      {"mysql://[::1/d", "without ']'"},
+      {"mysql://[::1]x/d", "may follow ']'"},
+      {"mysql://h/d?x", "no '='"},
+      {"mysql://h/d?=x", "no name"},
+      {"mysql://h/d?a=1&a=2", "'a' is given twice"},
+      {"mysql://h/d%zz", "%-escape"},
+      {"mysql://h/d%4", "%-escape"},
+  };
+  for (const auto& [url, text] : table) {
+    INFO(url);
+    CHECK(complaint(url).find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("store_url: no text shows the password", "[store_url]") {
+  const auto shown = store_url::parse("mysql://me:geheim@h:3306/d?tls_key_password=geheim&prefix=p").redacted();
+  CHECK(shown == "mysql://me:***@h:3306/d?prefix=p&tls_key_password=***");
+  CHECK(store_url::parse("sqlite:a.db?schema=none").redacted() == "sqlite:a.db?schema=none");
+  for (const auto* bad : {"mysql://u:geheim@h:xx/d", "mysql://u:geheim%zz@h/d", "nowhere://u:geheim@h/d"}) {
+    try {
+      open_store(bad);
+      FAIL("accepted " << bad);
+    } catch (const std::invalid_argument& e) {
+      CHECK(std::string(e.what()).find("geheim") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("store_url: a parameter that nobody takes is an error", "[store_url]") {
+  auto u = store_url::parse("memory:x?schema=none&typo=1");
+  CHECK(u.take_param("schema") == "none");
+  CHECK(u.take_param("absent", "fallback") == "fallback");
+  CHECK_THROWS_AS(u.expect_no_more_params(), std::invalid_argument);
+  CHECK(u.take_param("typo") == "1");
+  CHECK_NOTHROW(u.expect_no_more_params());
+  CHECK_THROWS_AS(open_store("memory:x?typo=1"), std::invalid_argument);
+}
+
+TEST_CASE("open_store: memory stores are one by name, without one each is new", "[store_url]") {
+  CHECK(open_store("memory:unit") == open_store("memory:unit"));
+  const auto one = open_store("memory:unit");
+  CHECK(one == open_store("memory:unit"));
+  CHECK(one != open_store("memory:other"));
+  CHECK(open_store("memory:") != open_store("memory:"));
+}
+
+TEST_CASE("open_store: an unknown scheme names what to link", "[store_url]") {
+  try {
+    open_store("postgres://h/d");
+    FAIL("accepted");
+  } catch (const std::invalid_argument& e) {
+    CHECK(std::string(e.what()).find("postgres") != std::string::npos);
+    CHECK(std::string(e.what()).find("dlock::mysql") != std::string::npos);
+  }
+}
+
+TEST_CASE("register_store: a scheme can be added once", "[store_url]") {
+  const auto made = std::make_shared<dlock::stores::memory_store>();
+  std::string path;
+  const auto maker = [&](store_url u) {
+    path = u.path;
+    return made;
+  };
+  REQUIRE(dlock::register_store("unit-test", maker));
+  CHECK_FALSE(dlock::register_store("unit-test", maker));
+  CHECK_FALSE(dlock::register_store("memory", maker));
+  CHECK(open_store("unit-test:here") == made);
+  CHECK(path == "here");
+}
