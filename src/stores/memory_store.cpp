@@ -181,6 +181,14 @@ struct memory_store::state {
     return {.what = outcome::yes};
   }
 
+  /// Nobody's, or a dead holder's, who had another ttl to come back.
+  bool forsaken(const lock_row& row, instant now) const {
+    if (!row.session) return true;
+    if (row.expires) return *row.expires <= now;
+    const auto holder = sessions.find(row.session);
+    return holder == sessions.end() || holder->second.expires + holder->second.ttl <= now;
+  }
+
   std::optional<holder_info> describe(const std::string& key, const lock_row& row, instant now) const {
     const bool lingering = row.expires && *row.expires <= now;
     if (!row.session || lingering) return std::nullopt;
@@ -260,7 +268,7 @@ reply memory_store::sweep(connection&, microseconds idle, std::size_t limit) noe
   const auto now = state_->time.now();
   std::uint64_t gone = 0;
   for (auto at = state_->locks.begin(); idle.count() > 0 && at != state_->locks.end() && gone < limit;) {
-    if (at->second.session || now - at->second.acquired < idle) {
+    if (!state_->forsaken(at->second, now) || now - at->second.acquired < idle) {
       ++at;
       continue;
     }

@@ -28,8 +28,7 @@ std::string key_list(std::span<const request> requests) {
 template <class Number>
 std::string number_of_key(std::span<const request> requests, Number number) {
   std::string made = "CASE {lock.lock_key}";
-  for (const auto& one : requests)
-    made += fmt::format(" WHEN {} THEN {}", mysql_literal(one.resource), number(one));
+  for (const auto& one : requests) made += fmt::format(" WHEN {} THEN {}", mysql_literal(one.resource), number(one));
   return made + " END";
 }
 
@@ -44,8 +43,7 @@ std::string take_sql(const mysql_sql& sql, std::span<const request> requests) {
                             ", {lock.nonce}=" + number_of_key(requests, nonce_of) +
                             ", {lock.fence}=LAST_INSERT_ID({lock.fence}+1), {lock.acquired_at_us}={now}, "
                             "{lock.expires_at_us}=" +
-                            expiry + ", {lock.verified_by}=0 WHERE {lock.lock_key} IN (" +
-                            key_list(requests) +
+                            expiry + ", {lock.verified_by}=0 WHERE {lock.lock_key} IN (" + key_list(requests) +
                             ") AND ({lock.session_id} IS NULL OR {lock.expires_at_us}<={now})");
 }
 
@@ -70,11 +68,10 @@ outcome read_rows(mysql_connection& on, const mysql_sql& sql, std::span<const re
                   std::map<std::string, row, std::less<>>& found, fault& why) {
   mysql_rows rows;
   const auto said = on.query(
-      sql.names().expand(
-          "SELECT {lock.lock_key}, {lock.session_id}=" + literal(requests.front().session) +
-          ", {lock.session_id} IS NULL, {lock.nonce}, {lock.fence} FROM {lock} WHERE {lock.lock_key} "
-          "IN (" +
-          key_list(requests) + ")"),
+      sql.names().expand("SELECT {lock.lock_key}, {lock.session_id}=" + literal(requests.front().session) +
+                         ", {lock.session_id} IS NULL, {lock.nonce}, {lock.fence} FROM {lock} WHERE {lock.lock_key} "
+                         "IN (" +
+                         key_list(requests) + ")"),
       "read a batch", &rows, nullptr, why);
   if (said != outcome::yes) return said;
   for (const auto& from : rows) {

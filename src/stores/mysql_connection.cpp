@@ -2,6 +2,7 @@
 #include "stores/mysql_connection.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,19 +17,28 @@
 namespace dlock::detail {
 namespace {
 
-constexpr unsigned deadlock_tries = 50;
+constexpr unsigned most_tries = 50;
+constexpr std::chrono::seconds longest_retry{2};
 
 int own_descriptor(MYSQL* handle) {
   const int made = ::fcntl(mysql_socket(handle), F_DUPFD_CLOEXEC, 0);
-  if (made < 0)
-    throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for a connection");
+  if (made < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for a connection");
   return made;
+}
+
+/// Whether the server has closed its side: what we would send then is certainly not done.
+bool closed_by_server(int socket) noexcept {
+#ifdef POLLRDHUP
+  pollfd about{socket, POLLRDHUP, 0};
+  return ::poll(&about, 1, 0) > 0;
+#else
+  return false;
+#endif
 }
 
 }  // namespace
 
-mysql_connection::mysql_connection(odb::mysql::connection_ptr native, const mysql_server& server,
-                                   const mysql_sql& sql)
+mysql_connection::mysql_connection(odb::mysql::connection_ptr native, const mysql_server& server, const mysql_sql& sql)
     : native_(std::move(native)),
       sql_(sql),
       identity_{server.id, incarnation_text(server), server.connection},
@@ -49,18 +59,25 @@ void mysql_connection::heed(const fault& why) noexcept {
   if (why.connection) interrupt();
 }
 
-bool mysql_connection::may_run(fault& why) const {
-  if (usable()) return true;
+bool mysql_connection::may_run(fault& why) {
+  // A statement sent on a connection that the server closed while it was idle would have an unknown outcome.
+  if (usable() && !closed_by_server(socket_)) return true;
   why = make_own_fault("the connection was closed", true, true);
+  heed(why);
   return false;
 }
 
-// A deadlock undoes the statement, and the server asks to try it again: once others are through it goes.
-bool mysql_connection::retry(const fault& why, unsigned& tries) const {
-  if (why.native != static_cast<int>(mysql_deadlock) || ++tries >= deadlock_tries || !usable()) return false;
+// A deadlock undoes the statement, and the server asks to try it again: once others are through it goes. So does a row
+// that changed while a statement with a sub-query waited for it (innodb_snapshot_isolation): the next try sees it.
+bool mysql_connection::retry(const fault& why, tries& made) const {
+  const auto code = static_cast<unsigned>(why.native);
+  if (code != mysql_deadlock && code != mysql_record_changed) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (made.count++ == 0) made.first = now;
+  if (made.count == most_tries || now - made.first > longest_retry || !usable()) return false;
   // Losers of the same deadlock must not come back in step.
-  const auto share = (identity_.id * 7 + tries * 13) % 32;
-  std::this_thread::sleep_for(microseconds{(tries < 8 ? 20 : 200) * static_cast<int>(share)});
+  const auto share = (identity_.id * 7 + made.count * 13) % 32;
+  std::this_thread::sleep_for(microseconds{(made.count < 8 ? 20 : 200) * static_cast<int>(share)});
   return true;
 }
 
@@ -71,18 +88,18 @@ mysql_statement* mysql_connection::statement(mysql_hot which, fault& why) {
 }
 
 outcome mysql_connection::run(mysql_hot which, const mysql_statement*& done, fault& why) {
-  for (unsigned tries = 0;;) {
+  for (tries made;;) {
     if (!may_run(why)) return outcome::failed;
     mysql_statement* const prepared = statement(which, why);
     // Not even prepared: nothing of it can run.
     const auto said = prepared != nullptr ? prepared->execute(why) : outcome::failed;
     if (said == outcome::yes) {
       done = prepared;
-      if (tries != 0) why = {};
+      if (made.count != 0) why = {};
       return said;
     }
     heed(why);
-    if (!retry(why, tries)) return said;
+    if (!retry(why, made)) return said;
   }
 }
 
@@ -92,18 +109,18 @@ outcome mysql_connection::fetch(mysql_look_row& row, fault& why) {
   return said;
 }
 
-outcome mysql_connection::query(const std::string& sql, const char* doing, mysql_rows* rows,
-                                std::uint64_t* affected, fault& why) {
-  for (unsigned tries = 0;;) {
+outcome mysql_connection::query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,
+                                fault& why) {
+  for (tries made;;) {
     if (!may_run(why)) return outcome::failed;
     if (rows != nullptr) rows->clear();
     if (run_mysql(handle(), sql, doing, rows, why)) {
-      if (tries != 0) why = {};
+      if (made.count != 0) why = {};
       if (affected != nullptr) *affected = mysql_affected_rows(handle());
       return outcome::yes;
     }
     heed(why);
-    if (!retry(why, tries)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
+    if (!retry(why, made)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
   }
 }
 

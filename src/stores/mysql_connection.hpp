@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -36,14 +37,13 @@ class mysql_connection final : public connection {
   /// Where the parameters of the next run() go.
   mysql_values& values() noexcept { return values_; }
 
-  /// Executes a hot statement; a deadlock is tried again. yes: `done` tells what it did. Else failed or
-  /// unknown.
+  /// Executes a hot statement; a deadlock, or a row that changed meanwhile, is tried again. yes: `done` tells what it
+  /// did. Else failed or unknown.
   outcome run(mysql_hot which, const mysql_statement*& done, fault& why);
   /// After run(mysql_hot::look).
   outcome fetch(mysql_look_row& row, fault& why);
   /// Executes a statement whose text holds all its values; likewise. `rows` and `affected` may be null.
-  outcome query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,
-                fault& why);
+  outcome query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected, fault& why);
   /// Prepares all hot statements: what the server won't have shows now. False, and the reason.
   bool prepare_all(fault& why);
 
@@ -51,9 +51,14 @@ class mysql_connection final : public connection {
   void heed(const fault& why) noexcept;
 
  private:
+  struct tries {
+    unsigned count = 0;
+    std::chrono::steady_clock::time_point first{};
+  };
+
   mysql_statement* statement(mysql_hot which, fault& why);
-  bool may_run(fault& why) const;
-  bool retry(const fault& why, unsigned& tries) const;
+  bool may_run(fault& why);
+  bool retry(const fault& why, tries& made) const;
 
   odb::mysql::connection_ptr native_;
   const mysql_sql& sql_;

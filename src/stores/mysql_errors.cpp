@@ -12,13 +12,12 @@ namespace {
 
 struct table_line {
   unsigned code;
-  const char*
-      flags;  // u: outcome unknown, t: transient, c: connection of no more use, b: busy, v: text shows values
+  const char* flags;  // u: outcome unknown, t: transient, c: connection of no more use, b: busy, v: text shows values
 };
 
 // Sorted by number. The one place where dlock decides what an error means.
 constexpr auto table = std::to_array<table_line>({
-    {1020, "t"},    // record has changed since last read: snapshot isolation
+    {1020, "tb"},   // record has changed since last read: MariaDB with innodb_snapshot_isolation, its newer default
     {1021, "t"},    // disk full
     {1040, "tc"},   // too many connections
     {1041, "t"},    // out of memory
@@ -66,8 +65,7 @@ constexpr auto table = std::to_array<table_line>({
     {2003, "tc"},   // cannot connect to the server
     {2004, "tc"},   // cannot create a TCP socket
     {2005, "tc"},   // unknown host
-    {2006,
-     "tc"},  // server has gone away: the client could not send, so the server never had the whole statement
+    {2006, "tc"},   // server has gone away: the client could not send, so the server never had the whole statement
     {2007, "c"},    // protocol mismatch
     {2009, "c"},    // wrong host info
     {2012, "tc"},   // handshake failed
@@ -96,8 +94,7 @@ constexpr auto table = std::to_array<table_line>({
 mysql_error_class classify_mysql_error(unsigned code) noexcept {
   mysql_error_class made;
   made.code = code;
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](const auto& line) { return line.code == code; });
+  const auto found = std::find_if(table.begin(), table.end(), [&](const auto& line) { return line.code == code; });
   if (found == table.end()) {
     const bool of_client = code == 0 || (code >= 2000 && code < 3000) || (code >= 5000 && code < 6000);
     made.certainly_not_done = !of_client;
@@ -114,8 +111,7 @@ mysql_error_class classify_mysql_error(unsigned code) noexcept {
   return made;
 }
 
-fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_view text,
-                       std::string_view doing) {
+fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_view text, std::string_view doing) {
   const auto kind = classify_mysql_error(code);
   fault made;
   made.native = static_cast<int>(code);
@@ -123,8 +119,8 @@ fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_vie
   made.transient = kind.transient;
   made.connection = kind.connection;
   made.contended = kind.contended;
-  made.text = fmt::format("{}: {} ({})", doing,
-                          kind.tells_values ? std::string_view("the data was refused") : text, code);
+  made.text =
+      fmt::format("{}: {} ({})", doing, kind.tells_values ? std::string_view("the data was refused") : text, code);
   return made;
 }
 

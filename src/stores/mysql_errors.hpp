@@ -23,6 +23,7 @@ struct mysql_error_class {
   bool tells_values = false;
 };
 
+constexpr unsigned mysql_record_changed = 1020;
 constexpr unsigned mysql_deadlock = 1213;
 constexpr unsigned mysql_duplicate_key = 1062;
 constexpr unsigned mysql_no_such_thread = 1094;
@@ -32,8 +33,7 @@ constexpr unsigned mysql_no_such_thread = 1094;
 mysql_error_class classify_mysql_error(unsigned code) noexcept;
 
 /// The fault to report; `doing` says what was tried ("take", "connect to db1:3306").
-fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_view text,
-                       std::string_view doing);
+fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_view text, std::string_view doing);
 
 /// A fault that no server reported.
 fault make_own_fault(std::string text, bool transient = false, bool connection = false);

@@ -12,8 +12,7 @@
 
 namespace dlock::detail {
 
-mysql_odb_connection::mysql_odb_connection(odb::mysql::database& database, mysql_handle handle,
-                                           const odb_names& names)
+mysql_odb_connection::mysql_odb_connection(odb::mysql::database& database, mysql_handle handle, const odb_names& names)
     : odb::mysql::connection(database, handle.get()), names_(names) {
   handle.release();  // the base class closes it
 }
@@ -33,8 +32,8 @@ odb::mysql::connection_ptr mysql_factory::open(microseconds limit, fault& why) {
     const auto at = (first + i) % settings_.hosts.size();
     const auto& host = settings_.hosts[at];
     auto handle = connect_mysql(settings_, host, left, why);
-    if (handle && refuses_writes(handle.get(),
-                                 fmt::format("dlock: {}: {}", settings_.name, settings_.where(host)), why)) {
+    if (handle &&
+        refuses_writes(handle.get(), fmt::format("dlock: {}: {}", settings_.name, settings_.where(host)), why)) {
       handle.reset();
     }
     if (handle) {

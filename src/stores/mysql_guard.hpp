@@ -4,6 +4,7 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <odb/exceptions.hxx>
+#include <odb/mysql/exceptions.hxx>
 
 #include <exception>
 
@@ -20,6 +21,14 @@ reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
   made.what = outcome::unknown;
   try {
     return body();
+  } catch (const odb::mysql::database_exception& e) {
+    try {
+      made.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
+      made.what = outcome_of_mysql_error(e.error());
+      on.heed(made.why);
+    } catch (...) {
+      made.why.transient = true;
+    }
   } catch (const odb::exception& e) {
     // ODB has exceptions without a number for a deadlock or a lost connection; the handle still has it.
     try {

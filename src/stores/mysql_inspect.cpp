@@ -43,8 +43,8 @@ holder_info info_of(const entities::held_lock_view& row) {
 
 }  // namespace
 
-reply mysql_store::query_holders(native& on, const std::string& condition, std::string_view value,
-                                 std::size_t limit, std::vector<holder_info>& out) {
+reply mysql_store::query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
+                                 std::vector<holder_info>& out) {
   using query = odb::mysql::query_base;
   reply made;
   if (!on.usable()) {
@@ -64,11 +64,9 @@ reply mysql_store::query_holders(native& on, const std::string& condition, std::
   return made;
 }
 
-reply mysql_store::inspect(connection& on, std::string_view resource,
-                           std::vector<holder_info>& out) noexcept {
+reply mysql_store::inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept {
   auto& with = static_cast<native&>(on);
-  return guarded(with, "inspect",
-                 [&] { return query_holders(with, "l.{lock.lock_key}=", resource, 1, out); });
+  return guarded(with, "inspect", [&] { return query_holders(with, "l.{lock.lock_key}=", resource, 1, out); });
 }
 
 reply mysql_store::list(connection& on, std::string_view after, std::size_t limit,
@@ -85,10 +83,9 @@ reply mysql_store::doom(connection& on, std::string_view resource) noexcept {
     reply made;
     std::uint64_t rows = 0;
     made.what = with.query(
-        sql_.names().expand(
-            "UPDATE {session} SET {session.doomed}=1 WHERE {session.id}=(SELECT {lock.session_id} FROM "
-            "{lock} WHERE {lock.lock_key}=" +
-            mysql_literal(resource) + " AND {lock.expires_at_us} IS NULL)"),
+        sql_.names().expand("UPDATE {session} SET {session.doomed}=1 WHERE {session.id}=(SELECT {lock.session_id} FROM "
+                            "{lock} WHERE {lock.lock_key}=" +
+                            mysql_literal(resource) + " AND {lock.expires_at_us} IS NULL)"),
         "doom", nullptr, &rows, made.why);
     if (made.what == outcome::yes && rows == 0) made.what = outcome::no;
     return made;

@@ -63,7 +63,9 @@ void set_options(MYSQL* handle, const mysql_settings& settings, microseconds lim
 
 /// Rule 9, in one round trip. Strict: nothing is ever cut off in silence.
 bool set_session(MYSQL* handle, const mysql_settings& settings, fault& why) {
-  const char* const prefix = is_mariadb(handle) ? "tx" : "transaction";
+  // MariaDB has the standard's name since 11.1.
+  const bool old_name = is_mariadb(handle) && mysql_get_server_version(handle) < 110'100;
+  const char* const prefix = old_name ? "tx" : "transaction";
   const auto sql = fmt::format(
       "SET SESSION autocommit=1, {0}_isolation='READ-COMMITTED', {0}_read_only=0, "
       "innodb_lock_wait_timeout=1, "
@@ -74,8 +76,7 @@ bool set_session(MYSQL* handle, const mysql_settings& settings, fault& why) {
 }
 
 bool read_rows(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why) {
-  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(handle),
-                                                                        mysql_free_result);
+  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(handle), mysql_free_result);
   if (!result) {
     if (mysql_errno(handle) == 0) return true;
     why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
@@ -108,16 +109,14 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
   if (mysql_real_connect(handle.get(), or_null(host.host), or_null(settings.user), settings.password.c_str(),
                          settings.database.c_str(), host.port, or_null(settings.socket),
                          CLIENT_FOUND_ROWS) == nullptr) {
-    why = make_mysql_fault(mysql_errno(handle.get()), mysql_sqlstate(handle.get()), mysql_error(handle.get()),
-                           doing);
+    why = make_mysql_fault(mysql_errno(handle.get()), mysql_sqlstate(handle.get()), mysql_error(handle.get()), doing);
     why.connection = true;
     if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = false;  // in a handshake: a certificate, a version
     return nullptr;
   }
   const bool must_encrypt = settings.tls == tls_mode::require || settings.tls == tls_mode::verify;
   if (must_encrypt && mysql_get_ssl_cipher(handle.get()) == nullptr) {
-    why = make_own_fault(fmt::format("{}: TLS was asked for and the server does not offer it", doing), false,
-                         true);
+    why = make_own_fault(fmt::format("{}: TLS was asked for and the server does not offer it", doing), false, true);
     return nullptr;
   }
   if (!set_session(handle.get(), settings, why)) return nullptr;
@@ -135,8 +134,7 @@ bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, my
 std::string mysql_literal(std::string_view bytes) {
   std::string made = "X'";
   made.reserve(bytes.size() * 2 + 3);
-  for (const char c : bytes)
-    fmt::format_to(std::back_inserter(made), "{:02X}", static_cast<unsigned char>(c));
+  for (const char c : bytes) fmt::format_to(std::back_inserter(made), "{:02X}", static_cast<unsigned char>(c));
   made.push_back('\'');
   return made;
 }

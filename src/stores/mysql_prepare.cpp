@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <odb/exceptions.hxx>
+#include <odb/mysql/exceptions.hxx>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -24,14 +25,22 @@ using namespace dlock::detail;
 namespace {
 
 [[noreturn]] void fail(const std::string& store, const fault& why) {
-  const auto text =
-      why.text.rfind("dlock: ", 0) == 0 ? why.text : fmt::format("dlock: {}: {}", store, why.text);
-  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native,
-                    why.sqlstate, why.transient);
+  const auto text = why.text.rfind("dlock: ", 0) == 0 ? why.text : fmt::format("dlock: {}: {}", store, why.text);
+  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
+                    why.transient);
 }
 
-[[noreturn]] void fail(const std::string& store, const std::string& text) {
-  fail(store, make_own_fault(text));
+[[noreturn]] void fail(const std::string& store, const std::string& text) { fail(store, make_own_fault(text)); }
+
+bool denied(const fault& why) { return why.native == 1142 || why.native == 1143 || why.native == 1044; }
+
+[[noreturn]] void fail_schema(const std::string& store, fault why) {
+  if (denied(why)) {
+    why.text +=
+        ": making or changing the tables needs CREATE, ALTER, INDEX, REFERENCES and DROP; a user who only locks "
+        "finds them made by another";
+  }
+  fail(store, why);
 }
 
 /// The look at the server that prepare() takes.
@@ -56,20 +65,17 @@ struct probe {
 
   void check_settings() const {
     std::map<std::string, std::string> set;
-    for (auto& row :
-         rows("SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', 'log_bin', "
-              "'binlog_format', 'autocommit', 'time_zone', 'version')",
-              "reading the settings")) {
+    for (auto& row : rows("SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', 'log_bin', "
+                          "'binlog_format', 'autocommit', 'time_zone', 'version')",
+                          "reading the settings")) {
       set[row.at(0).value_or("")] = row.at(1).value_or("");
     }
     const auto& isolation =
         set.count("transaction_isolation") != 0 ? set["transaction_isolation"] : set["tx_isolation"];
     if (isolation != "READ-COMMITTED" || set["autocommit"] != "ON") {
-      fail(store,
-           fmt::format(
-               "the session has isolation {} and autocommit {} although READ-COMMITTED and ON were set: "
-               "something between us and the server (a proxy?) does not pass settings on",
-               isolation, set["autocommit"]));
+      fail(store, fmt::format("the session has isolation {} and autocommit {} although READ-COMMITTED and ON were set: "
+                              "something between us and the server (a proxy?) does not pass settings on",
+                              isolation, set["autocommit"]));
     }
     if (set["log_bin"] == "ON" && set["binlog_format"] == "STATEMENT") {
       fail(store,
@@ -83,8 +89,7 @@ struct probe {
     // One reading in a thousand ends in 000 by chance; five in a row do if the clock has only milliseconds.
     for (int i = 0; i != 5; ++i) {
       const auto now = rows("SELECT {now}", "reading the clock").at(0).at(0).value_or("");
-      if (now.size() < 16)
-        fail(store, fmt::format("the server's clock says {} microseconds since 1970", now));
+      if (now.size() < 16) fail(store, fmt::format("the server's clock says {} microseconds since 1970", now));
       if (now.substr(now.size() - 3) != "000") return;
     }
     fail(store, "the server's clock does not count microseconds");
@@ -106,7 +111,7 @@ struct probe {
     }
     fault why;
     if (on.prepare_all(why)) return;
-    if (why.native == 1142 || why.native == 1143 || why.native == 1044) {
+    if (denied(why)) {
       why.text += fmt::format(
           ": the user needs SELECT, INSERT, UPDATE and DELETE on the tables {0}lock, {0}session and "
           "{0}floor",
@@ -136,8 +141,7 @@ class schema_turn {
   schema_turn(const probe& with, const std::string& database)
       : with_(with), name_("'dlock:" + sha256_hex(database + "." + with.names.prefix()).substr(0, 40) + "'") {
     for (int tries = 0; tries != 15; ++tries) {
-      if (with_.rows("SELECT GET_LOCK(" + name_ + ", 1)", "waiting to make the tables").at(0).at(0) == "1")
-        return;
+      if (with_.rows("SELECT GET_LOCK(" + name_ + ", 1)", "waiting to make the tables").at(0).at(0) == "1") return;
     }
     fail(with_.store, "another process has been making the lock tables for more than 15 seconds");
   }
@@ -178,9 +182,10 @@ void mysql_store::prepare() {
       run_schema(database_, schema_mode::verify, look);
       look.ensure_floor(schema_mode::verify);
     }
+  } catch (const odb::mysql::database_exception& e) {
+    fail_schema(settings_.name, make_mysql_fault(e.error(), e.sqlstate(), e.message(), "the lock tables"));
   } catch (const odb::exception& e) {
-    fail(settings_.name, make_mysql_fault(mysql_errno(on->handle()), mysql_sqlstate(on->handle()), e.what(),
-                                         "the lock tables"));
+    fail_schema(settings_.name, make_own_fault(fmt::format("the lock tables: {}", e.what()), true, !on->usable()));
   }
   look.check_tables();
 }
@@ -190,12 +195,9 @@ bool mysql_store::settle(connection& on, const connection_identity& lost) noexce
   try {
     auto& with = static_cast<native&>(on);
     switch (compare_servers(lost, on.identity())) {
-      case lost_connection::ended:
-        return true;
-      case lost_connection::out_of_reach:
-        return false;
-      case lost_connection::reachable:
-        break;
+      case lost_connection::ended: return true;
+      case lost_connection::out_of_reach: return false;
+      case lost_connection::reachable: break;
     }
     fault why;
     if (with.query(fmt::format("KILL {}", lost.id), "kill", nullptr, nullptr, why) != outcome::yes) {
@@ -204,8 +206,8 @@ bool mysql_store::settle(connection& on, const connection_identity& lost) noexce
     // Killed is not gone: a statement notices when it looks, and it rolls back first.
     for (int tries = 0; tries != 100; ++tries) {
       mysql_rows rows;
-      if (with.query(fmt::format("SELECT 1 FROM information_schema.processlist WHERE id={}", lost.id), "kill",
-                     &rows, nullptr, why) != outcome::yes) {
+      if (with.query(fmt::format("SELECT 1 FROM information_schema.processlist WHERE id={}", lost.id), "kill", &rows,
+                     nullptr, why) != outcome::yes) {
         return false;
       }
       if (rows.empty()) return true;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
@@ -42,8 +43,8 @@ incarnation take_apart(std::string_view text) {
 
 bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   mysql_rows rows;
-  if (!run_mysql(handle, is_mariadb(handle) ? mariadb_sql : mysql_text_sql, "reading the server's identity",
-                 &rows, why)) {
+  if (!run_mysql(handle, is_mariadb(handle) ? mariadb_sql : mysql_text_sql, "reading the server's identity", &rows,
+                 why)) {
     return false;
   }
   const auto& row = rows.at(0);
@@ -58,33 +59,29 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
 }
 
 bool refuses_writes(MYSQL* handle, const std::string& where, fault& why) {
-  const std::string sql = is_mariadb(handle)
-                              ? "SELECT @@global.read_only+0, @@innodb_read_only+0, 0"
-                              : "SELECT @@global.read_only, @@innodb_read_only, @@global.super_read_only";
+  constexpr std::array<const char*, 3> names{"read_only", "innodb_read_only", "super_read_only"};
+  const std::string sql = std::string("SELECT @@global.read_only, @@global.innodb_read_only, ") +
+                          (is_mariadb(handle) ? "0" : "@@global.super_read_only");
   mysql_rows rows;
   if (!run_mysql(handle, sql, where + ": reading read_only", &rows, why)) return true;
-  const char* const names[] = {"read_only", "innodb_read_only", "super_read_only"};
-  for (std::size_t i = 0; i != std::size(names); ++i) {
-    if (rows.at(0).at(i).value_or("0") == "0") continue;
-    why = make_own_fault(
-        fmt::format("{}: {} is on: this server is a replica or takes no writes, and locks need the "
-                    "server that does",
-                    where, names[i]),
-        true, true);
+  for (std::size_t i = 0; i != names.size(); ++i) {
+    const auto value = rows.at(0).at(i).value_or("0");
+    if (value == "0" || value == "OFF") continue;
+    why = make_own_fault(fmt::format("{}: {} is on: this server is a replica or takes no writes, and locks need the "
+                                     "server that does",
+                                     where, names[i]),
+                         true, true);
     return true;
   }
   return false;
 }
 
-std::string incarnation_text(const mysql_server& server) {
-  return fmt::format("{}@{}", server.start, server.node);
-}
+std::string incarnation_text(const mysql_server& server) { return fmt::format("{}@{}", server.start, server.node); }
 
 lost_connection compare_servers(const connection_identity& lost, const connection_identity& now) {
   const auto then = take_apart(lost.incarnation);
   const auto here = take_apart(now.incarnation);
-  const bool told =
-      !then.start.empty() && !here.start.empty() && !then.node.empty() && then.node != behind_proxy;
+  const bool told = !then.start.empty() && !here.start.empty() && !then.node.empty() && then.node != behind_proxy;
   if (!told || lost.server != now.server || then.node != here.node) return lost_connection::out_of_reach;
   return then.start == here.start ? lost_connection::reachable : lost_connection::ended;
 }

@@ -27,20 +27,7 @@ enum class mysql_hot {
 constexpr std::size_t mysql_hot_count = 12;
 
 /// What a parameter marker stands for; the statement's markers in their order are a list of these.
-enum class mysql_value {
-  key,
-  session,
-  nonce,
-  fence,
-  own_ttl,
-  min_hold,
-  holder,
-  seen_fence,
-  ttl,
-  host,
-  pid,
-  label
-};
+enum class mysql_value { key, session, nonce, fence, own_ttl, min_hold, holder, seen_fence, ttl, host, pid, label };
 
 struct mysql_hot_text {
   std::string sql{};

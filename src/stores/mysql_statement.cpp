@@ -29,32 +29,21 @@ void bind_number(MYSQL_BIND& to, std::uint64_t& from) {
 
 void bind_value(MYSQL_BIND& to, mysql_value which, mysql_values& from) {
   switch (which) {
-    case mysql_value::key:
-      return bind_bytes(to, from.key, MYSQL_TYPE_BLOB);
-    case mysql_value::session:
-      return bind_bytes(to, from.session, MYSQL_TYPE_BLOB);
-    case mysql_value::holder:
-      return bind_bytes(to, from.holder, MYSQL_TYPE_BLOB);
-    case mysql_value::nonce:
-      return bind_number(to, from.nonce);
-    case mysql_value::fence:
-      return bind_number(to, from.fence);
-    case mysql_value::seen_fence:
-      return bind_number(to, from.seen_fence);
+    case mysql_value::key: return bind_bytes(to, from.key, MYSQL_TYPE_BLOB);
+    case mysql_value::session: return bind_bytes(to, from.session, MYSQL_TYPE_BLOB);
+    case mysql_value::holder: return bind_bytes(to, from.holder, MYSQL_TYPE_BLOB);
+    case mysql_value::nonce: return bind_number(to, from.nonce);
+    case mysql_value::fence: return bind_number(to, from.fence);
+    case mysql_value::seen_fence: return bind_number(to, from.seen_fence);
     case mysql_value::own_ttl:
       bind_number(to, from.own_ttl);
       to.is_null = &from.no_own_ttl;
       return;
-    case mysql_value::min_hold:
-      return bind_number(to, from.min_hold);
-    case mysql_value::ttl:
-      return bind_number(to, from.ttl);
-    case mysql_value::pid:
-      return bind_number(to, from.pid);
-    case mysql_value::host:
-      return bind_bytes(to, from.host, MYSQL_TYPE_STRING);
-    case mysql_value::label:
-      return bind_bytes(to, from.label, MYSQL_TYPE_STRING);
+    case mysql_value::min_hold: return bind_number(to, from.min_hold);
+    case mysql_value::ttl: return bind_number(to, from.ttl);
+    case mysql_value::pid: return bind_number(to, from.pid);
+    case mysql_value::host: return bind_bytes(to, from.host, MYSQL_TYPE_STRING);
+    case mysql_value::label: return bind_bytes(to, from.label, MYSQL_TYPE_STRING);
   }
 }
 

@@ -26,9 +26,7 @@ struct mysql_bytes {
   unsigned long size = 0;
 
   /// What does not fit is cut off: callers check before.
-  void assign(std::string_view text) noexcept {
-    size = static_cast<unsigned long>(text.copy(bytes.data(), Size));
-  }
+  void assign(std::string_view text) noexcept { size = static_cast<unsigned long>(text.copy(bytes.data(), Size)); }
 };
 
 /// Room for all parameters of the hot statements, one for each connection: they are bound once, to these
@@ -65,8 +63,8 @@ struct mysql_look_row {
 class mysql_statement {
  public:
   /// Null, and the reason, if the server does not take it. `values` must outlive it.
-  static std::unique_ptr<mysql_statement> prepare(MYSQL* handle, const mysql_hot_text& text,
-                                                  mysql_values& values, fault& why);
+  static std::unique_ptr<mysql_statement> prepare(MYSQL* handle, const mysql_hot_text& text, mysql_values& values,
+                                                  fault& why);
   ~mysql_statement();
   mysql_statement(const mysql_statement&) = delete;
   mysql_statement& operator=(const mysql_statement&) = delete;

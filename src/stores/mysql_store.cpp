@@ -60,9 +60,8 @@ reply unless_there(reply made) {
 reply insert(mysql_connection& on, const mysql_sql& sql) {
   reply made = changed(on, mysql_hot::insert, true);
   if (made.what != outcome::no) return unless_there(std::move(made));
-  return refuse(
-      fmt::format("insert: table {} has no row with id 1: open the store with schema=create to repair it",
-                  sql.names().table("floor")));
+  return refuse(fmt::format("insert: table {} has no row with id 1: open the store with schema=create to repair it",
+                            sql.names().table("floor")));
 }
 
 seen seen_of(const mysql_look_row& row) {
@@ -105,20 +104,14 @@ reply execute_one(mysql_connection& on, const mysql_sql& sql, const request& wha
   }
   fill(on.values(), what);
   switch (what.what) {
-    case verb::take:
-      return changed(on, mysql_hot::take, true);
-    case verb::insert:
-      return insert(on, sql);
-    case verb::look:
-      return look(on);
-    case verb::take_over:
-      return take_over(on, what);
-    case verb::extend:
-      return changed(on, mysql_hot::extend, false);
+    case verb::take: return changed(on, mysql_hot::take, true);
+    case verb::insert: return insert(on, sql);
+    case verb::look: return look(on);
+    case verb::take_over: return take_over(on, what);
+    case verb::extend: return changed(on, mysql_hot::extend, false);
     case verb::release:
       return changed(on, what.min_hold.count() > 0 ? mysql_hot::release_later : mysql_hot::release, false);
-    case verb::cancel:
-      return changed(on, mysql_hot::cancel, false);
+    case verb::cancel: return changed(on, mysql_hot::cancel, false);
   }
   return refuse("no such verb");
 }
@@ -157,8 +150,7 @@ std::unique_ptr<connection> mysql_store::connect(microseconds limit, fault& why)
   return nullptr;
 }
 
-void mysql_store::execute(connection& on, std::span<const request> requests,
-                          std::span<reply> replies) noexcept {
+void mysql_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   auto& with = static_cast<native&>(on);
   if (requests.size() > 1 && one_statement_can(requests)) {
     execute_in_one(with, sql_, requests, replies);
@@ -181,12 +173,9 @@ reply mysql_store::session(connection& on, session_verb what, const session_reco
         values.pid = of.pid;
         values.label.assign(clip_utf8(of.label, 64));
         return unless_there(changed(with, mysql_hot::session_open, false));
-      case session_verb::renew:
-        return changed(with, mysql_hot::session_renew, false);
-      case session_verb::kill:
-        return changed(with, mysql_hot::session_kill, false);
-      case session_verb::close:
-        return changed(with, mysql_hot::session_close, false);
+      case session_verb::renew: return changed(with, mysql_hot::session_renew, false);
+      case session_verb::kill: return changed(with, mysql_hot::session_kill, false);
+      case session_verb::close: return changed(with, mysql_hot::session_close, false);
     }
     return refuse("no such session verb");
   });

@@ -38,8 +38,8 @@ struct sweeper {
     return run("DELETE FROM {session} WHERE {session.id}=" + holder +
                    " AND {session.expires_at_us}+{session.ttl_us}<={now}",
                nullptr, nullptr) &&
-           run("UPDATE {lock} SET {lock.session_id}=NULL, {lock.expires_at_us}=NULL WHERE {lock.lock_key}=" +
-                   key + " AND {lock.session_id}=" + holder + " AND {lock.fence}=" + fence +
+           run("UPDATE {lock} SET {lock.session_id}=NULL, {lock.expires_at_us}=NULL WHERE {lock.lock_key}=" + key +
+                   " AND {lock.session_id}=" + holder + " AND {lock.fence}=" + fence +
                    " AND ({lock.expires_at_us}<={now} OR ({lock.expires_at_us} IS NULL AND NOT EXISTS "
                    "(SELECT 1 FROM "
                    "{session} s WHERE s.{session.id}=" +
@@ -50,8 +50,8 @@ struct sweeper {
   // The floor first: a row that is made anew in between starts above it already.
   bool delete_key(const std::string& key, const std::string& fence) {
     std::uint64_t changed = 0;
-    if (!run("UPDATE {floor} SET {floor.fence}=GREATEST({floor.fence}, " + fence + ") WHERE {floor.id}=1",
-             nullptr, &changed)) {
+    if (!run("UPDATE {floor} SET {floor.fence}=GREATEST({floor.fence}, " + fence + ") WHERE {floor.id}=1", nullptr,
+             &changed)) {
       return false;
     }
     if (changed == 0) {
@@ -114,8 +114,8 @@ struct sweeper {
     std::string ids;
     for (const auto& row : dead) ids += (ids.empty() ? "" : ",") + mysql_literal(*row.at(0));
     mysql_rows holding;
-    if (!run("SELECT DISTINCT {lock.session_id} FROM {lock} WHERE {lock.session_id} IN (" + ids + ")",
-             &holding, nullptr)) {
+    if (!run("SELECT DISTINCT {lock.session_id} FROM {lock} WHERE {lock.session_id} IN (" + ids + ")", &holding,
+             nullptr)) {
       return false;
     }
     for (const auto& row : dead) {

@@ -107,14 +107,19 @@ constexpr text texts[] = {
     // Rule 11, idle keys: the floor is raised first, so that a later row of the key starts above. ?2 idle, ?3
     // limit
     {hot::sweep_keys,
-     "SELECT {lock.lock_key}, {lock.fence} FROM {lock}"
-     " WHERE {lock.session_id} IS NULL AND {lock.acquired_at_us} <= ?1 - ?2 LIMIT ?3"},
+     "SELECT l.{lock.lock_key}, l.{lock.fence} FROM {lock} AS l"
+     " LEFT JOIN {session} AS s ON s.{session.id} = l.{lock.session_id}"
+     " WHERE l.{lock.acquired_at_us} <= ?1 - ?2 AND (l.{lock.session_id} IS NULL OR l.{lock.expires_at_us} <= ?1"
+     " OR (l.{lock.expires_at_us} IS NULL"
+     " AND COALESCE(s.{session.expires_at_us} + s.{session.ttl_us} <= ?1, 1))) LIMIT ?3"},
     {hot::sweep_floor, "UPDATE {floor} SET {floor.fence} = MAX({floor.fence}, ?2) WHERE {floor.id} = 1"},
-    // ?2 key, ?3 idle
+    // The row may be held by the dead: a key that nobody asks for again could never go otherwise. ?2 key, ?3 idle
     {hot::sweep_key,
-     "DELETE FROM {lock} WHERE {lock.lock_key} = ?2 AND {lock.session_id} IS NULL"
-     " AND {lock.acquired_at_us} <= ?1 - ?3 AND {lock.fence} <= (SELECT {floor.fence} FROM {floor} WHERE "
-     "{floor.id} = 1)"},
+     "DELETE FROM {lock} WHERE {lock.lock_key} = ?2 AND {lock.acquired_at_us} <= ?1 - ?3"
+     " AND {lock.fence} <= (SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 1)"
+     " AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= ?1 OR ({lock.expires_at_us} IS NULL AND NOT EXISTS"
+     " (SELECT 1 FROM {session} AS s WHERE s.{session.id} = {lock}.{lock.session_id}"
+     " AND s.{session.expires_at_us} + s.{session.ttl_us} > ?1)))"},
 
     {hot::begin, "BEGIN IMMEDIATE"},
     {hot::commit, "COMMIT"},

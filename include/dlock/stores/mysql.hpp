@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// Locks in tables of a MySQL (8.0 or later) or MariaDB (10.5 or later) database, InnoDB. Linking dlock::mysql makes the
-/// scheme known to open_store().
+/// Locks in InnoDB tables of a MySQL (8.0 or later) or MariaDB (10.5 or later) database. Linking dlock::mysql makes
+/// the scheme known to open_store().
 ///
 ///   mysql://user:password@host:port,host2:port2/database?parameter=value&...
 ///   mysql://user:password@/database?socket=/run/mysqld/mysqld.sock
 ///
 /// Several hosts are tried in turn, beginning with the last that worked; one that takes no writes (read_only,
-/// super_read_only, innodb_read_only) is passed over. They must lead to the same data: one primary and its heirs, or the
-/// nodes of a Galera cluster. A named host is always reached by TCP, "localhost" too; port 3306 unless given.
+/// super_read_only, innodb_read_only) is passed over. They must lead to the same data: one primary and its heirs, or
+/// the nodes of a Galera cluster. A named host is always reached by TCP, "localhost" too; port 3306 unless given.
 ///
-/// | parameter         | values, default            | meaning                                                           |
-/// |-------------------|----------------------------|-------------------------------------------------------------------|
-/// | socket            | a path, none               | a Unix socket instead of a host                                   |
-/// | tls               | off, prefer, require,      | require: an encrypted connection or none. verify: and the server's |
-/// |                   | verify; prefer, with a     | certificate must be right for its name; only this keeps out who    |
-/// |                   | socket off                 | can change packets on the way                                     |
-/// | tls_ca            | a file, the system's       | certificates to trust                                             |
-/// | tls_cert, tls_key | files, none                | our own certificate and its key                                   |
-/// | schema            | create, verify, none;      | create: make missing tables, bring older ones to this version;     |
-/// |                   | create                     | needs CREATE (and ALTER to migrate) only when there is work to do. |
-/// |                   |                            | verify: they must be there. none: don't look                      |
-/// | prefix            | 1 to 40 word characters,   | begins the names of the tables lock, session, floor and            |
-/// |                   | dlock_                     | schema_version                                                    |
-/// | connect_timeout   | ms, 5000; 1 to 3600000     | for one attempt to connect, rounded up to whole seconds            |
-/// | statement_timeout | ms, 5000; 1 to 3600000     | without an answer for so long, rounded up to whole seconds, a      |
-/// |                   |                            | statement has an unknown outcome and the connection is given up    |
+/// | parameter         | values, default               | meaning                                                      |
+/// |-------------------|-------------------------------|--------------------------------------------------------------|
+/// | socket            | a path, none                  | a Unix socket instead of a host                              |
+/// | tls               | off, prefer, require, verify; | require: an encrypted connection or none. verify: and the    |
+/// |                   | prefer, with a socket off     | server's certificate must be right for its name; only this   |
+/// |                   |                               | keeps out who can change packets on the way                  |
+/// | tls_ca            | a file, the system's          | certificates to trust                                        |
+/// | tls_cert, tls_key | files, none                   | our own certificate and its key                              |
+/// | schema            | create, verify, none; create  | create: make missing tables, migrate older ones; needs       |
+/// |                   |                               | CREATE (ALTER to migrate) only when there is work to do.     |
+/// |                   |                               | verify: they must be there. none: don't look                 |
+/// | prefix            | 1 to 40 word characters,      | begins the names of the tables lock, session, floor and      |
+/// |                   | dlock_                        | schema_version                                               |
+/// | connect_timeout   | ms, 5000; 1 to 3600000        | for one attempt to connect, rounded up to whole seconds      |
+/// | statement_timeout | ms, 5000; 1 to 3600000        | without an answer for so long, rounded up to whole seconds,  |
+/// |                   |                               | a statement has an unknown outcome, its connection is ended  |
 ///
-/// Any other parameter is an error. The password is in no text that dlock makes. The user needs SELECT, INSERT, UPDATE and
-/// DELETE on the tables; KILL of its own connections needs no privilege.
+/// Any other parameter is an error. The password is in no text that dlock makes. The user needs SELECT, INSERT,
+/// UPDATE and DELETE on the tables; KILL of its own connections needs no privilege.
 
 #include <memory>
 
