@@ -43,7 +43,7 @@ if(DLOCK_BUILD_TESTS)
     list(APPEND CMAKE_MODULE_PATH ${Catch2_SOURCE_DIR}/extras)
   endif()
 endif()
-if(DLOCK_BUILD_SAMPLES OR DLOCK_BUILD_BENCH)
+if(DLOCK_BUILD_TESTS OR DLOCK_BUILD_SAMPLES OR DLOCK_BUILD_BENCH)
   dlock_find_or_fetch(CLI11 2.1 CLIUtils/CLI11 v2.1.2)
 endif()
 
@@ -52,12 +52,13 @@ if(DLOCK_INSTALL AND dlock_fetched MATCHES "fmt|spdlog")
   set(DLOCK_INSTALL OFF)
 endif()
 
-# A compiler cache, when there is one and nobody chose a launcher. The sloppiness lets it work with precompiled headers.
+# A compiler cache, when there is one and nobody chose a launcher. The sloppiness lets it work with precompiled headers;
+# without the folder in the hash, two build folders share what they compiled.
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(CCACHE_PROGRAM ccache)
   mark_as_advanced(CCACHE_PROGRAM)
   if(CCACHE_PROGRAM)
-    set(CMAKE_CXX_COMPILER_LAUNCHER
-        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
+    set(dlock_ccache_environment CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env ${dlock_ccache_environment} ${CCACHE_PROGRAM})
   endif()
 endif()

@@ -11,7 +11,7 @@ foreach(component core spdlog sqlite mysql odb)
   endif()
 endforeach()
 # Static libraries need these at their users' link step; nobody names them.
-foreach(part dlock_entities dlock_entities_mysql dlock_entities_sqlite)
+foreach(part dlock_odb_stores dlock_entities dlock_entities_mysql dlock_entities_sqlite)
   if(TARGET ${part})
     install(TARGETS ${part} EXPORT dlock-targets)
   endif()

@@ -11,7 +11,7 @@ function(dlock_target_defaults target)
   dlock_set_sanitizers(${target})
 endfunction()
 
-# dlock_add_library(<name> HEADERS <below include/>... SOURCES <file>... [GENERATED_HEADERS <below the build's include/>...])
+# dlock_add_library(<name> [HEADERS <below include/>...] SOURCES <file>... [GENERATED_HEADERS <below the build's include/>...])
 # Makes dlock_<name>, alias dlock::<name>, with the headers as its public file set.
 function(dlock_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;GENERATED_HEADERS;SOURCES")
@@ -20,10 +20,12 @@ function(dlock_add_library name)
   list(TRANSFORM arg_GENERATED_HEADERS PREPEND "${PROJECT_BINARY_DIR}/include/")
   add_library(${target} STATIC)
   add_library(dlock::${name} ALIAS ${target})
-  target_sources(${target} PRIVATE ${arg_SOURCES}
-    PUBLIC FILE_SET HEADERS
+  target_sources(${target} PRIVATE ${arg_SOURCES})
+  if(arg_HEADERS OR arg_GENERATED_HEADERS)
+    target_sources(${target} PUBLIC FILE_SET HEADERS
       BASE_DIRS ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include
       FILES ${arg_HEADERS} ${arg_GENERATED_HEADERS})
+  endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)

@@ -9,5 +9,7 @@ function(dlock_set_warnings target)
     -Wno-cpp
     # g++ 12 sees an overlap in std::string concatenation where there is none (GCC bug 105651).
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+    # With -O3 it also takes the std::string of a default-initialised aggregate for uninitialised.
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,14>>:-Wno-maybe-uninitialized>
     $<$<BOOL:${DLOCK_WERROR}>:-Werror>)
 endfunction()

@@ -20,9 +20,15 @@ readonly lock_file=/run/lock/dlock-setup.lock
 
 base_packages=(g++ cmake ninja-build ccache pkg-config git
   odb libodb-dev libodb-mysql-dev libodb-sqlite-dev
-  libmariadb-dev libmariadb-dev-compat libsqlite3-dev
+  libsqlite3-dev
   libfmt-dev libspdlog-dev libcli11-dev
   mariadb-server-core mariadb-client-core)
+# ODB's MySQL runtime is built on one of the two C clients, and a program must use the same one.
+if grep -qE '^ID(_LIKE)?=.*ubuntu' /etc/os-release; then
+  base_packages+=(libmysqlclient-dev)
+else
+  base_packages+=(libmariadb-dev libmariadb-dev-compat)
+fi
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }

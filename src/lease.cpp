@@ -30,6 +30,7 @@ lease::lease(lease&& other) noexcept
     : grant_(std::move(other.grant_)), reentered_(std::exchange(other.reentered_, false)) {}
 
 lease& lease::operator=(lease&& other) noexcept {
+  if (this == &other) return *this;
   lease before(std::move(*this));  // released at the end of this function
   grant_ = std::move(other.grant_);
   reentered_ = std::exchange(other.reentered_, false);

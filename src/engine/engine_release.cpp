@@ -37,10 +37,10 @@ void engine::renew(grant& one, microseconds ttl) {
       },
       "renew");
   if (answer.what != outcome::yes) lost(one.shared_from_this(), loss_reason::taken_over);
+  ensure_held(one);  // rule 4: a reply that came after the deadline revives nothing
   // Rule 8: from its sending, however long the statement waited.
-  if (!one.own_end.extend(sent + ttl - margin_for(ttl, shared_.options.margin)))
-    lost(one.shared_from_this(), loss_reason::expired);
-  ensure_held(one);
+  one.own_end.extend(sent + ttl - margin_for(ttl, shared_.options.margin));
+  ensure_held(one);  // it may have been over meanwhile
   arm(one.shared_from_this());
 }
 
@@ -132,7 +132,7 @@ engine::freed engine::release(grant& one, fault& why) noexcept {
   } else if (end == freed::later) {
     shared_.tell(
         {.what = event::kind::release_failed, .key = one.key.view(), .fence = one.fence, .text = why.text});
-  } else {
+  } else if (trusted) {
     shared_.tell(
         {.what = event::kind::released, .key = one.key.view(), .fence = one.fence, .held = held_for});
   }
