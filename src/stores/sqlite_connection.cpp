@@ -12,10 +12,16 @@ namespace dlock::stores {
 
 std::unique_ptr<sqlite_connection> sqlite_connection::open(std::shared_ptr<sqlite_file> file, microseconds limit,
                                                            bool create, fault& why) {
-  const std::string& path = file->settings.path;
+  const std::string path = file->settings.path;
   try {
-    auto odb = file->connect(create);
-    std::unique_ptr<sqlite_connection> made(new sqlite_connection(std::move(file), std::move(odb)));
+    if (carried_over_fork(file_id::of(path.c_str()))) {
+      why = {.text = fmt::format("SQLite file '{}': the parent process had it open when it forked this one, and SQLite "
+                                 "can't work with it here; close it before the fork, or exec after it",
+                                 path)};
+      return nullptr;
+    }
+    std::unique_ptr<sqlite_connection> made(new sqlite_connection(std::move(file)));
+    made->connect(create);
     if (!made->set_up(limit, why)) return nullptr;
     return made;
   } catch (const odb::sqlite::database_exception& e) {
@@ -25,6 +31,14 @@ std::unique_ptr<sqlite_connection> sqlite_connection::open(std::shared_ptr<sqlit
   }
   why.connection = true;
   return nullptr;
+}
+
+void sqlite_connection::connect(bool create) {
+  // Marked before it is open: another thread may fork in between. A new file can't be, before it has a number.
+  const auto path = file_->settings.path.c_str();
+  if (const auto before = file_id::of(path); before != file_id{}) mark_.emplace(before);
+  odb_ = file_->connect(create);
+  if (!mark_) mark_.emplace(file_id::of(path));
 }
 
 bool sqlite_connection::set_up(microseconds limit, fault& why) {

@@ -7,11 +7,13 @@
 #include <atomic>
 #include <memory>
 #include <odb/sqlite/connection.hxx>
+#include <optional>
 #include <string>
 
 #include "dlock/clock.hpp"
 #include "dlock/store.hpp"
 #include "stores/sqlite_file.hpp"
+#include "stores/sqlite_fork.hpp"
 #include "stores/sqlite_statement.hpp"
 #include "stores/sqlite_turn.hpp"
 
@@ -49,14 +51,15 @@ class sqlite_connection final : public connection {
   sqlite_write_queue::waiter& place() noexcept { return place_; }
 
  private:
-  sqlite_connection(std::shared_ptr<sqlite_file> file, sqlite_link_ptr odb)
-      : file_(std::move(file)), odb_(std::move(odb)) {}
+  explicit sqlite_connection(std::shared_ptr<sqlite_file> file) : file_(std::move(file)) {}
+  void connect(bool create);
   /// Settings, and what can't work. False: `why` says it.
   bool set_up(microseconds limit, fault& why);
   int pragma(const char* sql, sqlite_turn& turn, std::string& answer);
   int ready(hot which) noexcept;
 
   std::shared_ptr<sqlite_file> file_;
+  std::optional<sqlite_open_mark> mark_;  // longer than odb_
   sqlite_link_ptr odb_;
   // After odb_: they must be finalized before it is closed.
   std::array<sqlite_statement, static_cast<std::size_t>(hot::count_)> statements_;

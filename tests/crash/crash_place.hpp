@@ -12,6 +12,8 @@ class crash_place {
   virtual ~crash_place() = default;
   /// For any process of this host. Nobody else uses these tables.
   virtual std::string url() const = 0;
+  /// For a child of fork() whose parent has url() open: the same, if the store can be opened there.
+  virtual std::string url_after_fork() const = 0;
 };
 
 std::unique_ptr<crash_place> make_crash_place();

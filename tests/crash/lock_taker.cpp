@@ -51,6 +51,7 @@ using namespace std::chrono_literals;
 
 struct settings {
   std::string url{};
+  std::string child_url{};
   std::string key = "key";
   std::string label{};
   unsigned ttl = 1000;
@@ -233,14 +234,16 @@ void use_parents_things() {
 }
 
 void use_own_service() {
-  dlock::lock_service mine(how.url, {.label = how.label});
-  const auto same = mine.try_acquire(how.key, options(0));
-  say("child-parents-key {}", same ? "granted" : "busy");
-  auto other = mine.acquire(how.key + "-child", options(5000));
-  const auto holder = mine.holder(how.key + "-child");
-  say("child-held {} {}", other.fencing_token(), holder ? holder->session.hex() : "?");
-  other.release();
-  say("child-released");
+  try {
+    dlock::lock_service mine(how.child_url.empty() ? how.url : how.child_url, {.label = how.label});
+    const auto same = mine.try_acquire(how.key, options(0));
+    say("child-parents-key {}", same ? "granted" : "busy");
+    const auto other = mine.acquire(how.key + "-child", options(5000));
+    const auto holder = mine.holder(how.key + "-child");
+    say("child-held {} {}", other.fencing_token(), holder ? holder->session.hex() : "?");
+  } catch (const dlock::error& e) {
+    say("child-error {} {}", word(e.code()), e.what());
+  }
 }
 
 /// exit: exit(0), which runs the destructors of the statics; _exit: nothing of that; destroy: the destructors, by
@@ -307,6 +310,7 @@ bool obey(const std::string& command, const std::string& argument) {
 
 void read_arguments(CLI::App& app) {
   app.add_option("--url", how.url, "where the locks are")->required();
+  app.add_option("--child-url", how.child_url, "where a forked child takes its locks; default --url");
   app.add_option("--key", how.key, "what to take");
   app.add_option("--ttl", how.ttl, "ms");
   app.add_option("--wait", how.wait, "ms; of a take that names none");

@@ -9,6 +9,7 @@ namespace {
 class mysql_crash_place final : public crash_place {
  public:
   std::string url() const override { return tables_.url(); }
+  std::string url_after_fork() const override { return url(); }
 
  private:
   mysql_place tables_;

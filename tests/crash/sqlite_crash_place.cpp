@@ -10,6 +10,7 @@ namespace {
 class sqlite_crash_place final : public crash_place {
  public:
   std::string url() const override { return "sqlite:" + (folder_ / "locks.db"); }
+  std::string url_after_fork() const override { return "sqlite:" + (folder_ / "childs.db"); }
 
  private:
   scratch_folder folder_;

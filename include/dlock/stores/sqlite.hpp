@@ -28,6 +28,9 @@
 /// lock at all, it would wait for itself: store::caller_may_wait() says so. Transactions made without ODB
 /// can't be seen.
 ///
+/// A child of fork() can't open a file that its parent had open at the fork (store_error): SQLite's locks do not survive
+/// that. Close the parent's service before, or call exec() after it.
+///
 /// Deleting or replacing the file while it is in use is detected at the next statement; the leases in it are
 /// lost.
 
