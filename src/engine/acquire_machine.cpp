@@ -26,31 +26,24 @@ step acquire_machine::replied(const reply& what, instant now, instant trusted_un
       if (last_ == step::look || last_ == step::kill) return trouble(now);
       unknown_ = true;
       return go(step::resolve);
-    case outcome::failed:
-      return not_sent(what.why, now);
+    case outcome::failed: return not_sent(what.why, now);
     case outcome::yes:
       if (last_ == step::look) return looked(what, now);
       if (last_ == step::kill) return go(step::take_over);
       return granted(what, now, trusted_until);
-    case outcome::absent:
-      return again_at_once(step::insert, now);
-    case outcome::no:
-      break;
+    case outcome::absent: return again_at_once(step::insert, now);
+    case outcome::no: break;
   }
   return refused(now);
 }
 
 step acquire_machine::refused(instant now) {
   switch (last_) {
-    case step::take:
-      return go(step::look);
+    case step::take: return go(step::look);
     // Not expired any more, or killed by another taker: the take-over looks again itself (rule 2).
-    case step::kill:
-      return go(step::take_over);
-    case step::insert:
-      return again_at_once(step::take, now);
-    default:
-      return busy(now, no_bound);
+    case step::kill: return go(step::take_over);
+    case step::insert: return again_at_once(step::take, now);
+    default: return busy(now, no_bound);
   }
 }
 

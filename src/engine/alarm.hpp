@@ -20,8 +20,7 @@ class alarm {
   using rings = std::function<void(const std::shared_ptr<grant>&)>;
   using ticks = std::function<instant(instant)>;  // returns when to come back
 
-  alarm(context& shared, rings ring, ticks tick)
-      : shared_(shared), ring_(std::move(ring)), tick_(std::move(tick)) {}
+  alarm(context& shared, rings ring, ticks tick) : shared_(shared), ring_(std::move(ring)), tick_(std::move(tick)) {}
 
   void set(const std::shared_ptr<grant>& one, instant when);
   void clear(grant& one) noexcept;

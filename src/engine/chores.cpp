@@ -20,6 +20,12 @@ void chores::add(chore one) {
   wake_.notify_all();
 }
 
+void chores::wake() noexcept {
+  const std::lock_guard lock(mutex_);
+  retry_ = false;
+  wake_.notify_all();
+}
+
 void chores::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
@@ -29,8 +35,7 @@ void chores::stop() noexcept {
 bool chores::cancel(chore& one, connection& on) {
   // Rule 6: first see the old connection gone, then cancel: the other way round it could run afterwards.
   if (!one.settled) one.settled = one.lost.id == 0 || shared_.where->settle(on, one.lost);
-  const request ask{
-      .what = verb::cancel, .resource = one.key->view(), .session = one.by->id, .nonce = one.nonce};
+  const request ask{.what = verb::cancel, .resource = one.key->view(), .session = one.by->id, .nonce = one.nonce};
   reply answer;
   shared_.where->execute(on, {&ask, 1}, {&answer, 1});
   // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it can't run any more.
@@ -38,22 +43,21 @@ bool chores::cancel(chore& one, connection& on) {
 }
 
 bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
+  const auto now = shared_.now();
+  if (one.untold != nullptr && !one.untold->lost.stop_requested() && now < one.not_before) return false;
   fault why;
-  const auto on = shared_.pool.get(shared_.now() + limit, limit, why);
+  const auto on = shared_.pool.get(now + limit, limit, why);
   if (!on) {
     if (unreachable != nullptr) *unreachable = true;
     return false;
   }
   switch (one.what) {
-    case chore::kind::cancel:
-      return cancel(one, *on);
+    case chore::kind::cancel: return cancel(one, *on);
     case chore::kind::close: {
-      const auto end =
-          shared_.where->session(*on, session_verb::close, shared_.record(one.by->id, one.by->ttl)).what;
+      const auto end = shared_.where->session(*on, session_verb::close, shared_.record(one.by->id, one.by->ttl)).what;
       return end == outcome::yes || end == outcome::no;
     }
-    case chore::kind::release:
-      break;
+    case chore::kind::release: break;
   }
   const request ask{.what = verb::release,
                     .resource = one.key->view(),
@@ -89,8 +93,8 @@ void chores::round(bool last) {
     at = mine.erase(at);
   }
   const std::lock_guard lock(mutex_);
+  retry_ = waiting_.empty();  // else what came meanwhile has not been tried yet
   waiting_.splice(waiting_.begin(), mine);
-  retry_ = !waiting_.empty();
 }
 
 void chores::given_up(const chore& one) {
@@ -122,8 +126,7 @@ void chores::run() {
       std::unique_lock lock(mutex_);
       if (!stop_ && waiting_.empty()) {
         const bool sweeps = shared_.options.sweep_every.count() > 0;
-        shared_.time.wait_until(wake_, lock,
-                                sweeps ? std::max(next_sweep_, shared_.now() + 1ms) : shared_.now() + 1h);
+        shared_.time.wait_until(wake_, lock, sweeps ? std::max(next_sweep_, shared_.now() + 1ms) : shared_.now() + 1h);
       } else if (!stop_ && retry_) {
         shared_.time.wait_until(wake_, lock, shared_.now() + beat);
       }

@@ -27,20 +27,23 @@ struct chore {
   std::uint64_t nonce = 0;
   std::uint64_t fence = 0;
   microseconds min_hold{0};
-  connection_identity lost{};  ///< cancel: the connection that may still run the attempt
-  bool settled = false;        ///< cancel: that connection is gone for sure
-  bool kept = true;            ///< cancel: what the attempt asked for
-  instant give_up{};           ///< after that the server's own expiry has done the work
+  connection_identity lost{};       ///< cancel: the connection that may still run the attempt
+  bool settled = false;             ///< cancel: that connection is gone for sure
+  bool kept = true;                 ///< cancel: what the attempt asked for
+  instant give_up{};                ///< after that the server's own expiry has done the work
+  std::shared_ptr<grant> untold{};  ///< not before the holder of this one has been told that it is lost, ...
+  instant not_before{};             ///< ... or until then, should a callback of somebody else's block the herald
 };
 
 /// Does chores in the background, retries them at each beat, and cleans the tables up now and then (rule 11).
 /// Never on the keeper's thread or connection.
 class chores {
  public:
-  chores(context& shared, keeper& sessions, herald& news)
-      : shared_(shared), sessions_(sessions), news_(news) {}
+  chores(context& shared, keeper& sessions, herald& news) : shared_(shared), sessions_(sessions), news_(news) {}
 
   void add(chore one);
+  /// Something that a chore waits for has happened.
+  void wake() noexcept;
   /// One try, on the calling thread, within `limit`. True: nothing remains to be done.
   bool attempt(chore& one, microseconds limit) { return attempt(one, limit, nullptr); }
 
@@ -62,8 +65,8 @@ class chores {
   std::condition_variable wake_;
   std::list<chore> waiting_;
   std::atomic<bool> stop_{false};  // set under the mutex
-  bool retry_ = false;    // what waits has been tried once already
-  instant next_sweep_{};  // the thread's own
+  bool retry_ = false;             // what waits has been tried once already
+  instant next_sweep_{};           // the thread's own
 };
 
 }  // namespace dlock::detail

@@ -41,13 +41,10 @@ struct context {
     counts_[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
   }
   void deliver(const event& what) noexcept;
-  std::uint64_t count(event::kind what) const noexcept {
-    return counts_[static_cast<std::size_t>(what)].load();
-  }
+  std::uint64_t count(event::kind what) const noexcept { return counts_[static_cast<std::size_t>(what)].load(); }
 
  private:
-  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(event::kind::observer_failed) + 1>
-      counts_{};
+  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(event::kind::observer_failed) + 1> counts_{};
 };
 
 }  // namespace dlock::detail

@@ -45,10 +45,11 @@ struct engine::crew {
 
 engine::engine(std::shared_ptr<store> where, service_options options)
     : shared_(std::move(where), std::move(options)),
-      herald_(shared_),
+      herald_(shared_, [this] { chores_.wake(); }),
       keeper_(shared_, herald_,
-              [this](std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held,
-                     loss_reason reason) { session_over(std::move(one), std::move(held), reason); }),
+              [this](std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason) {
+                session_over(std::move(one), std::move(held), reason);
+              }),
       alarm_(
           shared_, [this](const std::shared_ptr<grant>& one) { ring(one); },
           [this](instant now) { return keeper_.tick(now); }),
@@ -60,8 +61,7 @@ std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_opti
   if (where == nullptr) throw std::invalid_argument("dlock: store = null: a lock_service needs one");
   where->prepare();
   auto made = std::make_shared<engine>(std::move(where), std::move(options));
-  made->shared_.pool.on_connect(
-      [raw = made.get()](const connection_identity& to) { raw->keeper_.greeted(to); });
+  made->shared_.pool.on_connect([raw = made.get()](const connection_identity& to) { raw->keeper_.greeted(to); });
   made->run_threads();
   return made;
 }
@@ -95,11 +95,11 @@ void engine::run_threads() {
   }
 }
 
-void engine::wind_down_if_done() noexcept {
+bool engine::wind_down_if_done() noexcept {
   {
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
-    if (!finish_ || wound_down_ || held_ > 0 || under_way_ > 0) return;
+    if (!finish_ || wound_down_ || held_ > 0 || under_way_ > 0) return false;
     wound_down_ = true;
   }
   // Bodies have ended; now renewals stop, then the background tidies up and ends last.
@@ -109,14 +109,18 @@ void engine::wind_down_if_done() noexcept {
     chores_.add({.what = chore::kind::close, .by = one, .give_up = shared_.now() + last_round});
   }
   chores_.stop();
+  return true;
+}
+
+void engine::see_off(std::chrono::milliseconds limit) noexcept {
+  if (serving != this) crew_->wait(limit);
 }
 
 std::vector<std::string> engine::close(std::chrono::milliseconds limit) {
   closed_.request_stop();
   const auto until = shared_.now() + limit;
   std::unique_lock lock(mutex_);
-  while ((held_ > 0 || under_way_ > 0) && shared_.now() < until)
-    shared_.time.wait_until(changed_, lock, until);
+  while ((held_ > 0 || under_way_ > 0) && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
   lock.unlock();
   std::vector<std::string> keys;
   keeper_.for_each_grant([&](const grant& one) { keys.emplace_back(one.key.view()); });
@@ -133,16 +137,15 @@ void engine::finish() noexcept {
     const std::lock_guard lock(mutex_);
     if (!wound_down_) return;
   }
-  if (serving != this) crew_->wait(farewell);
+  see_off(farewell);
 }
 
 bool engine::forked() const noexcept { return generation_ != fork_generation(); }
 
 void engine::refuse_if_forked() const {
   if (forked()) {
-    throw lock_refused(
-        errc::forked,
-        "dlock: this lock_service was made before a fork, in the parent process; make a new one here");
+    throw lock_refused(errc::forked,
+                       "dlock: this lock_service was made before a fork, in the parent process; make a new one here");
   }
 }
 
@@ -152,16 +155,15 @@ reply engine::ask(const std::function<reply(connection&)>& use, const char* what
   fault why;
   const auto on = shared_.pool.get(shared_.now() + patience, patience, why);
   if (!on) {
-    throw store_error(errc::store_unreachable,
-                      fmt::format("{}: {}: {}", what, shared_.where->name(), why.text), why.native,
-                      why.sqlstate, why.transient);
+    throw store_error(errc::store_unreachable, fmt::format("{}: {}: {}", what, shared_.where->name(), why.text),
+                      why.native, why.sqlstate, why.transient);
   }
   ++statements_;
   auto answer = use(*on);
   if (answer.what == outcome::failed || answer.what == outcome::unknown) {
     throw store_error(answer.what == outcome::failed ? errc::store_failed : errc::outcome_unknown,
-                      fmt::format("{}: {}: {}", what, shared_.where->name(), answer.why.text),
-                      answer.why.native, answer.why.sqlstate, answer.why.transient);
+                      fmt::format("{}: {}: {}", what, shared_.where->name(), answer.why.text), answer.why.native,
+                      answer.why.sqlstate, answer.why.transient);
   }
   return answer;
 }

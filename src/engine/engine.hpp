@@ -59,8 +59,7 @@ class engine : public std::enable_shared_from_this<engine> {
               instant begun, bool look_first);
   lease reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who);
   std::shared_ptr<grant> find_held(const owner_state& who, const lock_key& key) const;
-  local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who,
-                                  instant begun);
+  local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who, instant begun);
   [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, instant begun);
   step send(attempt& a, step what);
   step resolve(attempt& a);
@@ -72,14 +71,14 @@ class engine : public std::enable_shared_from_this<engine> {
 
   void lost(const std::shared_ptr<grant>& one, loss_reason reason);
   void ring(const std::shared_ptr<grant>& one);
-  void session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held,
-                    loss_reason reason);
+  void session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason);
   freed send_release(grant& one, fault& why);
-  void done_with(grant& one) noexcept;
+  bool done_with(grant& one) noexcept;  // true: that was the end of the engine
   void arm(const std::shared_ptr<grant>& one);
 
   void run_threads();
-  void wind_down_if_done() noexcept;
+  bool wind_down_if_done() noexcept;
+  void see_off(std::chrono::milliseconds limit) noexcept;
 
   context shared_;
   herald herald_;

@@ -19,28 +19,22 @@ constexpr microseconds patience = 2s;
 /// Leases with an expiry of their own are asked for under this session; nothing depends on its life.
 constexpr microseconds naming_class = 30s;
 
-long long ms(microseconds value) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(value).count();
-}
+long long ms(microseconds value) { return std::chrono::duration_cast<std::chrono::milliseconds>(value).count(); }
 
 verb verb_of(step what) noexcept {
   switch (what) {
-    case step::insert:
-      return verb::insert;
-    case step::look:
-      return verb::look;
-    case step::take_over:
-      return verb::take_over;
-    default:
-      return verb::take;
+    case step::insert: return verb::insert;
+    case step::look: return verb::look;
+    case step::take_over: return verb::take_over;
+    default: return verb::take;
   }
 }
 
 }  // namespace
 
 struct engine::attempt {
-  attempt(const lock_key& name, const lock_options& how, bool single, std::shared_ptr<owner_state> whose,
-          instant start, bool look_first, std::uint64_t seed)
+  attempt(const lock_key& name, const lock_options& how, bool single, std::shared_ptr<owner_state> whose, instant start,
+          bool look_first, std::uint64_t seed)
       : key(name),
         options(how),
         once(single),
@@ -49,11 +43,7 @@ struct engine::attempt {
         deadline(single ? start : start + how.wait),
         kept(how.renew == renewal::automatic),
         ttl(kept ? microseconds{ttl_class(how.ttl)} : microseconds{how.ttl}),
-        machine({.deadline = deadline,
-                 .once = single,
-                 .look_first = look_first,
-                 .retry = how.retry,
-                 .seed = seed}) {}
+        machine({.deadline = deadline, .once = single, .look_first = look_first, .retry = how.retry, .seed = seed}) {}
 
   const lock_key& key;
   const lock_options& options;
@@ -112,8 +102,7 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
       shared_.tell({.what = event::kind::busy, .key = key.view()});
       return {};
     }
-    const auto turn =
-        options.wait > 0ms ? stand_in_line(key, options, *who, begun) : local_queue::turn::timed_out;
+    const auto turn = options.wait > 0ms ? stand_in_line(key, options, *who, begun) : local_queue::turn::timed_out;
     waited = true;
     if (turn == local_queue::turn::mine) break;
     if (turn != local_queue::turn::reenter) wait_turn(turn, key, begun);
@@ -144,10 +133,9 @@ void engine::wait_turn(local_queue::turn end, const lock_key& key, instant begun
     case local_queue::turn::cancelled:
       throw lock_refused(closed_.stop_requested() ? errc::closed : errc::cancelled, text);
     case local_queue::turn::too_many:
-      throw lock_refused(errc::too_many_waiters, fmt::format("key '{}': max_waiters = {}", printable(key),
-                                                             shared_.options.max_waiters));
-    default:
-      throw lock_timeout(text + ", held by or waited for by other threads of this process");
+      throw lock_refused(errc::too_many_waiters,
+                         fmt::format("key '{}': max_waiters = {}", printable(key), shared_.options.max_waiters));
+    default: throw lock_timeout(text + ", held by or waited for by other threads of this process");
   }
 }
 
@@ -158,8 +146,7 @@ std::shared_ptr<grant> engine::find_held(const owner_state& who, const lock_key&
   return found == who.held.end() ? nullptr : *found;
 }
 
-lease engine::reenter(const lock_key& key, const lock_options& options,
-                      const std::shared_ptr<owner_state>& who) {
+lease engine::reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who) {
   if (options.again == reentry::busy) return {};
   std::shared_ptr<grant> mine;
   {
@@ -173,17 +160,16 @@ lease engine::reenter(const lock_key& key, const lock_options& options,
                        fmt::format("key '{}': already yours, with fence {}", printable(key), mine->fence));
   }
   lease again(mine, true);  // counts down again whatever happens below
-  ensure_held(*mine);  // a lost lease can't be entered again: what was done under it is not to be trusted
+  ensure_held(*mine);       // a lost lease can't be entered again: what was done under it is not to be trusted
   // Kept: the session's ttl holds. Own expiry: only ever extended, by one statement, if the inner ttl ends
   // later.
-  if (!mine->kept && mine->own_end.left(shared_.now()) + mine->margin < options.ttl)
-    renew(*mine, options.ttl);
+  if (!mine->kept && mine->own_end.left(shared_.now()) + mine->margin < options.ttl) renew(*mine, options.ttl);
   shared_.tell({.what = event::kind::reentered, .key = key.view(), .fence = mine->fence});
   return again;
 }
 
-lease engine::drive(const lock_key& key, const lock_options& options, bool once,
-                    std::shared_ptr<owner_state> who, instant begun, bool look_first) {
+lease engine::drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
+                    instant begun, bool look_first) {
   attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1));
   // Whatever happens, the turn goes on and nothing stays pinned; a grant takes both over.
   struct cleanup {
@@ -197,15 +183,9 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
   } guard{*this, a};
   for (step next = a.machine.begin();;) {
     switch (next) {
-      case step::pause:
-        next = rest(a);
-        break;
-      case step::resolve:
-        next = resolve(a);
-        break;
-      case step::give_back:
-        next = give_back(a);
-        break;
+      case step::pause: next = rest(a); break;
+      case step::resolve: next = resolve(a); break;
+      case step::give_back: next = give_back(a); break;
       case step::granted:
         if (auto mine = granted(a)) {
           guard.armed = false;
@@ -220,10 +200,8 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
                       .attempts = a.machine.statements()});
         if (once) return {};
         refused(a);
-      case step::failed:
-        refused(a);
-      default:
-        next = send(a, next);
+      case step::failed: refused(a);
+      default: next = send(a, next);
     }
   }
 }
@@ -364,13 +342,13 @@ void engine::refused(attempt& a) {
     throw lock_timeout(fmt::format("key '{}': waited {} ms{}", printable(a.key), waited,
                                    m.holder().who.empty() ? "" : ", held by " + m.holder().who));
   }
-  const auto text = fmt::format("key '{}': after {} ms: {}: {}", printable(a.key), waited,
-                                shared_.where->name(), m.why().text);
+  const auto text =
+      fmt::format("key '{}': after {} ms: {}: {}", printable(a.key), waited, shared_.where->name(), m.why().text);
   shared_.tell({.what = event::kind::acquire_failed, .key = a.key.view(), .text = text});
   const auto code = m.outcome_unknown()  ? errc::outcome_unknown
                     : m.why().connection ? errc::store_unreachable
                                          : errc::store_failed;
-  throw store_error(code, text, m.why().native, m.why().sqlstate, m.why().transient || m.why().connection);
+  throw store_error(code, text, m.why().native, m.why().sqlstate, m.why().transient);
 }
 
 }  // namespace dlock::detail

@@ -11,7 +11,9 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr microseconds between_tries = 5ms;
-}
+/// So long a key that was lost waits to be freed until its holder has been told.
+constexpr microseconds long_enough = 1s;
+}  // namespace
 
 void engine::ensure_held(grant& one) const {
   const auto now = shared_.now();
@@ -24,11 +26,8 @@ void engine::ensure_held(grant& one) const {
 void engine::renew(grant& one, microseconds ttl) {
   ensure_held(one);
   const auto sent = shared_.now();
-  const request ask{.what = verb::extend,
-                    .resource = one.key.view(),
-                    .session = one.kept_by->id,
-                    .fence = one.fence,
-                    .own_ttl = ttl};
+  const request ask{
+      .what = verb::extend, .resource = one.key.view(), .session = one.kept_by->id, .fence = one.fence, .own_ttl = ttl};
   const auto answer = this->ask(
       [&](connection& on) {
         reply got;
@@ -65,38 +64,43 @@ void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
   one->reason.compare_exchange_strong(none, reason);
   auto held = grant_state::held;
   if (!one->state.compare_exchange_strong(held, grant_state::lost)) return;
-  // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this
-  // grant.
+  shared_.queue.leave(one->key);
+  herald_.post(one);
+  // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
   chores_.add({.what = chore::kind::release,
                .by = one->kept_by,
                .key = one->key,
                .fence = one->fence,
-               .give_up = shared_.now() + 2 * one->ttl + 10s});
-  shared_.queue.leave(one->key);
-  herald_.post(one);
+               .give_up = shared_.now() + 2 * one->ttl + 10s,
+               .untold = one,
+               .not_before = shared_.now() + long_enough});
   done_with(*one);
 }
 
-void engine::session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held,
-                          loss_reason reason) {
-  for (const auto& each : held) lost(each, reason);
-  if (one == nullptr) return;
-  if (reason != loss_reason::none) {
-    herald_.post({.what = event::kind::session_lost, .reason = reason, .text = one->id.hex()});
+void engine::session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason) {
+  if (one != nullptr) {
+    if (reason != loss_reason::none) {
+      herald_.post({.what = event::kind::session_lost, .reason = reason, .text = one->id.hex()});
+    }
+    // Nobody trusts anything of it any more. Before the releases, which are many: without its row all it holds, and may
+    // still be granted, is free to others at once.
+    chores_.add({.what = chore::kind::close,
+                 .by = std::move(one),
+                 .give_up = shared_.now() + 1min,
+                 .untold = held.empty() ? nullptr : held.back(),  // they are told in order
+                 .not_before = shared_.now() + long_enough});
   }
-  // Nobody trusts anything of it any more: without its row, what it may still be granted is free to others at
-  // once.
-  chores_.add({.what = chore::kind::close, .by = std::move(one), .give_up = shared_.now() + 1min});
+  for (const auto& each : held) lost(each, reason);
 }
 
-void engine::done_with(grant& one) noexcept {
+bool engine::done_with(grant& one) noexcept {
   keeper_.unlink(one);
   alarm_.clear(one);
   {
     const std::lock_guard lock(mutex_);
     --held_;
   }
-  wind_down_if_done();
+  return wind_down_if_done();
 }
 
 engine::freed engine::release(grant& one, fault& why) noexcept {
@@ -123,19 +127,18 @@ engine::freed engine::release(grant& one, fault& why) noexcept {
   auto end = send_release(one, why);
   shared_.queue.leave(one.key);
   if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
-  done_with(one);
+  const bool last = done_with(one);
   const auto held_for = shared_.now() - one.granted_at;
   if (end == freed::lost && trusted) {
     one.reason.store(loss_reason::taken_over);
-    shared_.tell(
-        {.what = event::kind::split_found, .key = one.key.view(), .fence = one.fence, .held = held_for});
+    shared_.tell({.what = event::kind::split_found, .key = one.key.view(), .fence = one.fence, .held = held_for});
   } else if (end == freed::later) {
-    shared_.tell(
-        {.what = event::kind::release_failed, .key = one.key.view(), .fence = one.fence, .text = why.text});
+    shared_.tell({.what = event::kind::release_failed, .key = one.key.view(), .fence = one.fence, .text = why.text});
   } else if (trusted) {
-    shared_.tell(
-        {.what = event::kind::released, .key = one.key.view(), .fence = one.fence, .held = held_for});
+    shared_.tell({.what = event::kind::released, .key = one.key.view(), .fence = one.fence, .held = held_for});
   }
+  // The last lease, after the service: nothing of it runs any more when its destructor returns.
+  if (last) see_off(shared_.options.release_limit);
   return trusted ? end : freed::lost;
 }
 
@@ -156,8 +159,7 @@ engine::freed engine::send_release(grant& one, fault& why) {
   for (;;) {
     reply answer;
     {
-      const auto on =
-          shared_.pool.get(until, std::max<microseconds>(until - shared_.now(), between_tries), why);
+      const auto on = shared_.pool.get(until, std::max<microseconds>(until - shared_.now(), between_tries), why);
       if (!on) break;
       ++statements_;
       shared_.where->execute(*on, {&ask, 1}, {&answer, 1});

@@ -40,8 +40,7 @@ class trust {
   std::chrono::microseconds left(instant now) noexcept {
     auto end = until_.load(std::memory_order_acquire);
     while (end != over) {
-      if (now.time_since_epoch().count() < end)
-        return std::chrono::microseconds{end - now.time_since_epoch().count()};
+      if (now.time_since_epoch().count() < end) return std::chrono::microseconds{end - now.time_since_epoch().count()};
       if (until_.compare_exchange_weak(end, over, std::memory_order_acq_rel)) break;
     }
     return std::chrono::microseconds{0};
@@ -56,9 +55,7 @@ class trust {
     return false;
   }
   /// Before anybody else knows of it.
-  void reset(instant until) noexcept {
-    until_.store(until.time_since_epoch().count(), std::memory_order_release);
-  }
+  void reset(instant until) noexcept { until_.store(until.time_since_epoch().count(), std::memory_order_release); }
   void end() noexcept { until_.store(over, std::memory_order_release); }
 
  private:
@@ -119,8 +116,7 @@ struct grant : std::enable_shared_from_this<grant> {
 
   /// How long it can be trusted; 0: lost.
   std::chrono::microseconds left(instant now) noexcept {
-    if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap)
-      return std::chrono::microseconds{0};
+    if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap) return std::chrono::microseconds{0};
     const auto mine = std::min(own_end.left(now), std::chrono::microseconds{cap - now});
     return kept ? std::min(mine, kept_by->deadline.left(now)) : mine;
   }

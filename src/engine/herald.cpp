@@ -20,7 +20,8 @@ void herald::post(notice what) {
   shared_.add_up(what.what);
   if (shared_.options.watch == nullptr) return;
   const std::lock_guard lock(mutex_);
-  if (posted_.size() >= most_waiting) return;
+  if (notices_ >= most_waiting) return;
+  ++notices_;
   posted_.emplace_back(std::move(what));
   wake_.notify_all();
 }
@@ -33,6 +34,7 @@ void herald::stop() noexcept {
 
 void herald::tell(grant& lost) noexcept {
   lost.lost.request_stop();
+  told_();
   shared_.tell({.what = event::kind::lost,
                 .key = lost.key.view(),
                 .fence = lost.fence,
@@ -60,6 +62,7 @@ void herald::run() {
     {
       const auto one = std::move(posted_.front());
       posted_.pop_front();
+      if (std::holds_alternative<notice>(one)) --notices_;
       lock.unlock();
       if (const auto* const lost = std::get_if<std::shared_ptr<grant>>(&one)) {
         tell(**lost);

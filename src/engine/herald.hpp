@@ -3,9 +3,11 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "engine/context.hpp"
@@ -27,7 +29,8 @@ class herald {
     std::string text{};
   };
 
-  explicit herald(context& shared) : shared_(shared) {}
+  /// `told`: called once the holder of a lost lease has been told.
+  herald(context& shared, std::function<void()> told) : shared_(shared), told_(std::move(told)) {}
   void post(std::shared_ptr<grant> lost);
   /// Counted at once. Not told while very many wait to be told.
   void post(notice what);
@@ -41,9 +44,11 @@ class herald {
   void tell(const notice& what) noexcept;
 
   context& shared_;
+  const std::function<void()> told_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<item> posted_;
+  std::size_t notices_ = 0;  // of them
   bool stop_ = false;
 };
 

@@ -109,14 +109,12 @@ void keeper::unlink(grant& one) noexcept {
   by.used = shared_.now();
 }
 
-void keeper::end(const std::shared_ptr<session>& one, loss_reason reason,
-                 std::unique_lock<std::mutex>& lock) {
+void keeper::end(const std::shared_ptr<session>& one, loss_reason reason, std::unique_lock<std::mutex>& lock) {
   if (one->over) return;
   one->over = true;
   one->why.store(reason, std::memory_order_release);
   one->deadline.end();
-  if (const auto at = sessions_.find(one->ttl); at != sessions_.end() && at->second == one)
-    sessions_.erase(at);
+  if (const auto at = sessions_.find(one->ttl); at != sessions_.end() && at->second == one) sessions_.erase(at);
   std::vector<std::shared_ptr<grant>> held;
   for (grant* each = one->first; each != nullptr;) {
     grant* const next = each->next;

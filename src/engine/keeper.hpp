@@ -22,11 +22,9 @@ class keeper {
  public:
   /// What becomes of a session that ended: the grants that end with it are handed over, its row may be
   /// deleted. Null: just the grants.
-  using retired =
-      std::function<void(std::shared_ptr<session>, std::vector<std::shared_ptr<grant>>, loss_reason)>;
+  using retired = std::function<void(std::shared_ptr<session>, std::vector<std::shared_ptr<grant>>, loss_reason)>;
 
-  keeper(context& shared, herald& news, retired tell)
-      : shared_(shared), news_(news), tell_(std::move(tell)) {}
+  keeper(context& shared, herald& news, retired tell) : shared_(shared), news_(news), tell_(std::move(tell)) {}
 
   /// The live session of a ttl class, opened if need be: then one statement, on a pooled connection. Counts
   /// as a user until unpin(). Null: `why` says the reason.

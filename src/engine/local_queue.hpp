@@ -55,9 +55,7 @@ class local_queue {
   };
   using waiters = std::list<waiter*>;  // allocates nothing while nobody waits
   struct key_hash {
-    std::size_t operator()(const lock_key& key) const noexcept {
-      return static_cast<std::size_t>(key.hash());
-    }
+    std::size_t operator()(const lock_key& key) const noexcept { return static_cast<std::size_t>(key.hash()); }
   };
   struct shard {
     std::mutex mutex;

@@ -18,8 +18,7 @@ class session_machine {
  public:
   enum class verdict { live, late, over };
 
-  session_machine(std::chrono::microseconds ttl, std::chrono::microseconds margin,
-                  instant opened_sent) noexcept;
+  session_machine(std::chrono::microseconds ttl, std::chrono::microseconds margin, instant opened_sent) noexcept;
 
   /// Of a renewal sent at `sent` whose reply was read at `now`. live: confirmed; late: no answer, try again
   /// at due().
