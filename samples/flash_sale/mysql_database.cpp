@@ -27,8 +27,8 @@ MYSQL_BIND bind(const value& parameter) {
 
 }  // namespace
 
-void mysql_database::closer::operator()(st_mysql* handle) const noexcept { mysql_close(handle); }
-void mysql_database::closer::operator()(st_mysql_stmt* statement) const noexcept { mysql_stmt_close(statement); }
+void mysql_database::closer::operator()(MYSQL* handle) const noexcept { mysql_close(handle); }
+void mysql_database::closer::operator()(MYSQL_STMT* statement) const noexcept { mysql_stmt_close(statement); }
 
 mysql_database::mysql_database(const dlock::store_url& url) : name_(url.redacted()), handle_(mysql_init(nullptr)) {
   const auto host = url.hosts.empty() ? dlock::store_url::endpoint{} : url.hosts.front();
@@ -47,14 +47,14 @@ void mysql_database::fail(std::string_view doing) const {
   throw database_error(fmt::format("{}: {}: {}", name_, doing, mysql_error(handle_.get())));
 }
 
-void mysql_database::fail(std::string_view doing, st_mysql_stmt* statement) const {
+void mysql_database::fail(std::string_view doing, MYSQL_STMT* statement) const {
   throw database_error(fmt::format("{}: {}: {}", name_, doing, mysql_stmt_error(statement)));
 }
 
-st_mysql_stmt* mysql_database::run(std::string_view sql, const std::vector<value>& parameters) {
+MYSQL_STMT* mysql_database::run(std::string_view sql, const std::vector<value>& parameters) {
   auto known = statements_.find(sql);
   if (known == statements_.end()) {
-    std::unique_ptr<st_mysql_stmt, closer> made(mysql_stmt_init(handle_.get()));
+    std::unique_ptr<MYSQL_STMT, closer> made(mysql_stmt_init(handle_.get()));
     if (made == nullptr) fail(sql);
     if (mysql_stmt_prepare(made.get(), sql.data(), static_cast<unsigned long>(sql.size())) != 0) {
       fail(sql, made.get());
@@ -72,7 +72,7 @@ st_mysql_stmt* mysql_database::run(std::string_view sql, const std::vector<value
 
 std::vector<row> mysql_database::query(std::string_view sql, const std::vector<value>& parameters) {
   auto* const statement = run(sql, parameters);
-  const std::unique_ptr<st_mysql_stmt, flag (*)(st_mysql_stmt*)> free_at_end(statement, mysql_stmt_free_result);
+  const std::unique_ptr<MYSQL_STMT, flag (*)(MYSQL_STMT*)> free_at_end(statement, mysql_stmt_free_result);
   struct column {
     std::array<char, 256> text;  // wider than every column of the shop
     unsigned long size;

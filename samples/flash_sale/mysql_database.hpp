@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <mysql.h>  // no forward declarations: MariaDB and MySQL name these structs differently
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,9 +11,6 @@
 #include <dlock/store_url.hpp>
 
 #include "database.hpp"
-
-struct st_mysql;
-struct st_mysql_stmt;
 
 namespace flash_sale {
 
@@ -28,17 +27,17 @@ class mysql_database final : public database {
 
  private:
   struct closer {
-    void operator()(st_mysql* handle) const noexcept;
-    void operator()(st_mysql_stmt* statement) const noexcept;
+    void operator()(MYSQL* handle) const noexcept;
+    void operator()(MYSQL_STMT* statement) const noexcept;
   };
   [[noreturn]] void fail(std::string_view doing) const;
-  [[noreturn]] void fail(std::string_view doing, st_mysql_stmt* statement) const;
-  st_mysql_stmt* run(std::string_view sql, const std::vector<value>& parameters);
+  [[noreturn]] void fail(std::string_view doing, MYSQL_STMT* statement) const;
+  MYSQL_STMT* run(std::string_view sql, const std::vector<value>& parameters);
   void command(const char* sql);
 
   std::string name_;
-  std::unique_ptr<st_mysql, closer> handle_;
-  std::map<std::string, std::unique_ptr<st_mysql_stmt, closer>, std::less<>> statements_;
+  std::unique_ptr<MYSQL, closer> handle_;
+  std::map<std::string, std::unique_ptr<MYSQL_STMT, closer>, std::less<>> statements_;
 };
 
 }  // namespace flash_sale

@@ -27,7 +27,7 @@ int own_descriptor(MYSQL* handle) {
 }
 
 /// Whether the server has closed its side: what we would send then is certainly not done.
-bool closed_by_server(int socket) noexcept {
+bool closed_by_server([[maybe_unused]] int socket) noexcept {
 #ifdef POLLRDHUP
   pollfd about{socket, POLLRDHUP, 0};
   return ::poll(&about, 1, 0) > 0;

@@ -22,8 +22,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }  // namespace
 
 odb_names::odb_names(std::string prefix, char quote) : prefix_(std::move(prefix)), quote_(quote) {
-  if (prefix_.empty() || prefix_.size() > 40 ||
-      !std::all_of(prefix_.begin(), prefix_.end(), word_character)) {
+  if (prefix_.empty() || prefix_.size() > 40 || !std::all_of(prefix_.begin(), prefix_.end(), word_character)) {
     throw std::invalid_argument(
         fmt::format("dlock: table prefix '{}' is not 1 to 40 letters, digits and underscores", prefix_));
   }
@@ -45,9 +44,7 @@ void odb_names::add_column(const std::string& placeholder, const char* generated
   texts_[placeholder] = generated;
 }
 
-void odb_names::add_text(const std::string& placeholder, std::string text) {
-  texts_[placeholder] = std::move(text);
-}
+void odb_names::add_text(const std::string& placeholder, std::string text) { texts_[placeholder] = std::move(text); }
 
 std::string odb_names::expand(std::string_view sql) const {
   std::string out;
@@ -71,8 +68,7 @@ std::string odb_names::expand(std::string_view sql) const {
 std::string odb_names::adapt(std::string_view generated) const {
   std::string text(generated);
   replace_all(text, fmt::format("{}{}", quote_, default_prefix), fmt::format("{}{}", quote_, prefix_));
-  replace_all(text, fmt::format("CREATE TABLE {}", quote_),
-              fmt::format("CREATE TABLE IF NOT EXISTS {}", quote_));
+  replace_all(text, fmt::format("CREATE TABLE {}", quote_), fmt::format("CREATE TABLE IF NOT EXISTS {}", quote_));
   return text;
 }
 

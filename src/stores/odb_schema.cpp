@@ -11,9 +11,7 @@
 namespace dlock::detail {
 namespace {
 
-[[noreturn]] void refuse(const std::string& text) {
-  throw store_error(errc::store_failed, text, 0, "", false);
-}
+[[noreturn]] void refuse(const std::string& text) { throw store_error(errc::store_failed, text, 0, "", false); }
 
 }  // namespace
 
@@ -34,25 +32,22 @@ void ensure_schema(odb::database& db, schema_mode mode, const odb_names& names, 
   const auto ours = odb::schema_catalog::current_version(db, odb_names::schema);
   const auto table = names.table("schema_version");
   if (db.schema_migration(odb_names::schema)) {
-    refuse(fmt::format(
-        "dlock: {}: a migration of the lock tables to version {} was begun and not finished (table {})", name,
-        present, table));
+    refuse(fmt::format("dlock: {}: a migration of the lock tables to version {} was begun and not finished (table {})",
+                       name, present, table));
   }
   if (present == ours) return;
   if (present > ours) {
-    refuse(fmt::format("dlock: {}: the lock tables have version {} (table {}), this program knows only {}",
-                       name, present, table, ours));
+    refuse(fmt::format("dlock: {}: the lock tables have version {} (table {}), this program knows only {}", name,
+                       present, table, ours));
   }
   if (mode == schema_mode::verify) {
-    refuse(
-        present == 0
-            ? fmt::format(
-                  "dlock: {}: there are no lock tables (table {} is missing or empty) and schema=verify "
-                  "does not make them",
-                  name, table)
-            : fmt::format("dlock: {}: the lock tables have version {} (table {}), this program needs {} and "
-                          "schema=verify does not change them",
-                          name, present, table, ours));
+    refuse(present == 0
+               ? fmt::format("dlock: {}: there are no lock tables (table {} is missing or empty) and schema=verify "
+                             "does not make them",
+                             name, table)
+               : fmt::format("dlock: {}: the lock tables have version {} (table {}), this program needs {} and "
+                             "schema=verify does not change them",
+                             name, present, table, ours));
   }
   odb::schema_catalog::migrate(db, ours, odb_names::schema);
 }

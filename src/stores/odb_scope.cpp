@@ -4,8 +4,7 @@
 namespace dlock::detail {
 
 odb_scope::odb_scope(odb::connection& on)
-    : outer_(odb::transaction::has_current() ? &odb::transaction::current() : nullptr),
-      mine_(on.begin(), false) {
+    : outer_(odb::transaction::has_current() ? &odb::transaction::current() : nullptr), mine_(on.begin(), false) {
   odb::transaction::current(mine_);
 }
 

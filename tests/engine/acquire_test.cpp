@@ -268,7 +268,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: at the edge of the wait it is held an
       }
       over = true;
     });
-    const auto release_at = random() % 24;
+    const auto release_at = random() % 40;
     for (unsigned i = 0; !over; ++i) {
       if (i == release_at) theirs.release();
       clock.advance(1ms);

@@ -109,7 +109,7 @@ TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][
   clock.advance(1us);
   CHECK(held.remaining() == 0us);
   REQUIRE(at->reached());  // not yet freed
-  CHECK(is_lost(held));
+  CHECK(held.lost().stop_requested());
   CHECK(held.loss() == loss_reason::max_hold);
   CHECK_FALSE(is_free("k"));
   at->open();
@@ -169,4 +169,27 @@ TEST_CASE_METHOD(hold_fixture, "margin: trust ends so much before the server's e
   CHECK(locks->acquire("b", {.ttl = 10s}).remaining() == 9600ms);
   const auto usual = service();
   CHECK(usual->acquire("a", {.ttl = 10s, .renew = renewal::none}).remaining() == 9500ms);
+}
+
+TEST_CASE_METHOD(hold_fixture, "max_hold: a callback that blocks does not keep the key", "[hold][T20][T93]") {
+  const auto locks = service();
+  const auto first = locks->acquire("first", {.max_hold = 5s});
+  const auto second = locks->acquire("second", {.max_hold = 6s});
+  std::atomic<bool> go_on{false};
+  const std::stop_callback on_loss(first.lost(),
+                                   [&] { static_cast<void>(eventually([&] { return go_on.load(); }, 60s)); });
+  clock.advance(5s);
+  REQUIRE(is_lost(first));
+  clock.advance(500ms);
+  CHECK(eventually([&] { return is_free("first"); }));
+  clock.advance(500ms);
+  CHECK(second.loss() == loss_reason::max_hold);
+  // The callback of the first keeps that of the second from being called, but not for ever.
+  CHECK_FALSE(second.lost().stop_requested());
+  CHECK(eventually([&] {
+    clock.advance(100ms);
+    return is_free("second");
+  }));
+  go_on = true;
+  CHECK(is_lost(second));
 }

@@ -57,7 +57,8 @@ TEST_CASE_METHOD(engine_fixture, "options: connections bounds the pool", "[optio
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < 4; ++i) gates.push_back(where->hold(verb::insert));
     for (std::size_t i = 0; i < 4; ++i) {
-      threads.emplace_back([&, i] { static_cast<void>(locks->try_acquire(std::to_string(count) + "." + std::to_string(i))); });
+      threads.emplace_back(
+          [&, i] { static_cast<void>(locks->try_acquire(std::to_string(count) + "." + std::to_string(i))); });
     }
     for (std::size_t i = 0; i < count; ++i) CHECK(gates[i]->reached());
     CHECK(where->connections() <= count + 1);

@@ -126,6 +126,7 @@ TEST_CASE("mysql service: no hot statement touches more than the rows that it na
     const auto& hot = sql.hot(static_cast<detail::mysql_hot>(i));
     INFO(hot.name << ": " << hot.sql);
     for (const auto& step : raw.rows("EXPLAIN " + filled(hot.sql))) {
+      if (!step.at(rows)) continue;  // an INSERT of values reads nothing, and its access type means nothing
       INFO("table " << step.at(table).value_or("-") << ", access " << step.at(type).value_or("-"));
       CHECK(step.at(type).value_or("const") != "ALL");
       CHECK(step.at(type).value_or("const") != "index");

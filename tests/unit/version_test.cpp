@@ -9,7 +9,7 @@ TEST_CASE("version: the library and its headers name the same version", "[unit]"
 
 TEST_CASE("version: the number for the preprocessor spells the version text", "[unit]") {
   const int number = DLOCK_DETAIL_VERSION;
-  const std::string text = std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
-                           std::to_string(number % 100);
+  const std::string text =
+      std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." + std::to_string(number % 100);
   CHECK(text == dlock::header_version);
 }

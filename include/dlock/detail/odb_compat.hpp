@@ -26,7 +26,7 @@
 #pragma clang diagnostic ignored "-Wkeyword-macro"
 #endif
 // A `throw expression;` has no parenthesis right behind the word in that header, so only specifications vanish.
-#define throw(...)
+#define throw(...)  // NOLINT(readability-identifier-naming)
 #include <odb/details/shared-ptr/base.hxx>
 #undef throw
 #ifdef __clang__
