@@ -51,8 +51,8 @@ double median(std::vector<double>& values) {
 
 int main() {
   order o{4211, "Ann Arbor", 7};
-  const auto projected = dlock::key_of("order", dlock::arg<1>(&order::id), dlock::arg<1>(&order::customer),
-                                       dlock::arg<1>(&order::line));
+  const auto projected =
+      dlock::key_of("order", dlock::arg<1>(&order::id), dlock::arg<1>(&order::customer), dlock::arg<1>(&order::line));
 
   const auto format_to = [&o](int i) {
     o.id = i;
@@ -83,8 +83,8 @@ int main() {
     spent[4].push_back(nanoseconds_per_call(plain));
   }
 
-  constexpr std::array<std::string_view, 5> names{"fmt::format_to a string", "fmt::format", "key<\"...\">",
-                                                  "key_of", "lock_key from text"};
+  constexpr std::array<std::string_view, 5> names{"fmt::format_to a string", "fmt::format", "key<\"...\">", "key_of",
+                                                  "lock_key from text"};
   const double baseline = median(spent[0]);
   for (std::size_t i = 0; i != spent.size(); ++i) {
     const double time = median(spent[i]);

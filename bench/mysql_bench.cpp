@@ -98,7 +98,9 @@ class raw_client {
 double cpu_seconds() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
@@ -114,9 +116,42 @@ void held_locks(dlock::lock_service& locks, raw_client& raw) {
   std::this_thread::sleep_for(10s);
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const double intervals = wall / (5.0 / 3.0);
-  fmt::print("{} held locks, ttl 5 s: {:.2f} statements per renewal interval, {:.2f} % of one CPU for everything\n", many,
-             static_cast<double>(raw.executed() - executed) / intervals, 100 * (cpu_seconds() - cpu) / wall);
+  fmt::print("{} held locks, ttl 5 s: {:.2f} statements per renewal interval, {:.2f} % of one CPU for everything\n",
+             many, static_cast<double>(raw.executed() - executed) / intervals, 100 * (cpu_seconds() - cpu) / wall);
   for (const auto& one : held) one.ensure_held();
+}
+
+void uncontended(const std::string& url, raw_client& raw) {
+  dlock::lock_service locks{url};
+  const dlock::lock_options options;
+  std::string raw_key = "raw:4711";
+  const dlock::lock_key our_key("our:4711");
+  { const dlock::lease make_row = locks.acquire(raw_key, options); }
+  { const dlock::lease make_row = locks.acquire(our_key, options); }
+  dlock::bench::compare(
+      "MariaDB: acquire+release, 1 thread", 41, 300, [&] { raw.pair(raw_key); },
+      [&] { const dlock::lease held = locks.acquire(our_key, options); });
+}
+
+void count_statements(const std::string& url, raw_client& raw) {
+  dlock::lock_service locks{url};
+  dlock::lock_service others{url};
+  const dlock::lock_options options;
+  const dlock::lock_key key("our:4711");
+  constexpr int counted = 2'000;
+  const auto per_call = [&](const char* what, const auto& call) {
+    call();  // opens the session
+    const auto before = raw.executed();
+    for (int i = 0; i < counted; ++i) call();
+    fmt::print("statements at the server per {}: {:.3f}\n", what,
+               static_cast<double>(raw.executed() - before) / counted);
+  };
+  per_call("uncontended acquire+release", [&] { const dlock::lease held = locks.acquire(key, options); });
+  const auto held = locks.acquire(key, options);
+  per_call("try_acquire of a key held elsewhere", [&] {
+    if (others.try_acquire(key, options)) throw std::runtime_error("two holders");
+  });
+  per_call("re-entry", [&] { const dlock::lease again = locks.acquire(key, options); });
 }
 
 }  // namespace
@@ -125,34 +160,10 @@ int main() {
   const auto at = dlock::store_url::parse(need_env("DLOCK_TEST_MYSQL_OWNER_URL"));
   const std::string url = fmt::format("mysql://{}:{}@localhost/{}?socket={}", at.user, at.password, at.path,
                                       need_env("DLOCK_TEST_MYSQL_SOCKET"));
-  dlock::lock_service locks{url};
-  dlock::lock_service others{url};
-  const dlock::lock_options options;
-  std::string raw_key = "raw:4711";
-  const dlock::lock_key our_key("our:4711");
-  { const dlock::lease make_row = locks.acquire(raw_key, options); }
-  { const dlock::lease make_row = locks.acquire(our_key, options); }
+  { dlock::lock_service makes_the_tables{url}; }
   raw_client raw(at);
-
-  dlock::bench::compare(
-      "MariaDB: acquire+release, 1 thread", 41, 300, [&] { raw.pair(raw_key); },
-      [&] { const dlock::lease held = locks.acquire(our_key, options); });
-
-  constexpr int counted = 2'000;
-  auto before = raw.executed();
-  for (int i = 0; i < counted; ++i) const dlock::lease held = locks.acquire(our_key, options);
-  fmt::print("statements at the server per uncontended acquire+release: {:.3f}\n",
-             static_cast<double>(raw.executed() - before) / counted);
-
-  const auto held = locks.acquire(our_key, options);
-  before = raw.executed();
-  for (int i = 0; i < counted; ++i) {
-    if (others.try_acquire(our_key, options)) throw std::runtime_error("two holders");
-  }
-  fmt::print("statements per try_acquire of a key held elsewhere: {:.3f}\n",
-             static_cast<double>(raw.executed() - before) / counted);
-  before = raw.executed();
-  for (int i = 0; i < counted; ++i) const dlock::lease again = locks.acquire(our_key, options);
-  fmt::print("statements per re-entry: {:.3f}\n", static_cast<double>(raw.executed() - before) / counted);
+  uncontended(url, raw);
+  count_statements(url, raw);
+  dlock::lock_service locks{url};  // with one session, of the class that the held locks have
   held_locks(locks, raw);
 }

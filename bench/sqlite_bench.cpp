@@ -17,7 +17,8 @@ class raw_pair {
   explicit raw_pair(const std::string& path) {
     check(sqlite3_open(path.c_str(), &db_) == SQLITE_OK);
     sqlite3_busy_timeout(db_, 5000);  // the service renews its session now and then
-    check(sqlite3_exec(db_, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", nullptr, nullptr, nullptr) == SQLITE_OK);
+    check(sqlite3_exec(db_, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", nullptr, nullptr, nullptr) ==
+          SQLITE_OK);
     take_ = prepared(
         "UPDATE dlock_lock SET session_id=?3, nonce=?4, fence=fence+1, acquired_at_us=?1, expires_at_us=?1+?5"
         " WHERE lock_key=?2 AND (session_id IS NULL OR expires_at_us<=?1) RETURNING fence");
