@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What composing a key costs beside formatting the same text with fmt. The contestants take turns within each
-// round, so that a machine that is busy for a while is busy for all of them; medians of the rounds are
-// printed.
+// round, so that a machine that is busy for a while is busy for all of them; medians of the rounds are printed.
 #include <fmt/format.h>
 
 #include <algorithm>

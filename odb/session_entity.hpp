@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// One row per process and ttl class: what keeps the leases of that process alive. C++14: ODB's compiler
-/// reads it.
+/// One row per process and ttl class: what keeps the leases of that process alive. C++14: ODB's compiler reads it.
 
 #include <array>
 #include <cstdint>

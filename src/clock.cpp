@@ -14,8 +14,7 @@ boot_clock::time_point boot_clock::now() noexcept {
   ::clock_gettime(CLOCK_BOOTTIME, &t);
   return time_point{std::chrono::seconds{t.tv_sec} + duration{t.tv_nsec / 1000}};
 #else
-  return time_point{
-      std::chrono::duration_cast<duration>(std::chrono::steady_clock::now().time_since_epoch())};
+  return time_point{std::chrono::duration_cast<duration>(std::chrono::steady_clock::now().time_since_epoch())};
 #endif
 }
 

@@ -23,8 +23,7 @@ distributed_mutex::distributed_mutex(lock_service& service, lock_key key)
 distributed_mutex::distributed_mutex(lock_service& service, lock_key key, lock_options options)
     : service_(service), key_(std::move(key)), options_(std::move(options)) {
   validate(options_);
-  // std::lock and guards count on one unlock() per lock(): a second lease would be freed by the first of
-  // them.
+  // std::lock and guards count on one unlock() per lock(): a second lease would be freed by the first of them.
   if (options_.again == reentry::allow) options_.again = reentry::refuse;
 }
 

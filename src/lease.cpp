@@ -47,9 +47,7 @@ lease::~lease() {
   grant_->home->release(*grant_, why);  // what comes of it is told to the observer
 }
 
-std::string_view lease::key() const noexcept {
-  return grant_ == nullptr ? std::string_view{} : grant_->key.view();
-}
+std::string_view lease::key() const noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }
 
 std::uint64_t lease::fencing_token() const noexcept { return grant_ == nullptr ? 0 : grant_->fence; }
 
@@ -86,19 +84,17 @@ void lease::release() {
   fault why;
   switch (one.home->release(one, why)) {
     case detail::engine::freed::yes:
-    case detail::engine::freed::inner:
-      return;
+    case detail::engine::freed::inner: return;
     case detail::engine::freed::later:
       throw store_error(errc::outcome_unknown,
                         fmt::format("key '{}': release not answered, tried again in the background: {}",
                                     printable(one.key), why.text),
                         why.native, why.sqlstate, true);
-    case detail::engine::freed::lost:
-      break;
+    case detail::engine::freed::lost: break;
   }
   const auto reason = one.why(one.home->shared().now());
-  throw lock_lost(reason, fmt::format("key '{}': was not ours any more at the release: {}",
-                                      printable(one.key), to_string(reason)));
+  throw lock_lost(
+      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key), to_string(reason)));
 }
 
 }  // namespace dlock

@@ -66,10 +66,9 @@ code_point decode(std::string_view text) noexcept {
 
 // Characters that could make two different keys look alike on a screen, or disturb it.
 bool is_deceptive(char32_t c) noexcept {
-  return c < 0xa1 || c == 0xad || c == 0x61c || (c >= 0x180b && c <= 0x180f) ||
-         (c >= 0x2000 && c <= 0x200f) || (c >= 0x2028 && c <= 0x202f) || (c >= 0x205f && c <= 0x206f) ||
-         c == 0x3000 || (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) ||
-         c >= 0xe0000;
+  return c < 0xa1 || c == 0xad || c == 0x61c || (c >= 0x180b && c <= 0x180f) || (c >= 0x2000 && c <= 0x200f) ||
+         (c >= 0x2028 && c <= 0x202f) || (c >= 0x205f && c <= 0x206f) || c == 0x3000 || (c >= 0xfe00 && c <= 0xfe0f) ||
+         c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || c >= 0xe0000;
 }
 
 }  // namespace
@@ -89,8 +88,7 @@ lock_key::lock_key(const char* text) : lock_key(checked_pointer(text)) {}
 lock_key lock_key::from_stored(std::string_view bytes) {
   if (bytes.empty() || bytes.size() > max_size) {
     throw std::invalid_argument(fmt::format("stored key '{}' has {} bytes: a store holds 1 to {}",
-                                            detail::printable_text(bytes.substr(0, max_size)), bytes.size(),
-                                            max_size));
+                                            detail::printable_text(bytes.substr(0, max_size)), bytes.size(), max_size));
   }
   return lock_key(verbatim(), std::string(bytes), bytes.size());
 }
@@ -104,8 +102,8 @@ std::string lock_key::explain() const {
   if (original_size_ == max_size) {  // read from a store: how long the text was is not known
     return fmt::format("'{}...' (folded: first {} bytes, SHA-256 {})", start, readable_size, digest);
   }
-  return fmt::format("'{}...' (folded: first {} of {} bytes, SHA-256 {})", start, readable_size,
-                     original_size_, digest);
+  return fmt::format("'{}...' (folded: first {} of {} bytes, SHA-256 {})", start, readable_size, original_size_,
+                     digest);
 }
 
 std::string printable(const lock_key& key) { return detail::printable_text(key.view()); }

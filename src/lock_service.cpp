@@ -59,8 +59,7 @@ std::vector<holder_info> lock_service::held_keys(std::size_t limit, std::string_
 }
 
 bool lock_service::force_release(const lock_key& key) {
-  return engine_
-             ->ask([&](connection& on) { return engine_->shared().where->doom(on, key.view()); }, "force_release")
+  return engine_->ask([&](connection& on) { return engine_->shared().where->doom(on, key.view()); }, "force_release")
              .what == outcome::yes;
 }
 

@@ -31,8 +31,7 @@ owner::owner() : state_(std::make_shared<detail::owner_state>()) {}
 
 owner owner::current() { return owner(detail::current_owner()); }
 
-owner_scope::owner_scope(owner who) noexcept
-    : before_(std::exchange(detail::current, std::move(who.state_))) {}
+owner_scope::owner_scope(owner who) noexcept : before_(std::exchange(detail::current, std::move(who.state_))) {}
 
 owner_scope::~owner_scope() { detail::current = std::move(before_); }
 

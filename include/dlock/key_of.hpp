@@ -46,10 +46,9 @@ struct argument_part {
  private:
   template <class Arg>
   void append_from(std::string& out, std::string_view prefix, const Arg& argument) const {
-    static_assert(
-        std::invocable<const Projection&, const Arg&>,
-        "dlock: arg<N>(projection) of key_of cannot be applied to argument N: use a member pointer or "
-        "const getter of its type, or a callable that takes it by const reference");
+    static_assert(std::invocable<const Projection&, const Arg&>,
+                  "dlock: arg<N>(projection) of key_of cannot be applied to argument N: use a member pointer or "
+                  "const getter of its type, or a callable that takes it by const reference");
     if constexpr (std::invocable<const Projection&, const Arg&>) {
       if constexpr (nullable<Arg> && std::is_member_pointer_v<Projection>) {
         if (!static_cast<bool>(argument)) throw_null_argument(prefix, Index);
@@ -63,8 +62,7 @@ struct argument_part {
   // "arg<7>" or "arg<12>", for messages.
   static constexpr char tens = static_cast<char>('0' + Index / 10);
   static constexpr char ones = static_cast<char>('0' + Index % 10);
-  static constexpr char spelled[] = {'a', 'r', 'g', '<', Index < 10 ? ones : tens, Index < 10 ? '>' : ones,
-                                     '>'};
+  static constexpr char spelled[] = {'a', 'r', 'g', '<', Index < 10 ? ones : tens, Index < 10 ? '>' : ones, '>'};
   static constexpr std::string_view argument_name{spelled, Index < 10 ? 6 : 7};
 };
 
@@ -90,9 +88,8 @@ class projected_key {
     std::string text;
     text.reserve(prefix_.size() + sizeof...(Parts) * 21);
     text.append(prefix_);
-    std::apply(
-        [&](const Parts&... parts) { ((text.push_back(':'), parts.append(text, prefix_, arguments)), ...); },
-        parts_);
+    std::apply([&](const Parts&... parts) { ((text.push_back(':'), parts.append(text, prefix_, arguments)), ...); },
+               parts_);
     return lock_key(std::move(text));
   }
 

@@ -20,8 +20,7 @@ namespace dlock {
 /// Keys are made from plain text by the implicit constructors here, from values by key<"..."> (key.hpp) and
 /// from projections by key_of (key_of.hpp). All three share one name space: equal bytes are the same lock.
 ///
-/// Thread safety: as a const std::string. Cost: no round trip. A moved-from key may only be assigned or
-/// destroyed.
+/// Thread safety: as a const std::string. Cost: no round trip. A moved-from key may only be assigned or destroyed.
 class lock_key {
  public:
   static constexpr std::size_t max_size = 255;
@@ -41,8 +40,7 @@ class lock_key {
   /// The bytes that go to the store. Valid as long as this key.
   std::string_view view() const noexcept { return bytes_; }
 
-  /// Computed once, at construction. Equal keys have equal hashes within one process; never store it or send
-  /// it.
+  /// Computed once, at construction. Equal keys have equal hashes within one process; never store it or send it.
   std::uint64_t hash() const noexcept { return hash_; }
 
   /// Whether view() is a folded form.
@@ -88,7 +86,5 @@ std::string printable_text(std::string_view text);
 
 template <>
 struct std::hash<dlock::lock_key> {
-  std::size_t operator()(const dlock::lock_key& key) const noexcept {
-    return static_cast<std::size_t>(key.hash());
-  }
+  std::size_t operator()(const dlock::lock_key& key) const noexcept { return static_cast<std::size_t>(key.hash()); }
 };

@@ -12,28 +12,28 @@ namespace dlock {
 /// Something that happened to a lock or a session. Views live until the call returns.
 struct event {
   enum class kind {
-    granted,           ///< key, fence, waited, attempts, taken_over
-    reentered,         ///< key, fence
-    busy,              ///< key, waited: try_acquire said no, or acquire timed out
-    released,          ///< key, fence, held
-    lost,              ///< key, fence, held, reason
-    split_found,       ///< key, fence: a release met a row that was not ours any more
-    release_failed,    ///< key, fence, text: left to the background
-    outcome_unknown,   ///< key, text: an attempt without an answer; it is cancelled behind the scenes
-    acquire_failed,    ///< key, text: the database failed during an acquire
-    session_opened,    ///< text: the session's id
-    session_lost,      ///< text, reason
-    renewal_late,      ///< text: a renewal failed; tried again until the local deadline
-    clean_up,          ///< attempts: rows that went
-    observer_failed,   ///< never delivered; counted only
+    granted,          ///< key, fence, waited, attempts, taken_over
+    reentered,        ///< key, fence
+    busy,             ///< key, waited: try_acquire said no, or acquire timed out
+    released,         ///< key, fence, held
+    lost,             ///< key, fence, held, reason
+    split_found,      ///< key, fence: a release met a row that was not ours any more
+    release_failed,   ///< key, fence, text: left to the background
+    outcome_unknown,  ///< key, text: an attempt without an answer; it is cancelled behind the scenes
+    acquire_failed,   ///< key, text: the database failed during an acquire
+    session_opened,   ///< text: the session's id
+    session_lost,     ///< text, reason
+    renewal_late,     ///< text: a renewal failed; tried again until the local deadline
+    clean_up,         ///< attempts: rows that went
+    observer_failed,  ///< never delivered; counted only
   };
   kind what{};
   std::string_view key{};
   std::uint64_t fence = 0;
   std::chrono::microseconds waited{0};
   std::chrono::microseconds held{0};
-  unsigned attempts = 0;      ///< statements that this acquire sent
-  bool taken_over = false;    ///< from a holder that died
+  unsigned attempts = 0;    ///< statements that this acquire sent
+  bool taken_over = false;  ///< from a holder that died
   loss_reason reason = loss_reason::none;
   std::string_view text{};
 };

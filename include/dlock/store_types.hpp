@@ -45,7 +45,7 @@ struct fault {
 
 /// A holder as a look has shown it.
 struct seen {
-  id128 holder{};        ///< its session; zero: nobody, the key is free
+  id128 holder{};  ///< its session; zero: nobody, the key is free
   std::uint64_t fence = 0;
   bool kept = false;     ///< held by its session's life; otherwise by the row's own expiry
   bool gone = false;     ///< kept: its session row does not exist

@@ -26,8 +26,7 @@ class channel {
   bool send(std::initializer_list<std::string_view> fields);
   /// The next complete message among what was read.
   std::optional<message> next();
-  /// Reads what has come, waiting for something if `wait`. False: the other end is closed. Throws
-  /// std::system_error.
+  /// Reads what has come, waiting for something if `wait`. False: the other end is closed. Throws std::system_error.
   bool read(bool wait);
   /// next(), waiting for it. None: the other end is closed.
   std::optional<message> receive();

@@ -20,16 +20,14 @@ extern char** environ;
 namespace flash_sale {
 namespace {
 
-/// Orders that a worker has at one time: it need not wait for the next one, and has some to leave when it
-/// dies.
+/// Orders that a worker has at one time: it need not wait for the next one, and has some to leave when it dies.
 constexpr std::size_t orders_at_once = 8;
 /// No worker says anything for so long: something hangs.
 constexpr std::chrono::seconds longest_silence{60};
 
 [[noreturn]] void fail(int code, const char* doing) { throw std::system_error(code, std::generic_category(), doing); }
 
-/// Starts this program again as `flash_sale worker`: its end of the socket as standard input, the rest to
-/// `log`.
+/// Starts this program again as `flash_sale worker`: its end of the socket as standard input, the rest to `log`.
 pid_t spawn_worker(int socket, const std::string& log) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -189,8 +187,7 @@ void coordinator::finish(worker_process& from, std::size_t index) {
 }
 
 /// A message that a worker is inside may be old when we read it. So: stop it, read all that it has said, and
-/// only if it is inside still, as a stopped process stays, kill it. Otherwise it goes on, and the next chance
-/// is taken.
+/// only if it is inside still, as a stopped process stays, kill it. Otherwise it goes on, and the next chance is taken.
 void coordinator::kill_if_inside(worker_process& victim) {
   if (!victim.inside) return;
   ::kill(victim.pid, SIGSTOP);

@@ -160,8 +160,7 @@ orders_file read_orders(const std::filesystem::path& file, const std::vector<pro
         if (known.count(o.sku) == 0) throw refused{"unknown product", shown(o.sku)};
         const auto [at, is_new] = first.try_emplace(o.id, result.orders.size());
         if (!is_new) {
-          // The lock is the product's: two orders of one id and different products would not exclude each
-          // other.
+          // The lock is the product's: two orders of one id and different products would not exclude each other.
           const auto& other = result.orders[at->second];
           if (other.sku != o.sku || other.quantity != o.quantity || other.customer != o.customer) {
             throw refused{"order_id used before for something else",

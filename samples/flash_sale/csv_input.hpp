@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// Reads the two input files. A bad line is noted with its number and reason, and skipped; it never stops the
-/// reading.
+/// Reads the two input files. A bad line is noted with its number and reason, and skipped; it never stops the reading.
 
 #include <cstddef>
 #include <filesystem>

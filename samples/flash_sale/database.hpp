@@ -28,8 +28,7 @@ class database {
   virtual ~database() = default;
   /// `sql` has a ? for each parameter. Statements are prepared once for each text. Throws database_error.
   virtual std::vector<row> query(std::string_view sql, const std::vector<value>& parameters = {}) = 0;
-  /// Returns the number of rows that an INSERT, UPDATE or DELETE matched, whether or not their values
-  /// changed.
+  /// Returns the number of rows that an INSERT, UPDATE or DELETE matched, whether or not their values changed.
   virtual std::uint64_t execute(std::string_view sql, const std::vector<value>& parameters = {}) = 0;
   virtual void begin() = 0;
   virtual void commit() = 0;

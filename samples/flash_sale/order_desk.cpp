@@ -26,8 +26,7 @@ void order_desk::serve(const order& o) {
 
 outcome order_desk::sell(const order& o, const dlock::lease* held) {
   if (const auto before = shop_.find_order(o.id)) {
-    // The same line again: its worker died, or lost its connection, after the commit. Another line: clicked
-    // twice.
+    // The same line again: its worker died, or lost its connection, after the commit. Another line: clicked twice.
     return before->line == o.line ? before->what : outcome::duplicate;
   }
   const auto stock = shop_.stock(o.sku);

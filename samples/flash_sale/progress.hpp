@@ -8,8 +8,7 @@
 
 namespace flash_sale {
 
-/// How far a run is: a bar that is drawn again and again on a terminal, a line a second elsewhere. Writes to
-/// stdout.
+/// How far a run is: a bar that is drawn again and again on a terminal, a line a second elsewhere. Writes to stdout.
 class progress {
  public:
   progress(std::string title, std::size_t total);

@@ -14,8 +14,7 @@
 
 namespace flash_sale {
 
-/// Which databases, how many workers. The URLs may stay empty for SQLite: the files are made below `folder`
-/// then.
+/// Which databases, how many workers. The URLs may stay empty for SQLite: the files are made below `folder` then.
 struct setup {
   std::filesystem::path folder{};
   bool mysql = false;

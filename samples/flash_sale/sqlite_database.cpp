@@ -10,8 +10,7 @@
 namespace flash_sale {
 namespace {
 
-/// SQLite's own busy handler soon sleeps 100 ms at a time, ages for writes that take a fraction of a
-/// millisecond.
+/// SQLite's own busy handler soon sleeps 100 ms at a time, ages for writes that take a fraction of a millisecond.
 int wait_a_little(void*, int tries) {
   constexpr int most_tries = 20'000;
   if (tries >= most_tries) return 0;
@@ -81,8 +80,7 @@ std::uint64_t sqlite_database::execute(std::string_view sql, const std::vector<v
   return static_cast<std::uint64_t>(sqlite3_changes(handle_.get()));
 }
 
-// IMMEDIATE: a transaction that becomes a writer half-way may be refused for good, one that begins as one
-// just waits.
+// IMMEDIATE: a transaction that becomes a writer half-way may be refused for good, one that begins as one just waits.
 void sqlite_database::begin() { run("BEGIN IMMEDIATE", {}); }
 void sqlite_database::commit() { run("COMMIT", {}); }
 

@@ -6,8 +6,7 @@
 namespace dlock::detail {
 
 namespace {
-/// A row that is free at each look and taken at each take is fought over: after so many rounds it counts as
-/// busy.
+/// A row that is free at each look and taken at each take is fought over: after so many rounds it counts as busy.
 constexpr unsigned rounds_at_once = 3;
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
@@ -96,8 +95,7 @@ step acquire_machine::busy(instant now, std::chrono::microseconds left) {
 step acquire_machine::trouble(instant now) { return may_retry(now) ? rest(now, no_bound) : go(step::failed); }
 
 step acquire_machine::rest(instant now, std::chrono::microseconds at_most) {
-  // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at
-  // once.
+  // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
   const auto bound = std::max(at_most, std::chrono::microseconds{500});
   pause_ = std::min({backoff_.next(), bound, std::chrono::microseconds{how_.deadline - now}});
   at_once_ = 0;

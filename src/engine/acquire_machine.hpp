@@ -25,17 +25,16 @@ enum class step {
   failed,     ///< done: see why()
 };
 
-/// One acquire of one key, as a table of transitions: no clock, thread or SQL; replies and time are handed
-/// in.
+/// One acquire of one key, as a table of transitions: no clock, thread or SQL; replies and time are handed in.
 ///
 ///   begin -> take                    replied(yes) -> granted | give_back      replied(no) -> look
-///   look:  absent -> insert          free, or own expiry over -> take         kept: gone -> take_over,
-///   expired -> kill
+///   look:  absent -> insert          free, or own expiry over -> take         kept: gone -> take_over, expired -> kill
 ///          else busy -> pause -> look ...                                     kill -> take_over
 ///   failed: contended -> as busy     transient -> pause -> look               else -> failed
 ///   unknown -> resolve -> pause -> look
-/// Every round ends at the deadline: the last pause is cut short, then comes one last look (never held and
-/// refused, nor granted and forgotten).
+///
+/// Every round ends at the deadline: the last pause is cut short, then comes one last look (never held and refused, nor
+/// granted and forgotten).
 class acquire_machine {
  public:
   struct settings {
@@ -49,8 +48,7 @@ class acquire_machine {
   explicit acquire_machine(const settings& how) noexcept;
 
   step begin() noexcept;
-  /// The reply to the statement that the last step asked for. `trusted_until`: until when a grant by it may
-  /// be trusted.
+  /// The reply to the statement that the last step asked for. `trusted_until`: until when a grant by it may be trusted.
   step replied(const reply& what, instant now, instant trusted_until);
   /// The statement could not be sent.
   step not_sent(const fault& why, instant now);

@@ -13,8 +13,7 @@
 
 namespace dlock::detail {
 
-/// A handful of connections, each used for one statement at a time: nobody keeps one while waiting or
-/// holding.
+/// A handful of connections, each used for one statement at a time: nobody keeps one while waiting or holding.
 class connection_pool {
  public:
   connection_pool(std::shared_ptr<store> where, time_source& time, std::size_t size);
@@ -45,8 +44,7 @@ class connection_pool {
   };
 
   /// Waits for a free connection until `until`, connects if need be (also bounded by it, but at least 100
-  /// ms). `patience`: after so long what runs on it counts as hung and is interrupted. Empty: `why` says the
-  /// reason.
+  /// ms). `patience`: after so long what runs on it counts as hung and is interrupted. Empty: `why` says the reason.
   loan get(instant until, microseconds patience, fault& why);
 
   /// Interrupts what is past its limit, says when to look again. Called by the alarm thread.

@@ -46,10 +46,12 @@ struct engine::crew {
 engine::engine(std::shared_ptr<store> where, service_options options)
     : shared_(std::move(where), std::move(options)),
       herald_(shared_, [this] { chores_.wake(); }),
-      keeper_(shared_, herald_,
-              [this](std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason) {
-                session_over(std::move(one), std::move(held), reason);
-              }),
+      keeper_(
+          shared_, herald_,
+          [this](std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason) {
+            session_over(std::move(one), std::move(held), reason);
+          },
+          [this] { alarm_.wake(); }),
       alarm_(
           shared_, [this](const std::shared_ptr<grant>& one) { ring(one); },
           [this](instant now) { return keeper_.tick(now); }),

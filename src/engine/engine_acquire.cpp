@@ -13,8 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow
-/// moment.
+/// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow moment.
 constexpr microseconds patience = 2s;
 /// Leases with an expiry of their own are asked for under this session; nothing depends on its life.
 constexpr microseconds naming_class = 30s;
@@ -161,8 +160,7 @@ lease engine::reenter(const lock_key& key, const lock_options& options, const st
   }
   lease again(mine, true);  // counts down again whatever happens below
   ensure_held(*mine);       // a lost lease can't be entered again: what was done under it is not to be trusted
-  // Kept: the session's ttl holds. Own expiry: only ever extended, by one statement, if the inner ttl ends
-  // later.
+  // Kept: the session's ttl holds. Own expiry: only ever extended, by one statement, if the inner ttl ends later.
   if (!mine->kept && mine->own_end.left(shared_.now()) + mine->margin < options.ttl) renew(*mine, options.ttl);
   shared_.tell({.what = event::kind::reentered, .key = key.view(), .fence = mine->fence});
   return again;
@@ -209,7 +207,6 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
 bool engine::pinned(attempt& a, fault& why) {
   if (a.by != nullptr && a.by->deadline.left(shared_.now()) > 0us) return true;
   if (a.by != nullptr) keeper_.unpin(*std::exchange(a.by, nullptr));
-  alarm_.wake();  // it sleeps while there is no session, and opening one may hang
   a.by = keeper_.pin(a.kept ? a.ttl : naming_class, a.limit(shared_.now()), why);
   return a.by != nullptr;
 }

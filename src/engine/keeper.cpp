@@ -46,6 +46,7 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
       of.opened_.notify_all();
     }
   } const mine{*this, ttl};
+  attend_();  // while there was no session nobody looked out for a statement that hangs
   const auto made = open(ttl, until, why);
   if (made == nullptr) return nullptr;
   lock.lock();
@@ -53,6 +54,7 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
   sessions_[ttl] = made;
   wake_.notify_all();
   lock.unlock();
+  attend_();
   shared_.tell({.what = event::kind::session_opened, .text = made->id.hex()});
   return made;
 }
@@ -251,8 +253,7 @@ reply keeper::send_renewal(const session& one, microseconds limit, std::unique_l
 }
 
 void keeper::renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock) {
-  // A connection or statement that hangs is given up in time for another try before the first deadline of any
-  // session.
+  // A connection or statement that hangs is given up in time for another try before the first deadline of any session.
   const auto limit = std::clamp<microseconds>(sessions_.begin()->first / 4, 100ms, patience);
   lock.unlock();
   const bool ready = connected(limit);

@@ -24,7 +24,9 @@ class keeper {
   /// deleted. Null: just the grants.
   using retired = std::function<void(std::shared_ptr<session>, std::vector<std::shared_ptr<grant>>, loss_reason)>;
 
-  keeper(context& shared, herald& news, retired tell) : shared_(shared), news_(news), tell_(std::move(tell)) {}
+  /// `attend`: called before and after a session is opened; from then on tick() must be called again.
+  keeper(context& shared, herald& news, retired tell, std::function<void()> attend)
+      : shared_(shared), news_(news), tell_(std::move(tell)), attend_(std::move(attend)) {}
 
   /// The live session of a ttl class, opened if need be: then one statement, on a pooled connection. Counts
   /// as a user until unpin(). Null: `why` says the reason.
@@ -69,6 +71,7 @@ class keeper {
   context& shared_;
   herald& news_;
   const retired tell_;
+  const std::function<void()> attend_;
   std::mutex mutex_;
   std::condition_variable wake_;    // the keeper thread
   std::condition_variable opened_;  // those who wait for a session that another thread opens

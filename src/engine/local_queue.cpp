@@ -27,8 +27,7 @@ local_queue::turn local_queue::enter(const lock_key& key, const owner_state* who
     }
     at->second.push_back(&me);
   }
-  // Another thread of the same owner either finds us in line at granted(), or was granted before and is found
-  // here.
+  // Another thread of the same owner either finds us in line at granted(), or was granted before and is found here.
   if (who != nullptr && held()) {
     const std::lock_guard lock(in.mutex);
     me.reenter = true;
@@ -50,8 +49,7 @@ local_queue::turn local_queue::wait(shard& in, const lock_key& key, waiter& me, 
   if (cancel.stop_possible()) on_cancel.emplace(cancel, cancelled);
   std::unique_lock lock(in.mutex);
   for (;;) {
-    // A turn that came together with the end of the wait or a cancellation counts: it is handed on by
-    // leave().
+    // A turn that came together with the end of the wait or a cancellation counts: it is handed on by leave().
     if (me.mine) return turn::mine;
     const bool over = time_.now() >= deadline;
     if (me.reenter || me.cancelled || over) {

@@ -20,8 +20,7 @@ class session_machine {
 
   session_machine(std::chrono::microseconds ttl, std::chrono::microseconds margin, instant opened_sent) noexcept;
 
-  /// Of a renewal sent at `sent` whose reply was read at `now`. live: confirmed; late: no answer, try again
-  /// at due().
+  /// Of a renewal sent at `sent` whose reply was read at `now`. live: confirmed; late: no answer, try again at due().
   verdict renewed(outcome what, instant sent, instant now) noexcept;
   /// Looks at the clock only.
   verdict at(instant now) noexcept;
@@ -37,8 +36,7 @@ class session_machine {
   bool over_ = false;
 };
 
-/// max(50 ms, ttl/20) unless set. With an expiry of its own a lease may be shorter than that: then a quarter
-/// of it.
+/// max(50 ms, ttl/20) unless set. With an expiry of its own a lease may be shorter than that: then a quarter of it.
 std::chrono::microseconds margin_for(std::chrono::microseconds ttl, std::chrono::microseconds set) noexcept;
 
 }  // namespace dlock::detail

@@ -9,8 +9,7 @@
 
 namespace dlock::detail {
 
-/// Whether execute_in_one() can do them: take, release or cancel, all of one session, with one ttl and no
-/// min_hold.
+/// Whether execute_in_one() can do them: take, release or cancel, all of one session, with one ttl and no min_hold.
 bool one_statement_can(std::span<const request> requests) noexcept;
 
 /// One UPDATE for all keys. A take that granted any is followed by one SELECT of the fences (LAST_INSERT_ID

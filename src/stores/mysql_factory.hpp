@@ -33,8 +33,7 @@ class mysql_factory final : public odb::mysql::connection_factory {
   /// Both must outlive the factory.
   mysql_factory(const mysql_settings& settings, const odb_names& names) : settings_(settings), names_(names) {}
 
-  /// Tries the hosts in turn, the last good one first. Null, and the reason, if none does: `limit` bounds the
-  /// whole.
+  /// Tries the hosts in turn, the last good one first. Null, and the reason, if none does: `limit` bounds the whole.
   odb::mysql::connection_ptr open(microseconds limit, fault& why);
 
   /// For ODB's own use. Throws odb::mysql::database_exception.

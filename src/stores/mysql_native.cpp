@@ -25,8 +25,7 @@ const char* or_null(const std::string& text) { return text.empty() ? nullptr : t
 
 #ifdef MARIADB_PACKAGE_VERSION
 void set_tls(MYSQL* handle, const mysql_settings& settings) {
-  // "enforce" without verification falls back to plain text without a word: the cipher is looked at
-  // afterwards.
+  // "enforce" without verification falls back to plain text without a word: the cipher is looked at afterwards.
   const client_bool enforce = settings.tls != tls_mode::off;
   const client_bool verify = settings.tls == tls_mode::verify;
   mysql_optionsv(handle, MYSQL_OPT_SSL_ENFORCE, &enforce);
@@ -39,8 +38,7 @@ void set_tls(MYSQL* handle, const mysql_settings& settings) {
   if (settings.tls == tls_mode::require) mode = SSL_MODE_REQUIRED;
   if (settings.tls == tls_mode::verify) mode = SSL_MODE_VERIFY_IDENTITY;
   mysql_options(handle, MYSQL_OPT_SSL_MODE, &mode);
-  // Without TLS, caching_sha2_password encrypts the password with the server's key; the other library asks by
-  // itself.
+  // Without TLS, caching_sha2_password encrypts the password with the server's key; the other library asks by itself.
   const client_bool ask = true;
   mysql_options(handle, MYSQL_OPT_GET_SERVER_PUBLIC_KEY, &ask);
 }

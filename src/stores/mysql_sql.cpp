@@ -36,8 +36,7 @@ const hot_source sources[] = {
      "UPDATE {lock} SET {grant} WHERE {lock.lock_key}=? AND ({lock.session_id} IS NULL OR "
      "{lock.expires_at_us}<={now})",
      {session, nonce, own_ttl, key}},
-    // Rule 11: the first fence is above the floor, which is read with a lock: clean-up raises it before it
-    // deletes.
+    // Rule 11: the first fence is above the floor, which is read with a lock: clean-up raises it before it deletes.
     {mysql_hot::insert,
      "insert",
      "INSERT INTO {lock} ({lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence}, "
@@ -54,10 +53,8 @@ const hot_source sources[] = {
      "s.{session.label} FROM {lock} l LEFT JOIN {session} s ON s.{session.id}=l.{lock.session_id} "
      "WHERE l.{lock.lock_key}=?",
      {key}},
-    // Rule 2: about the holder and the fence that were seen, never about whoever holds now: the sub-query
-    // takes no lock
-    // and may read a view older than the row lock. A release with min_hold gives a kept row an expiry, which
-    // counts
+    // Rule 2: about the holder and the fence that were seen, never about whoever holds now: the sub-query takes no lock
+    // and may read a view older than the row lock. A release with min_hold gives a kept row an expiry, which counts
     // even when the session has been closed since.
     {mysql_hot::take_over,
      "take over",
@@ -98,16 +95,14 @@ const hot_source sources[] = {
      "{session.boot}) "
      "VALUES (?, ?+{now}, ?, 0, 0, ?, ?, ?, {now}, '')",
      {session, ttl, ttl, host, pid, label}},
-    // Rule 3: GREATEST, because two renewals may run in the wrong order; beat, so that the row always
-    // changes.
+    // Rule 3: GREATEST, because two renewals may run in the wrong order; beat, so that the row always changes.
     {mysql_hot::session_renew,
      "renew session",
      "UPDATE {session} SET {session.expires_at_us}=GREATEST({session.expires_at_us}, ?+{now}), "
      "{session.beat}={session.beat}+1 WHERE {session.id}=? AND {session.expires_at_us}>{now} AND NOT "
      "{session.doomed}",
      {ttl, session}},
-    // Rule 2: queues behind a renewal in flight and reads the row again; a renewal that comes later finds
-    // none.
+    // Rule 2: queues behind a renewal in flight and reads the row again; a renewal that comes later finds none.
     {mysql_hot::session_kill,
      "kill session",
      "DELETE FROM {session} WHERE {session.id}=? AND {session.expires_at_us}<={now}",

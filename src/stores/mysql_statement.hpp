@@ -29,8 +29,7 @@ struct mysql_bytes {
   void assign(std::string_view text) noexcept { size = static_cast<unsigned long>(text.copy(bytes.data(), Size)); }
 };
 
-/// Room for all parameters of the hot statements, one for each connection: they are bound once, to these
-/// places.
+/// Room for all parameters of the hot statements, one for each connection: they are bound once, to these places.
 struct mysql_values {
   mysql_bytes<255> key{};
   mysql_bytes<16> session{};

@@ -94,8 +94,7 @@ struct candidate {
   std::uint64_t fence = 0;
 };
 
-/// Reads candidates, then deletes each in a statement of its own that looks again. Stops at the first
-/// failure.
+/// Reads candidates, then deletes each in a statement of its own that looks again. Stops at the first failure.
 class sweeper {
  public:
   sweeper(sqlite_connection& on, microseconds idle, std::size_t limit)

@@ -14,8 +14,7 @@ struct text {
 // safe here, unlike on a server, because SQLite has one writer at a time and a statement reads what the last
 // one committed.
 constexpr text texts[] = {
-    // Rule 1: free is no holder, or an own expiry that has passed. A kept grant writes NULL over an old
-    // expiry, which
+    // Rule 1: free is no holder, or an own expiry that has passed. A kept grant writes NULL over an old expiry, which
     // would free it. ?2 key, ?3 session, ?4 nonce, ?5 own ttl or NULL. (A sum with NULL is NULL.)
     {hot::take,
      "UPDATE {lock} SET {lock.session_id} = ?3, {lock.nonce} = ?4, {lock.fence} = {lock.fence} + 1,"
@@ -38,8 +37,7 @@ constexpr text texts[] = {
      " FROM {lock} AS l LEFT JOIN {session} AS s ON s.{session.id} = l.{lock.session_id}"
      " WHERE l.{lock.lock_key} = ?2"},
 
-    // Rule 2: only of the holder and fence that were seen, and only once its session is gone. Rule 12: a row
-    // that got
+    // Rule 2: only of the holder and fence that were seen, and only once its session is gone. Rule 12: a row that got
     // an own expiry since (min_hold) is not kept any more. ?6 seen holder, ?7 seen fence, others as for take.
     {hot::take_over_kept,
      "UPDATE {lock} SET {lock.session_id} = ?3, {lock.nonce} = ?4, {lock.fence} = {lock.fence} + 1,"
@@ -96,16 +94,14 @@ constexpr text texts[] = {
      "UPDATE {session} SET {session.doomed} = 1 WHERE {session.id} ="
      " (SELECT {lock.session_id} FROM {lock} WHERE {lock.lock_key} = ?2 AND {lock.expires_at_us} IS NULL)"},
 
-    // Rule 11, dead sessions that nobody holds locks of: past for another ttl, so that their process knows.
-    // ?2 limit
+    // Rule 11, dead sessions that nobody holds locks of: past for another ttl, so that their process knows. ?2 limit
     {hot::sweep_sessions,
      "SELECT {session.id} FROM {session} WHERE {session.expires_at_us} + {session.ttl_us} <= ?1"
      " AND {session.id} NOT IN (SELECT {lock.session_id} FROM {lock} WHERE {lock.session_id} IS NOT NULL) "
      "LIMIT ?2"},
     {hot::sweep_session,
      "DELETE FROM {session} WHERE {session.id} = ?2 AND {session.expires_at_us} + {session.ttl_us} <= ?1"},
-    // Rule 11, idle keys: the floor is raised first, so that a later row of the key starts above. ?2 idle, ?3
-    // limit
+    // Rule 11, idle keys: the floor is raised first, so that a later row of the key starts above. ?2 idle, ?3 limit
     {hot::sweep_keys,
      "SELECT l.{lock.lock_key}, l.{lock.fence} FROM {lock} AS l"
      " LEFT JOIN {session} AS s ON s.{session.id} = l.{lock.session_id}"

@@ -74,8 +74,7 @@ reply change(sqlite_connection& on, sqlite_turn& turn, const request& q) {
 
 reply look(sqlite_connection& on, sqlite_turn& turn, const request& q) {
   reply made{.what = outcome::absent};
-  // Read before the row: a renewal in between can't make a live holder look dead for long, and kill looks
-  // again.
+  // Read before the row: a renewal in between can't make a live holder look dead for long, and kill looks again.
   std::int64_t asked = 0;
   const auto bind = [&](sqlite_statement& s, std::int64_t now) {
     asked = now;

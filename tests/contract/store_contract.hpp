@@ -41,8 +41,7 @@ inline constexpr microseconds for_moments = 30ms;
 /// Lets time pass until `done` says so; a failure after a while.
 void pass_until(store_place& place, const std::function<bool()>& done);
 
-/// A process as a store sees it: a store object, a connection and a session, which is opened at once. Not
-/// thread-safe.
+/// A process as a store sees it: a store object, a connection and a session, which is opened at once. Not thread-safe.
 class actor {
  public:
   explicit actor(store_place& place, microseconds session_ttl = for_long, std::string label = "worker");

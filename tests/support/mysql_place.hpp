@@ -22,8 +22,7 @@ namespace dlock::test {
 /// DLOCK_TEST_REQUIRE_MYSQL is set).
 std::string mysql_setting(const char* variable);
 
-/// A plain connection of the client library, for what happens beside dlock. Throws std::runtime_error for any
-/// error.
+/// A plain connection of the client library, for what happens beside dlock. Throws std::runtime_error for any error.
 class raw_mysql {
  public:
   using row = std::vector<std::optional<std::string>>;

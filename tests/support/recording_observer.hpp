@@ -33,8 +33,7 @@ class recording_observer final : public observer {
     return count_locked(what);
   }
 
-  /// Whether `what` was told at least `times` times; waits for it. The limit is only there to end a failing
-  /// test.
+  /// Whether `what` was told at least `times` times; waits for it. The limit is only there to end a failing test.
   bool wait_for(event::kind what, std::size_t times = 1) const {
     std::unique_lock lock(mutex_);
     return told_.wait_for(lock, std::chrono::seconds{20}, [&] { return count_locked(what) >= times; });

@@ -198,8 +198,7 @@ TEST_CASE("key: the examples of the documentation give the keys it says") {
       key<"report:daily">(),                         // report:daily
   };
   // [/patterns]
-  const std::vector<lock_key> expected{"order:42:Ann", "order:42:Ann", "order:42:7", "user:42",
-                                       "report:daily"};
+  const std::vector<lock_key> expected{"order:42:Ann", "order:42:Ann", "order:42:7", "user:42", "report:daily"};
   CHECK(keys == expected);
   CHECK(key<"order:{value}">(order_id{42}) == lock_key("order:42"));
 }
@@ -314,8 +313,7 @@ TEST_CASE("key: no two different triples of short texts share a key", "[T81][T82
   for (const auto& a : texts) {
     for (const auto& b : texts) {
       for (const auto& c : texts) {
-        collisions +=
-            seen.try_emplace(std::string(key<"k:{a}:{b}%3A:x{c}">(a, b, c).view()), a, b, c).second ? 0 : 1;
+        collisions += seen.try_emplace(std::string(key<"k:{a}:{b}%3A:x{c}">(a, b, c).view()), a, b, c).second ? 0 : 1;
       }
     }
   }

@@ -78,8 +78,7 @@ TEST_CASE("lock_key: case, accents, trailing spaces, zero bytes and length make 
 TEST_CASE("lock_key: a longer text becomes 190 bytes of it, ':' and the SHA-256 of all of it", "[T56]") {
   const std::string text(256, 'x');
   const lock_key key = text;
-  CHECK(key.view() ==
-        std::string(190, 'x') + ":85e62acd750c4eb56b7b6a1d66dca5bfaac5f062608a1a893410d0288936c09a");
+  CHECK(key.view() == std::string(190, 'x') + ":85e62acd750c4eb56b7b6a1d66dca5bfaac5f062608a1a893410d0288936c09a");
   CHECK(key.view().size() == 255);
   CHECK(key.folded());
   CHECK(key.original_size() == 256);
@@ -122,12 +121,10 @@ TEST_CASE("lock_key: from_stored refuses what no store holds") {
 
 TEST_CASE("lock_key: an empty text or a null pointer is an error that names the key", "[T83]") {
   const char* const null = nullptr;
-  CHECK_THROWS_MATCHES(lock_key(""), std::invalid_argument,
-                       MessageMatches(ContainsSubstring("key '' is empty")));
+  CHECK_THROWS_MATCHES(lock_key(""), std::invalid_argument, MessageMatches(ContainsSubstring("key '' is empty")));
   CHECK_THROWS_AS(lock_key(std::string()), std::invalid_argument);
   CHECK_THROWS_AS(lock_key(std::string_view()), std::invalid_argument);
-  CHECK_THROWS_MATCHES(lock_key(null), std::invalid_argument,
-                       MessageMatches(ContainsSubstring("null pointer")));
+  CHECK_THROWS_MATCHES(lock_key(null), std::invalid_argument, MessageMatches(ContainsSubstring("null pointer")));
 }
 
 TEST_CASE("lock_key: order is by unsigned bytes, as binary columns sort") {
@@ -188,13 +185,11 @@ TEST_CASE("sha256: the digests of FIPS 180-4's examples") {
   CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  CHECK(sha256_hex(std::string(1'000'000, 'a')) ==
-        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  CHECK(sha256_hex(std::string(1'000'000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST_CASE("sha256: every length around the padding's borders") {
-  // Each digest feeds the next, so one wrong length changes the last; the value is that of other
-  // implementations.
+  // Each digest feeds the next, so one wrong length changes the last; the value is that of other implementations.
   std::string chain;
   for (std::size_t size = 0; size <= 130; ++size) {
     chain = dlock::detail::sha256_hex(chain + std::string(size, 'x'));

@@ -36,8 +36,7 @@ std::size_t size_hint(const T& value) {
 template <class T>
 constexpr bool check_part() {
   constexpr bool is_pointer = (std::is_pointer_v<T> || std::is_null_pointer_v<T>)&&!key_part<T>;
-  constexpr bool has_message =
-      std::is_same_v<T, bool> || std::is_floating_point_v<T> || character<T> || is_pointer;
+  constexpr bool has_message = std::is_same_v<T, bool> || std::is_floating_point_v<T> || character<T> || is_pointer;
   static_assert(!std::is_same_v<T, bool>,
                 "dlock: a bool cannot be part of a key: it makes two keys of everything there is; "
                 "write an enumeration, or a text such as flag ? \"in\" : \"out\"");

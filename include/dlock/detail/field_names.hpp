@@ -105,10 +105,9 @@ constexpr std::size_t field_index(std::string_view name) noexcept {
 // fixed_string as numbers, and the name is what the reader of the error needs.
 template <class T, bool Found, char... Name>
 constexpr bool check_field() noexcept {
-  static_assert(
-      Found,
-      "dlock: a {path} of the key pattern names a field that the type does not have; the compiler shows "
-      "type and name as check_field<type, ..., 'n', 'a', 'm', 'e'>");
+  static_assert(Found,
+                "dlock: a {path} of the key pattern names a field that the type does not have; the compiler shows "
+                "type and name as check_field<type, ..., 'n', 'a', 'm', 'e'>");
   return Found;
 }
 
@@ -125,13 +124,11 @@ constexpr const auto& walk(const T& object) noexcept {
   if constexpr (Path.size() == 0) {
     return object;
   } else {
-    static_assert(
-        walkable<T>,
-        "dlock: a {path} of the key pattern goes on into a type that is not an aggregate; for classes "
-        "with private members, pointers and the like use key_of(\"...\", arg<1>(&type::member))");
+    static_assert(walkable<T>,
+                  "dlock: a {path} of the key pattern goes on into a type that is not an aggregate; for classes "
+                  "with private members, pointers and the like use key_of(\"...\", arg<1>(&type::member))");
     if constexpr (walkable<T>) {
-      constexpr std::size_t index =
-          first_field<Path, T>(std::make_index_sequence<head_of(Path.view()).size()>());
+      constexpr std::size_t index = first_field<Path, T>(std::make_index_sequence<head_of(Path.view()).size()>());
       if constexpr (index != no_field) {
         constexpr std::size_t rest = rest_of(Path.view()).size();
         return walk<slice<Path, Path.size() - rest, rest>()>(boost::pfr::get<index>(object));

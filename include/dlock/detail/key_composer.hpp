@@ -27,8 +27,7 @@ constexpr std::string_view path_of(std::size_t part) noexcept {
 
 template <fixed_string Pattern>
 constexpr std::string_view literal_before(std::size_t part) noexcept {
-  return {parsed<Pattern>.text + parsed<Pattern>.parts[part].literal,
-          parsed<Pattern>.parts[part].literal_size};
+  return {parsed<Pattern>.text + parsed<Pattern>.parts[part].literal, parsed<Pattern>.parts[part].literal_size};
 }
 
 template <fixed_string Pattern>
@@ -58,22 +57,19 @@ constexpr bool check_pattern() {
   constexpr pattern_fault fault = parsed<Pattern>.fault;
   static_assert(fault != pattern_fault::empty,
                 "dlock: the key pattern is empty: write what is locked, e.g. \"order:{o.id}\"");
-  static_assert(
-      fault != pattern_fault::unclosed,
-      "dlock: a '{' of the key pattern is never closed: add '}', or write \"{{\" for a brace itself");
-  static_assert(
-      fault != pattern_fault::stray,
-      "dlock: a '}' of the key pattern closes nothing: remove it, or write \"}}\" for a brace itself");
+  static_assert(fault != pattern_fault::unclosed,
+                "dlock: a '{' of the key pattern is never closed: add '}', or write \"{{\" for a brace itself");
+  static_assert(fault != pattern_fault::stray,
+                "dlock: a '}' of the key pattern closes nothing: remove it, or write \"}}\" for a brace itself");
   static_assert(fault != pattern_fault::empty_braces,
                 "dlock: empty braces in the key pattern: name the value, e.g. {o.id}, or write \"{{}}\" for "
                 "the braces themselves");
   static_assert(fault != pattern_fault::bad_path,
                 "dlock: braces of the key pattern take a name or a path of names, e.g. {id} or "
                 "{o.customer.id}: no blanks, no format, no calls");
-  static_assert(
-      fault != pattern_fault::no_separator,
-      "dlock: two {parts} of the key pattern have no ':' between them, so different values could give "
-      "the same key: write \"{a}:{b}\"");
+  static_assert(fault != pattern_fault::no_separator,
+                "dlock: two {parts} of the key pattern have no ':' between them, so different values could give "
+                "the same key: write \"{a}:{b}\"");
   return fault == pattern_fault::none;
 }
 
@@ -177,16 +173,14 @@ struct key_composer {
     if constexpr (Bound == binding::into_the_only_argument) {
       return true;
     } else if constexpr (sizeof...(Names) != 0) {
-      static_assert(
-          Count == sizeof...(Names),
-          "dlock: the call passes more or fewer arguments than names are listed after the key pattern");
+      static_assert(Count == sizeof...(Names),
+                    "dlock: the call passes more or fewer arguments than names are listed after the key pattern");
       return check_names<Pattern, Names...>() && Count == sizeof...(Names);
     } else {
       constexpr std::size_t heads = head_rank<Pattern>(parsed<Pattern>.count);
-      static_assert(
-          Count == heads,
-          "dlock: the key pattern names more or fewer arguments than the call passes: names bind to "
-          "arguments in order of first appearance, so each argument needs one name");
+      static_assert(Count == heads,
+                    "dlock: the key pattern names more or fewer arguments than the call passes: names bind to "
+                    "arguments in order of first appearance, so each argument needs one name");
       return Count == heads;
     }
   }

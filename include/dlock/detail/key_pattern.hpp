@@ -54,9 +54,7 @@ constexpr std::size_t find_char(std::string_view text, char wanted) noexcept {
   return at;
 }
 
-constexpr std::string_view head_of(std::string_view path) noexcept {
-  return path.substr(0, find_char(path, '.'));
-}
+constexpr std::string_view head_of(std::string_view path) noexcept { return path.substr(0, find_char(path, '.')); }
 
 constexpr std::string_view rest_of(std::string_view path) noexcept {
   const std::size_t dot = find_char(path, '.');
@@ -73,8 +71,7 @@ constexpr bool is_path(std::string_view path) noexcept {
 
 // One '{...}' at `at`; returns the offset behind it, or sets fault.
 template <std::size_t N>
-constexpr std::size_t parse_part(parsed_pattern<N>& result, std::string_view pattern,
-                                 std::size_t at) noexcept {
+constexpr std::size_t parse_part(parsed_pattern<N>& result, std::string_view pattern, std::size_t at) noexcept {
   std::size_t close = at + 1;
   while (close != pattern.size() && pattern[close] != '{' && pattern[close] != '}') ++close;
   if (close == pattern.size() || pattern[close] == '{') {

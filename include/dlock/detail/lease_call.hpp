@@ -13,8 +13,7 @@
 
 namespace dlock::detail {
 
-// Without the lease is tried first: asking whether a generic lambda takes a lease would compile its body with
-// one.
+// Without the lease is tried first: asking whether a generic lambda takes a lease would compile its body with one.
 template <class F, class... Args>
 concept callable_under_lock = std::invocable<F, Args...> || std::invocable<F, lease&, Args...>;
 
@@ -47,8 +46,7 @@ decltype(auto) call_under(lease& held, F&& fn, Args&&... args) {
   }
 }
 
-// The function may have released the lease itself, which checked it, or moved it away, which made it
-// another's care.
+// The function may have released the lease itself, which checked it, or moved it away, which made it another's care.
 inline void finish(lease& held) {
   if (held) held.release();
 }
@@ -76,8 +74,7 @@ call_result_t<F, Args...> call_checked(lease held, F&& fn, Args&&... args) {
   }
 }
 
-// Whether it ran, and its result: bool for void, a reference_wrapper for an lvalue reference, otherwise the
-// value.
+// Whether it ran, and its result: bool for void, a reference_wrapper for an lvalue reference, otherwise the value.
 template <class R>
 struct or_nothing {
   using type = std::optional<std::remove_cvref_t<R>>;

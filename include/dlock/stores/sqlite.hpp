@@ -19,8 +19,7 @@
 /// systems, nor does it between a host and its virtual machines. All processes must share the kernel and its
 /// time namespace (containers of one host do).
 ///
-/// Time is CLOCK_BOOTTIME. After a reboot no holder is alive, so whatever it left is freed by the first
-/// prepare().
+/// Time is CLOCK_BOOTTIME. After a reboot no holder is alive, so whatever it left is freed by the first prepare().
 ///
 /// SQLite has one writer at a time. A transaction that any program keeps open for writing in that file stops
 /// renewals too: longer than ttl - margin, and the leases are lost. Keep such transactions short, or give the
@@ -31,8 +30,7 @@
 /// A child of fork() can't open a file that its parent had open at the fork (store_error): SQLite's locks do not survive
 /// that. Close the parent's service before, or call exec() after it.
 ///
-/// Deleting or replacing the file while it is in use is detected at the next statement; the leases in it are
-/// lost.
+/// Deleting or replacing the file while it is in use is detected at the next statement; the leases in it are lost.
 
 #include <memory>
 
