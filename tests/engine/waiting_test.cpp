@@ -198,6 +198,18 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in line and between
   CHECK(second == errc::closed);
 }
 
+TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it though the key stays held in this process",
+                 "[waiting][T90]") {
+  const auto held = home->acquire("k", {}, false);
+  std::error_code end;
+  std::thread stands([&] { end = thrown([&] { return home->acquire("k", {.wait = 1h}, false); }); });
+  REQUIRE(in_line(1));
+  CHECK(home->close(0ms) == std::vector<std::string>{"k"});
+  stands.join();
+  CHECK(end == errc::closed);
+  CHECK_NOTHROW(held.ensure_held());
+}
+
 TEST_CASE_METHOD(waiting_fixture, "waiting: an owner's second thread enters as soon as the first was granted",
                  "[waiting][T09][T33][T44]") {
   const owner shared;

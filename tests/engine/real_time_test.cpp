@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The threads of a service under the real clock: a virtual one asks so often that it hides a wake-up that is missing.
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlock/lock_service.hpp"
+#include "dlock/stores/memory.hpp"
+#include "support/eventually.hpp"
+#include "support/faulty_store.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace dlock;
+using namespace dlock::test;
+
+struct real_fixture {
+  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>());
+  std::vector<std::unique_ptr<lock_service>> services{};
+
+  lock_service& service() {
+    return *services.emplace_back(std::make_unique<lock_service>(where, service_options{.close_limit = 0ms}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(real_fixture, "real time: every new service notices that its first lease is lost", "[real][T92]") {
+  std::vector<lease> held;
+  for (int i = 0; i < 16; ++i) held.push_back(service().acquire("k" + std::to_string(i), {.ttl = 1s}));
+  where->cut();
+  CHECK(eventually([&] { return held.back().lost().stop_requested(); }, 5s));
+  for (const auto& each : held) CHECK(eventually([&] { return each.lost().stop_requested(); }, 1s));
+}
+
+TEST_CASE_METHOD(real_fixture, "real time: an expiry of its own is noticed when it comes", "[real][T92]") {
+  auto& locks = service();
+  for (int i = 0; i < 20; ++i) {
+    const auto held = locks.acquire("k", {.ttl = 20ms, .renew = renewal::none});
+    REQUIRE(eventually([&] { return held.lost().stop_requested(); }, 500ms));
+    REQUIRE(eventually([&] { return !locks.holder("k"); }, 500ms));
+  }
+}
+
+TEST_CASE_METHOD(real_fixture, "real time: what hangs is interrupted, also the first statement of a service",
+                 "[real][T63]") {
+  const auto opening = where->hold(session_verb::open);
+  auto& locks = service();
+  const auto begun = std::chrono::steady_clock::now();
+  CHECK(locks.acquire("k", {.wait = 20s}));
+  CHECK(std::chrono::steady_clock::now() - begun < 5s);
+}
+
+TEST_CASE_METHOD(real_fixture, "real time: waiters are woken by a release, a cancellation and the end of the wait",
+                 "[real][T33][T35]") {
+  auto& locks = service();
+  for (int i = 0; i < 50; ++i) {
+    auto held = locks.acquire("k");
+    std::stop_source stop;
+    std::atomic<bool> over{false};
+    std::thread waiter([&] {
+      try {
+        const auto mine = locks.acquire("k", {.wait = i % 3 == 0 ? 5ms : 60'000ms, .cancel = stop.get_token()});
+      } catch (const error&) {
+      }
+      over = true;
+    });
+    if (i % 3 == 1) held.release();
+    if (i % 3 == 2) stop.request_stop();
+    REQUIRE(eventually([&] { return over.load(); }, 5s));
+    waiter.join();
+  }
+}
+
+TEST_CASE_METHOD(real_fixture, "real time: a service ends at once when nothing is held", "[real][T89]") {
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) {
+    service().acquire("k").release();
+    services.pop_back();
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < 2s);
+  CHECK(where->connections() == 0);
+}
