@@ -7,11 +7,6 @@ namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
-namespace {
-/// What a hung statement may be late by.
-constexpr auto short_sleep = 1s;
-}  // namespace
-
 void alarm::set(const std::shared_ptr<grant>& one, instant when) {
   const std::lock_guard lock(mutex_);
   if (one->timed) timers_.erase(one->timer);
@@ -28,9 +23,8 @@ void alarm::clear(grant& one) noexcept {
 }
 
 void alarm::wake() noexcept {
-  new_ = true;
-  if (!sleeps_long_) return;  // each acquire comes by here; a short sleep ends soon enough
   const std::lock_guard lock(mutex_);
+  new_ = true;
   wake_.notify_all();
 }
 
@@ -59,9 +53,7 @@ void alarm::run() {
     auto next = std::min({shared_.pool.interrupt_hung(now), tick_(now), now + 1h});
     lock.lock();
     if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
-    sleeps_long_ = next > shared_.now() + short_sleep;
-    if (!stop_ && !(sleeps_long_ && new_) && next > shared_.now()) shared_.time.wait_until(wake_, lock, next);
-    sleeps_long_ = false;
+    if (!stop_ && !new_ && next > shared_.now()) shared_.time.wait_until(wake_, lock, next);
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -25,7 +24,7 @@ class alarm {
 
   void set(const std::shared_ptr<grant>& one, instant when);
   void clear(grant& one) noexcept;
-  /// There may be something new for the next tick. Costs two atomic operations unless the thread sleeps for long.
+  /// There is something new for the next tick. Wakes a thread: for what happens seldom.
   void wake() noexcept;
 
   void run();
@@ -38,11 +37,8 @@ class alarm {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::multimap<instant, std::weak_ptr<grant>> timers_;
+  bool new_ = false;  // something came while run() was not waiting
   bool stop_ = false;
-  // Sequentially consistent, and each side writes its own before it reads the other's: either run() sees what is new,
-  // or wake() sees that it sleeps.
-  std::atomic<bool> new_{false};
-  std::atomic<bool> sleeps_long_{false};
 };
 
 }  // namespace dlock::detail

@@ -80,6 +80,7 @@ void chores::round(bool last) {
   for (auto at = mine.begin(); at != mine.end();) {
     const auto now = shared_.now();
     const auto limit = std::min<microseconds>(patience, end - now);
+    if (last) at->untold.reset();  // there is no later; trust in it ended before
     const bool cut_short = unreachable || limit <= 0us || (stop_ && !last);
     const bool done = !cut_short && attempt(*at, limit, &unreachable);
     // A kept grant under a session that is over is free for others as it is.
