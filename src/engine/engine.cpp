@@ -153,13 +153,13 @@ void engine::refuse_if_forked() const {
 
 reply engine::ask(const std::function<reply(connection&)>& use, const char* what) {
   refuse_if_forked();
-  alarm_.wake();  // without a session it might sleep, and a hung statement with it
   fault why;
   const auto on = shared_.pool.get(shared_.now() + patience, patience, why);
   if (!on) {
     throw store_error(errc::store_unreachable, fmt::format("{}: {}: {}", what, shared_.where->name(), why.text),
                       why.native, why.sqlstate, why.transient);
   }
+  alarm_.wake();  // without a session it may sleep for long, and what hangs with it
   ++statements_;
   auto answer = use(*on);
   if (answer.what == outcome::failed || answer.what == outcome::unknown) {

@@ -103,7 +103,11 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
     }
     const auto turn = options.wait > 0ms ? stand_in_line(key, options, *who, begun) : local_queue::turn::timed_out;
     waited = true;
-    if (turn == local_queue::turn::mine) break;
+    if (turn == local_queue::turn::mine) {
+      if (!closed_.stop_requested()) break;
+      shared_.queue.leave(key);  // the turn came together with close(): no new leases after that
+      continue;
+    }
     if (turn != local_queue::turn::reenter) wait_turn(turn, key, begun);
     if (auto again = reenter(key, options, who)) return again;
   }

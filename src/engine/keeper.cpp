@@ -46,7 +46,6 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
       of.opened_.notify_all();
     }
   } const mine{*this, ttl};
-  attend_();  // while there was no session nobody looked out for a statement that hangs
   const auto made = open(ttl, until, why);
   if (made == nullptr) return nullptr;
   lock.lock();
@@ -63,6 +62,7 @@ std::shared_ptr<session> keeper::open(microseconds ttl, instant until, fault& wh
   const auto id = id128::random();
   const auto on = shared_.pool.get(std::max(until, shared_.now() + patience), patience, why);
   if (!on) return nullptr;
+  attend_();  // while there is no session, nobody looks out for a statement that hangs
   const auto sent = shared_.now();
   const auto answer = shared_.where->session(*on, session_verb::open, shared_.record(id, ttl));
   if (answer.what == outcome::yes) {

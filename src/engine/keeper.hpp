@@ -24,7 +24,7 @@ class keeper {
   /// deleted. Null: just the grants.
   using retired = std::function<void(std::shared_ptr<session>, std::vector<std::shared_ptr<grant>>, loss_reason)>;
 
-  /// `attend`: called before and after a session is opened; from then on tick() must be called again.
+  /// `attend`: called when a session is being opened and when it is there: time to look at the clock again.
   keeper(context& shared, herald& news, retired tell, std::function<void()> attend)
       : shared_(shared), news_(news), tell_(std::move(tell)), attend_(std::move(attend)) {}
 

@@ -33,10 +33,11 @@ struct real_fixture {
 
 TEST_CASE_METHOD(real_fixture, "real time: every new service notices that its first lease is lost", "[real][T92]") {
   std::vector<lease> held;
+  where->next(session_verb::renew, {.times = 1000, .before = std::make_shared<gate>()});  // hangs: the alarm is left
   for (int i = 0; i < 16; ++i) held.push_back(service().acquire("k" + std::to_string(i), {.ttl = 1s}));
-  where->cut();
-  CHECK(eventually([&] { return held.back().lost().stop_requested(); }, 5s));
-  for (const auto& each : held) CHECK(eventually([&] { return each.lost().stop_requested(); }, 1s));
+  const auto begun = std::chrono::steady_clock::now();
+  for (const auto& each : held) CHECK(eventually([&] { return each.lost().stop_requested(); }, 5s));
+  CHECK(std::chrono::steady_clock::now() - begun < 1800ms);
 }
 
 TEST_CASE_METHOD(real_fixture, "real time: an expiry of its own is noticed when it comes", "[real][T92]") {

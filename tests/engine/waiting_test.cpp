@@ -210,6 +210,21 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it though the key stays
   CHECK_NOTHROW(held.ensure_held());
 }
 
+TEST_CASE_METHOD(engine_fixture, "waiting: the engine does not end under a waiter", "[waiting][T89][T90]") {
+  auto home = engine();
+  auto held = home->acquire("k", {}, false);
+  std::error_code end;
+  std::thread stands([&, raw = home.get()] { end = thrown([&] { return raw->acquire("k", {.wait = 1h}, false); }); });
+  REQUIRE(eventually([&] { return home->shared().queue.waiting() == 1; }));
+  home->close(0ms);
+  home->finish();
+  held = lease{};
+  home.reset();
+  stands.join();
+  CHECK(end == errc::closed);
+  CHECK(eventually([&] { return where->connections() == 0; }));
+}
+
 TEST_CASE_METHOD(waiting_fixture, "waiting: an owner's second thread enters as soon as the first was granted",
                  "[waiting][T09][T33][T44]") {
   const owner shared;
