@@ -174,7 +174,7 @@ TEST_CASE_METHOD(service_fixture, "service: attempts without an answer hold noth
   a.locks.acquire("old").release();
   for (const auto& [key, at] : {std::pair{"old", verb::take}, std::pair{"new", verb::insert}}) {
     a.where->next(at, {.what = what});
-    CHECK(code_of([&] { return a.locks.try_acquire(key); }) == errc::outcome_unknown);
+    CHECK(code_of([&, of = key] { return a.locks.try_acquire(of); }) == errc::outcome_unknown);
     a.where->run_ghosts();
     CHECK(b.locks.try_acquire(key));
 
