@@ -143,13 +143,8 @@ engine::freed engine::release(grant& one, fault& why) noexcept {
 }
 
 engine::freed engine::send_release(grant& one, fault& why) {
-  const auto until = shared_.now() + shared_.options.release_limit;
-  chore undo{.what = chore::kind::release,
-             .by = one.kept_by,
-             .key = one.key,
-             .fence = one.fence,
-             .min_hold = one.min_hold,
-             .give_up = shared_.now() + 2 * one.ttl + one.min_hold + 10s};
+  const auto begun = shared_.now();
+  const auto until = begun + shared_.options.release_limit;
   const request ask{.what = verb::release,
                     .resource = one.key.view(),
                     .session = one.kept_by->id,
@@ -178,7 +173,12 @@ engine::freed engine::send_release(grant& one, fault& why) {
     std::unique_lock lock(mutex);
     shared_.time.wait_until(never, lock, shared_.now() + between_tries);
   }
-  chores_.add(std::move(undo));
+  chores_.add({.what = chore::kind::release,
+               .by = one.kept_by,
+               .key = one.key,
+               .fence = one.fence,
+               .min_hold = one.min_hold,
+               .give_up = begun + 2 * one.ttl + one.min_hold + 10s});
   return freed::later;
 }
 

@@ -13,8 +13,7 @@ constexpr std::size_t most_ghosts = 32;
 constexpr microseconds patience = 2s;  // of one statement
 }  // namespace
 
-// ---- sessions
-// -------------------------------------------------------------------------------------------------------
+// ---- sessions -----------------------------------------------------------------------------------------------------
 
 std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why) {
   std::unique_lock lock(mutex_);
@@ -188,8 +187,7 @@ void keeper::greeted(const connection_identity& server) {
   tell_(nullptr, std::move(others), loss_reason::server_changed);
 }
 
-// ---- the threads
-// ----------------------------------------------------------------------------------------------------
+// ---- the threads --------------------------------------------------------------------------------------------------
 
 bool keeper::idle(const session& one, instant now) const noexcept {
   return one.users == 0 && one.ghosts == 0 && now - one.used > std::max<microseconds>(2 * one.ttl, 60s);
