@@ -11,7 +11,8 @@ foreach(component core spdlog sqlite mysql odb)
   endif()
 endforeach()
 # Static libraries need these at their users' link step; nobody names them.
-foreach(part dlock_odb_stores dlock_entities dlock_entities_mysql dlock_entities_sqlite)
+foreach(part dlock_odb_stores dlock_entities dlock_entities_mysql dlock_entities_sqlite
+             dlock_row_lock_mysql dlock_row_lock_sqlite)
   if(TARGET ${part})
     install(TARGETS ${part} EXPORT dlock-targets)
   endif()
@@ -26,3 +27,12 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/cmake/FindMySQLClient.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindODB.cmake"
   DESTINATION ${dlock_config_dir})
+# dlock_odb_generate(), and what it finds beside the header of the class that mapped classes embed.
+if(TARGET dlock_odb)
+  install(FILES
+    "${PROJECT_SOURCE_DIR}/codegen/DlockOdb.cmake"
+    "${PROJECT_SOURCE_DIR}/codegen/lock_columns.cmake"
+    DESTINATION ${dlock_config_dir})
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/include/dlock/odb/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dlock/odb"
+    FILES_MATCHING PATTERN "*-odb*.hxx" PATTERN "*-odb*.ixx")
+endif()

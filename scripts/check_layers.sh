@@ -28,8 +28,8 @@ sources() { # folder...: the C++ files in those that exist
 may_see_database() {
   case $1 in
     include/dlock/detail/odb_compat.hpp | include/dlock/stores/mysql*.hpp | include/dlock/stores/sqlite*.hpp) ;;
-    include/dlock/row* | include/dlock/*_row.hpp | include/dlock/verify*.hpp) ;;
-    src/stores/* | src/rows/* | odb/*) ;;
+    include/dlock/odb/*) ;;
+    src/stores/* | src/odb/* | odb/*) ;;
     *) return 1 ;;
   esac
 }
@@ -45,11 +45,11 @@ done < <(sources include src)
 # A layer of a public header, as a number; nothing for the headers that belong to no layer.
 layer() {
   case $1 in
-    dlock/error.hpp | dlock/id128.hpp | dlock/clock.hpp | dlock/version.hpp) echo 1 ;;
+    dlock/error.hpp | dlock/id128.hpp | dlock/clock.hpp | dlock/version.hpp | dlock/row_table.hpp) echo 1 ;;
     dlock/lock_options.hpp | dlock/service_options.hpp) echo 2 ;;
-    dlock/append_part.hpp | dlock/key.hpp | dlock/key_of.hpp | dlock/lock_key.hpp | dlock/lock_key_formatter.hpp) echo 3 ;;
-    dlock/store*.hpp | dlock/holder_info.hpp) echo 4 ;;
-    dlock/lease.hpp | dlock/owner.hpp | dlock/observer.hpp) echo 5 ;;
+    dlock/append_part.hpp | dlock/key.hpp | dlock/key_of.hpp | dlock/lock_key.hpp | dlock/lock_keys.hpp | dlock/lock_key_formatter.hpp) echo 3 ;;
+    dlock/store*.hpp | dlock/holder_info.hpp | dlock/verification.hpp) echo 4 ;;
+    dlock/lease.hpp | dlock/multi_lease.hpp | dlock/owner.hpp | dlock/observer.hpp) echo 5 ;;
     dlock/lock_service.hpp) echo 6 ;;
     dlock/with_lock.hpp | dlock/distributed_mutex.hpp | dlock/spdlog_observer.hpp) echo 7 ;;
     dlock/macros.hpp | dlock/locked.hpp) echo 8 ;;
@@ -85,7 +85,7 @@ while IFS= read -r file; do
   fi
 done < <(
   sources include src odb tests samples bench codegen
-  find CMakeLists.txt cmake scripts odb src tests samples bench -name build -prune -o -type f \
+  find CMakeLists.txt cmake codegen scripts odb src tests samples bench -name build -prune -o -type f \
     \( -name CMakeLists.txt -o -name '*.cmake' -o -name '*.sh' \) -print | sort
 )
 

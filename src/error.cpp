@@ -16,7 +16,9 @@ class category final : public std::error_category {
       case errc::too_many_waiters: return "too many threads wait for locks";
       case errc::closed: return "the lock service is closed";
       case errc::forked: return "the lock service belongs to the parent process";
+      case errc::no_such_row: return "there is no such row to lock";
       case errc::lost: return "the lock was lost";
+      case errc::stale_fence: return "the fencing token is stale";
       case errc::store_failed: return "the lock store failed";
       case errc::store_unreachable: return "the lock store can't be reached";
       case errc::outcome_unknown: return "the lock store did not answer";

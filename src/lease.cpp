@@ -71,6 +71,14 @@ void lease::ensure_held() const {
   one.home->ensure_held(one);
 }
 
+verification lease::verification() const {
+  auto& one = must(grant_, "verification()");
+  one.home->ensure_held(one);
+  const auto& where = *one.home->shared().where;
+  if (!where.caps().verify) throw std::logic_error("dlock: " + where.name() + " can't verify leases in transactions");
+  return where.verification_of(one.ask(verb::look));
+}
+
 void lease::renew() {
   auto& one = must(grant_, "renew()");
   if (!one.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");

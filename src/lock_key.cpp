@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "dlock/detail/append_value.hpp"
 #include "dlock/detail/sha256.hpp"
 
 namespace dlock {
@@ -91,6 +92,22 @@ lock_key lock_key::from_stored(std::string_view bytes) {
                                             detail::printable_text(bytes.substr(0, max_size)), bytes.size(), max_size));
   }
   return lock_key(verbatim(), std::string(bytes), bytes.size());
+}
+
+lock_key lock_key::of_row(std::shared_ptr<const row_table> table, std::vector<row_value> id) {
+  if (table == nullptr) throw std::invalid_argument("key of a row: table = null");
+  if (id.empty() || id.size() != table->id.size()) {
+    throw std::invalid_argument(
+        fmt::format("key of a row of '{}': {} id values for {} columns", table->label, id.size(), table->id.size()));
+  }
+  std::string text = table->label;
+  for (const auto& each : id) {
+    text.push_back(':');
+    std::visit([&](const auto& value) { detail::append_value(text, value, table->label, "id"); }, each);
+  }
+  lock_key made(std::move(text));
+  made.row_ = std::make_shared<const row_id>(row_id{std::move(table), std::move(id)});
+  return made;
 }
 
 bool lock_key::folded() const noexcept { return has_folded_shape(bytes_); }

@@ -82,6 +82,10 @@ void validate(const service_options& options) {
   check("close_limit", options.close_limit, milliseconds{0}, day, "must be 0 to 1 day");
   check("idle_key", options.idle_key, milliseconds{0}, year, "must be 0 (never) to 365 days");
   check("sweep_every", options.sweep_every, milliseconds{0}, day, "must be 0 (never) to 1 day");
+  if (options.break_verified_after != milliseconds{0}) {
+    check("break_verified_after", options.break_verified_after, milliseconds{1'000}, day,
+          "must be 0 (never) or 1 s to 1 day");
+  }
 }
 
 }  // namespace dlock

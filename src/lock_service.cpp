@@ -41,6 +41,14 @@ lease lock_service::try_acquire(const lock_key& key, const lock_options& options
   return engine_->acquire(key, options, true);
 }
 
+multi_lease lock_service::acquire(const lock_keys& keys, const lock_options& options) {
+  return engine_->acquire(keys, options, false);
+}
+
+multi_lease lock_service::try_acquire(const lock_keys& keys, const lock_options& options) {
+  return engine_->acquire(keys, options, true);
+}
+
 const lock_options& lock_service::defaults() const noexcept { return engine_->shared().options.defaults; }
 
 const std::string& lock_service::name() const noexcept { return engine_->shared().where->name(); }

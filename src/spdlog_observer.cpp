@@ -32,6 +32,8 @@ spdlog::level::level_enum level_of(kind what) noexcept {
     case kind::release_failed:
     case kind::outcome_unknown:
     case kind::acquire_failed:
+    case kind::in_transaction:
+    case kind::blocked:
     case kind::renewal_late:
     case kind::observer_failed: return spdlog::level::warn;
     case kind::session_opened: return spdlog::level::info;

@@ -18,12 +18,24 @@
 #include <string_view>
 
 #include "dlock/error.hpp"
+#include "dlock/verification.hpp"
 
 namespace dlock {
 
 namespace detail {
 struct grant;
+struct access;
 class engine;
+
+/// Finds verify(in, held) of the library that `in` belongs to.
+template <class Transaction, class Lease>
+void verify_in(Transaction& in, const Lease& held) {
+  static_assert(
+      requires { verify(in, held); },
+      "dlock: verify() takes an odb::transaction or an odb::connection: include <dlock/odb/verify.hpp> and link "
+      "dlock::odb; for other client libraries use lease::verification()");
+  verify(in, held);
+}
 }  // namespace detail
 
 /// Move-only. The destructor releases, takes no longer than service_options::release_limit and never throws.
@@ -56,6 +68,18 @@ class [[nodiscard]] lease {
   /// Throws lock_lost if the lease can't be trusted now. Cost: no statement.
   void ensure_held() const;
 
+  /// Proves inside a transaction of the application's that the lease is ours, and keeps everybody from being granted the
+  /// key until that transaction ends: what it writes can't come too late. `in`: an odb::transaction or odb::connection,
+  /// see dlock/odb/verify.hpp. Throws lock_lost, store_error; then the transaction has been rolled back.
+  /// Cost: one statement, on the transaction's connection.
+  template <class Transaction>
+  void verify(Transaction& in) const {
+    detail::verify_in(in, *this);
+  }
+  /// The same as a value, for other client libraries: see verification.hpp. Throws lock_lost if the lease can't be trusted
+  /// now, std::logic_error if its store can't verify (memory). Cost: no statement.
+  dlock::verification verification() const;
+
   /// For renewal::manual: expiry = now + ttl, if it is still ours. Throws lock_lost, store_error, or std::logic_error if
   /// the lease renews itself. Cost: one statement.
   void renew();
@@ -66,6 +90,7 @@ class [[nodiscard]] lease {
 
  private:
   friend class detail::engine;
+  friend struct detail::access;
   lease(std::shared_ptr<detail::grant> of, bool again) noexcept : grant_(std::move(of)), reentered_(again) {}
   std::shared_ptr<detail::grant> grant_;
   bool reentered_ = false;

@@ -5,8 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "dlock/row_table.hpp"
 
 namespace dlock {
 
@@ -19,6 +23,9 @@ namespace dlock {
 ///
 /// Keys are made from plain text by the implicit constructors here, from values by key<"..."> (key.hpp) and
 /// from projections by key_of (key_of.hpp). All three share one name space: equal bytes are the same lock.
+///
+/// A key can also name a row of the application's that is locked in place (dlock::row() in dlock/odb/row.hpp): its bytes
+/// are then "table:id", and it is equal only to the key of the same row, never to a text that happens to read the same.
 ///
 /// Thread safety: as a const std::string. Cost: no round trip. A moved-from key may only be assigned or destroyed.
 class lock_key {
@@ -37,6 +44,12 @@ class lock_key {
   /// never folded again. Throws: std::invalid_argument for any other size.
   static lock_key from_stored(std::string_view bytes);
 
+  /// Names a row. Throws: std::invalid_argument unless there is one value for each id column of the table.
+  static lock_key of_row(std::shared_ptr<const row_table> table, std::vector<row_value> id);
+
+  /// The row, or null for a key that is a text.
+  const row_id* row() const noexcept { return row_.get(); }
+
   /// The bytes that go to the store. Valid as long as this key.
   std::string_view view() const noexcept { return bytes_; }
 
@@ -54,21 +67,25 @@ class lock_key {
   std::string explain() const;
 
   friend bool operator==(const lock_key& left, const lock_key& right) noexcept {
-    return left.hash_ == right.hash_ && left.bytes_ == right.bytes_;
+    return left.hash_ == right.hash_ && left.bytes_ == right.bytes_ && left.table() == right.table();
   }
 
-  /// By bytes, as VARBINARY and BLOB columns order them.
+  /// By bytes, as VARBINARY and BLOB columns order them; a text before a row.
   friend std::strong_ordering operator<=>(const lock_key& left, const lock_key& right) noexcept {
-    return left.bytes_ <=> right.bytes_;
+    if (const auto order = left.bytes_ <=> right.bytes_; order != 0) return order;
+    return left.table() <=> right.table();
   }
 
  private:
   struct verbatim {};
   lock_key(verbatim, std::string bytes, std::size_t original_size) noexcept;
 
+  std::string_view table() const noexcept { return row_ == nullptr ? std::string_view() : row_->table->table; }
+
   std::string bytes_;
   std::size_t original_size_;
   std::uint64_t hash_ = 0;
+  std::shared_ptr<const row_id> row_{};
 };
 
 /// The key's bytes for a log line or a terminal: printable ASCII and well-formed UTF-8 text as they are,

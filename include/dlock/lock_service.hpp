@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,7 +12,9 @@
 #include "dlock/holder_info.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
+#include "dlock/lock_keys.hpp"
 #include "dlock/lock_options.hpp"
+#include "dlock/multi_lease.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
 #include "dlock/stores/linked.hpp"
@@ -44,6 +47,20 @@ class lock_service {
   lease try_acquire(const lock_key& key, const lock_options& options);
   lease try_acquire(const lock_key& key) { return try_acquire(key, defaults()); }
 
+  /// Several keys, all or none, under the one wait: acquire({from, to}, {.wait = 2s}). See docs/several-locks.md.
+  /// Throws as above; lock_timeout names the key that was busy. Keys that this owner holds are entered again.
+  /// Cost: two round trips if all are free and known, on MySQL and MariaDB; otherwise about two more for each that is
+  /// not.
+  multi_lease acquire(const lock_keys& keys, const lock_options& options);
+  multi_lease acquire(const lock_keys& keys) { return acquire(keys, defaults()); }
+  multi_lease acquire(key_list keys, const lock_options& options) { return acquire(lock_keys(keys), options); }
+  multi_lease acquire(key_list keys) { return acquire(lock_keys(keys)); }
+  /// One attempt, whatever options.wait says: empty when one of them is busy.
+  multi_lease try_acquire(const lock_keys& keys, const lock_options& options);
+  multi_lease try_acquire(const lock_keys& keys) { return try_acquire(keys, defaults()); }
+  multi_lease try_acquire(key_list keys, const lock_options& options) { return try_acquire(lock_keys(keys), options); }
+  multi_lease try_acquire(key_list keys) { return try_acquire(lock_keys(keys)); }
+
   /// service_options::defaults.
   const lock_options& defaults() const noexcept;
 
@@ -68,6 +85,7 @@ class lock_service {
   const std::string& name() const noexcept;
 
  private:
+  friend struct detail::access;
   std::shared_ptr<detail::engine> engine_;
 };
 
@@ -86,5 +104,21 @@ inline lease try_acquire(const lock_key& key, const lock_options& options) {
   return default_service().try_acquire(key, options);
 }
 inline lease try_acquire(const lock_key& key) { return default_service().try_acquire(key); }
+inline multi_lease acquire(const lock_keys& keys, const lock_options& options) {
+  return default_service().acquire(keys, options);
+}
+inline multi_lease acquire(const lock_keys& keys) { return default_service().acquire(keys); }
+inline multi_lease acquire(key_list keys, const lock_options& options) {
+  return default_service().acquire(keys, options);
+}
+inline multi_lease acquire(key_list keys) { return default_service().acquire(keys); }
+inline multi_lease try_acquire(const lock_keys& keys, const lock_options& options) {
+  return default_service().try_acquire(keys, options);
+}
+inline multi_lease try_acquire(const lock_keys& keys) { return default_service().try_acquire(keys); }
+inline multi_lease try_acquire(key_list keys, const lock_options& options) {
+  return default_service().try_acquire(keys, options);
+}
+inline multi_lease try_acquire(key_list keys) { return default_service().try_acquire(keys); }
 
 }  // namespace dlock

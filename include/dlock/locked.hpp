@@ -63,22 +63,29 @@ template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
 
 /// The same with a key of another kind: plain text, a lock_key, key_of(...), or anything that is called with
 /// the arguments by const reference and gives one of these.
-template <class Key, class F>
+template <class Key, detail::not_options F>
 [[nodiscard]] auto locked(Key&& key, F&& fn) {
   return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), nullptr, nullptr);
 }
-template <class Key, class F>
+template <class Key, detail::not_options F>
 [[nodiscard]] auto locked(Key&& key, F&& fn, const lock_options& options) {
   return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), nullptr, &options);
 }
-template <class Key, class F>
+template <class Key, detail::not_options F>
 [[nodiscard]] auto locked(lock_service& service, Key&& key, F&& fn) {
   return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), &service, nullptr);
 }
-template <class Key, class F>
+template <class Key, detail::not_options F>
 [[nodiscard]] auto locked(lock_service& service, Key&& key, F&& fn, const lock_options& options) {
   return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), &service, &options);
 }
+
+/// Nothing decorated, several keys locked now: acquire(keys, options) by the name that reads well,
+///   const auto both = dlock::locked({"wallet:7", "wallet:9"}, {.wait = 2s});
+inline multi_lease locked(const lock_keys& keys, const lock_options& options) { return acquire(keys, options); }
+inline multi_lease locked(const lock_keys& keys) { return acquire(keys); }
+inline multi_lease locked(key_list keys, const lock_options& options) { return acquire(keys, options); }
+inline multi_lease locked(key_list keys) { return acquire(keys); }
 
 /// One attempt at each call, whatever options.wait says. Busy: the callable is not called and the result is
 /// empty. Otherwise as locked, its result in a std::optional: of a std::reference_wrapper for a reference;

@@ -13,9 +13,12 @@
 ///
 ///   DISTRIBUTED_TRY_LOCKED_AS(held, "report:daily") { build_report(); } else { count_skip(); }
 ///
-/// The first argument (after the lease's name) is the key, the rest one lock_options; without it the
-/// service's defaults hold. Key and options are evaluated once, before the body. The lease lives until the
-/// end of the statement; it is const, so nobody releases it in mid-body (to renew by hand, use with_lock).
+///   DISTRIBUTED_LOCKED({"wallet:7", "wallet:9"}, {.wait = 2s}) { transfer(); }   // several keys, all or none
+///
+/// The first argument (after the lease's name) is the key or a list of keys (then the lease is a multi_lease), the
+/// rest one lock_options; without it the service's defaults hold. Key and options are evaluated once, before the
+/// body. The lease lives until the end of the statement; it is const, so nobody releases it in mid-body (to renew by
+/// hand, use with_lock).
 /// return, break, continue and exceptions leave the statement as they leave a plain block, and release.
 ///
 /// A closing brace can't report that the lock was lost meanwhile (destructors do not throw): call
@@ -43,26 +46,27 @@
 //     The name may be there only to keep the lease alive.
 //   const
 //     No release(), no move, in mid-body.
+//   auto
+//     A lease for a key, a multi_lease for a list of keys.
 //   ::dlock::
 //     Right wherever the macro is used, also inside a namespace x::dlock.
 //   key_expr __VA_OPT__(, ) __VA_ARGS__
-//     Puts together again what the preprocessor took apart: the commas of {.ttl = 1s, .wait = 2s} and of
-//     key<"{o}:{u}", "o", "u">(o, u).
+//     Puts together again what the preprocessor took apart: the commas of {.ttl = 1s, .wait = 2s}, of
+//     {"a", "b"} and of key<"{o}:{u}", "o", "u">(o, u).
 
-/// Runs the statement that follows under the lock; the lease is called `lease_name` in it.
-#define DISTRIBUTED_LOCKED_AS(lease_name, key_expr, ...)                   \
-  if constexpr ([[maybe_unused]] const ::dlock::lease lease_name =         \
-                    ::dlock::acquire(key_expr __VA_OPT__(, ) __VA_ARGS__); \
-                false) {                                                   \
+/// Runs the statement that follows under the lock or locks; the lease is called `lease_name` in it.
+#define DISTRIBUTED_LOCKED_AS(lease_name, key_expr, ...)                                                        \
+  if constexpr ([[maybe_unused]] const auto lease_name = ::dlock::acquire(key_expr __VA_OPT__(, ) __VA_ARGS__); \
+                false) {                                                                                        \
   } else
 
 /// The same where the lease needs no name.
 #define DISTRIBUTED_LOCKED(key_expr, ...) \
   DISTRIBUTED_LOCKED_AS(DLOCK_DETAIL_UNIQUE(dlock_lease_), key_expr __VA_OPT__(, ) __VA_ARGS__)
 
-/// One attempt, whatever options.wait says: runs the statement if the key was free, the one after `else`
-/// (where there is one) if it was busy. A plain if: the else is the point.
+/// One attempt, whatever options.wait says: runs the statement if the key was (all keys were) free, the one after
+/// `else` (where there is one) if it was busy. A plain if: the else is the point.
 #define DISTRIBUTED_TRY_LOCKED_AS(lease_name, key_expr, ...) \
-  if ([[maybe_unused]] const ::dlock::lease lease_name = ::dlock::try_acquire(key_expr __VA_OPT__(, ) __VA_ARGS__))
+  if ([[maybe_unused]] const auto lease_name = ::dlock::try_acquire(key_expr __VA_OPT__(, ) __VA_ARGS__))
 
 #endif

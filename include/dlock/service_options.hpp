@@ -36,6 +36,11 @@ struct service_options {
   std::chrono::milliseconds idle_key{std::chrono::hours{24}};
   /// How often clean-up looks. Default 60 s; 0: never.
   std::chrono::milliseconds sweep_every{60'000};
+  /// A holder that was stopped in a transaction in which it verified its lease keeps the key until that transaction
+  /// ends (event blocked names its connection). A waiter that has seen it so long after the holder's death ends that
+  /// connection (KILL, which needs the same database user or the privilege): what it wrote is rolled back. MySQL and
+  /// MariaDB only. Default 0: never; at least 1 s.
+  std::chrono::milliseconds break_verified_after{0};
   /// Told of grants, losses, failures. Default: nobody. See observer.hpp, spdlog_observer.hpp.
   std::shared_ptr<observer> watch{};
   /// Only for tests: another clock. Default: system_time(). Must outlive the service and its leases.

@@ -13,6 +13,7 @@
 
 #include "dlock/holder_info.hpp"
 #include "dlock/store_types.hpp"
+#include "dlock/verification.hpp"
 
 namespace dlock {
 
@@ -57,6 +58,17 @@ class store {
   /// Makes sure that nothing sent on a lost connection runs any more: ends it at the server and sees it gone. True only
   /// if that is certain (same server, same start of it; or a restart since).
   virtual bool settle(connection& on, const connection_identity& lost) noexcept = 0;
+
+  /// The statement that proves, in a transaction of the application's, that a grant is still ours: it changes the lock
+  /// row (so that a take-over waits for that transaction) if session and fence (rows: and nonce) are those given. The
+  /// request's `what` is not looked at. No I/O. Only with capabilities::verify.
+  virtual verification verification_of(const request& /*grant*/) const { return {}; }
+  /// A statement that frees the key or row, for the application's transaction. Only with capabilities::verify.
+  virtual verification release_of(const request& /*grant*/) const { return {}; }
+
+  /// Which connection has a transaction open that verified the key: yes, and `out`, which settle() could end. no: none
+  /// that can be seen. At most three statements.
+  virtual reply blocker(connection&, const request& /*key*/, connection_identity& /*out*/) noexcept { return {}; }
 
   /// Waits at the server until the key may be free; a hint, never authority. Only with capabilities::parks.
   virtual outcome park(connection&, std::string_view /*resource*/, microseconds) noexcept { return outcome::failed; }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "dlock/id128.hpp"
+#include "dlock/row_table.hpp"
 
 namespace dlock {
 
@@ -19,7 +20,7 @@ enum class verb {
   take,       ///< grant if free: no holder, or the row's own expiry has passed
   insert,     ///< first use of a key: make the row, granted, fence = floor + 1; no: somebody else made it
   look,       ///< who holds it, with which fence, is that one alive; absent: there is no such row
-  take_over,  ///< grant if holder and fence are those in request::of and that session does not exist
+  take_over,  ///< grant if holder and fence (rows: and nonce) are those in request::of and that session does not exist
   extend,     ///< own expiry = max(expiry, now + own_ttl) if session and fence are ours and it has not passed
   release,    ///< free (with min_hold: not before acquired_at + min_hold) if session and fence are ours
   cancel,     ///< free if session and nonce are ours, whatever the fence
@@ -47,19 +48,21 @@ struct fault {
 struct seen {
   id128 holder{};  ///< its session; zero: nobody, the key is free
   std::uint64_t fence = 0;
-  bool kept = false;     ///< held by its session's life; otherwise by the row's own expiry
-  bool gone = false;     ///< kept: its session row does not exist
-  bool expired = false;  ///< that expiry has passed, by the server's clock
-  microseconds left{0};  ///< until that expiry; 0 if past
-  std::string who{};     ///< "host/pid label", for messages; may be empty
+  std::uint64_t nonce = 0;  ///< rows only: of the attempt that was granted
+  bool kept = false;        ///< held by its session's life; otherwise by the row's own expiry
+  bool gone = false;        ///< kept: its session row does not exist
+  bool expired = false;     ///< that expiry has passed, by the server's clock
+  microseconds left{0};     ///< until that expiry; 0 if past
+  std::string who{};        ///< "host/pid label", for messages; may be empty
 };
 
-/// One verb on one key.
+/// One verb on one key, or on one row of the application's.
 struct request {
   verb what{};
   std::string_view resource{};  ///< the key's bytes, 1 to 255; must outlive the call
   id128 session{};              ///< ours
-  std::uint64_t nonce = 0;      ///< names this attempt of the session for ever
+  const row_id* row = nullptr;  ///< the row that the key names, locked in place; null: a key. Must outlive the call
+  std::uint64_t nonce = 0;      ///< names this attempt of the session for ever; release, extend: that of our grant
   std::uint64_t fence = 0;      ///< release, extend: that of our grant
   microseconds own_ttl{0};      ///< take, insert, take_over, extend: > 0: own expiry; 0: kept by the session
   microseconds min_hold{0};     ///< release
@@ -71,6 +74,7 @@ struct reply {
   std::uint64_t fence = 0;  ///< take, insert, take_over said yes: the new fencing token
   seen now{};               ///< look said yes
   fault why{};              ///< failed, unknown
+  unsigned statements = 1;  ///< sent for it; where one served a batch, the first reply tells, the others have 0
 };
 
 /// What may be done to a session row.
@@ -98,11 +102,14 @@ struct connection_identity {
 
 /// What a store can do; what it can't, the engine does without.
 struct capabilities {
-  bool kept = true;        ///< leases kept by a session
-  bool own_expiry = true;  ///< leases with an expiry of their own
-  bool fence = true;       ///< grants are numbered
-  bool batch = true;       ///< several requests of one verb in one statement
-  bool parks = false;      ///< store::park waits at the server
+  bool kept = true;         ///< leases kept by a session
+  bool own_expiry = true;   ///< leases with an expiry of their own
+  bool fence = true;        ///< grants are numbered
+  bool batch = true;        ///< several requests of one verb in one statement
+  bool rows = false;        ///< rows of the application's tables
+  bool verify = false;      ///< store::verification_of
+  bool take_waits = false;  ///< a take may wait up to a second for a row that somebody's transaction has locked
+  bool parks = false;       ///< store::park waits at the server
 };
 
 }  // namespace dlock

@@ -7,7 +7,8 @@
 ///   dlock::with_lock("report:daily", [](const dlock::lease& held) { build_report(held.fencing_token()); });
 ///
 /// The function takes nothing, or the lease (`const dlock::lease&`, or `dlock::lease&` to renew or release it
-/// early). One that can be called both ways is called without.
+/// early). One that can be called both ways is called without. Under several keys, with_lock({"a", "b"}, ...), it is a
+/// dlock::multi_lease.
 ///
 /// Unlike a destructor, with_lock can say at its end that the lock was lost. When the function
 ///   - returned, and the lock was ours all the time: its result, of any kind (void, values, move-only ones,
@@ -28,6 +29,7 @@
 
 #include "dlock/detail/lease_call.hpp"
 #include "dlock/lock_key.hpp"
+#include "dlock/lock_keys.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/lock_service.hpp"
 
@@ -73,6 +75,45 @@ template <detail::callable_under_lock F>
 template <detail::callable_under_lock F>
 [[nodiscard]] detail::call_or_nothing_t<F> try_with_lock(const lock_key& key, F&& fn) {
   return dlock::try_with_lock(default_service(), key, std::forward<F>(fn));
+}
+
+/// The same for several keys, all or none: a list, {"a", "b"}, lock_keys, or a range of keys. Cost: as
+/// lock_service::acquire(keys) and multi_lease::release().
+template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
+detail::locks_result_t<F> with_lock(lock_service& service, const Keys& keys, const lock_options& options, F&& fn) {
+  return detail::call_checked(service.acquire(keys, options), std::forward<F>(fn));
+}
+template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
+detail::locks_result_t<F> with_lock(lock_service& service, const Keys& keys, F&& fn) {
+  return dlock::with_lock(service, keys, service.defaults(), std::forward<F>(fn));
+}
+template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
+detail::locks_result_t<F> with_lock(const Keys& keys, const lock_options& options, F&& fn) {
+  return dlock::with_lock(default_service(), keys, options, std::forward<F>(fn));
+}
+template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
+detail::locks_result_t<F> with_lock(const Keys& keys, F&& fn) {
+  return dlock::with_lock(default_service(), keys, std::forward<F>(fn));
+}
+
+/// One attempt, as above.
+template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
+[[nodiscard]] detail::locks_result_or_nothing_t<F> try_with_lock(lock_service& service, const Keys& keys,
+                                                                 const lock_options& options, F&& fn) {
+  return detail::call_unless_empty(service.try_acquire(keys, options), std::forward<F>(fn));
+}
+template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
+[[nodiscard]] detail::locks_result_or_nothing_t<F> try_with_lock(lock_service& service, const Keys& keys, F&& fn) {
+  return dlock::try_with_lock(service, keys, service.defaults(), std::forward<F>(fn));
+}
+template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
+[[nodiscard]] detail::locks_result_or_nothing_t<F> try_with_lock(const Keys& keys, const lock_options& options,
+                                                                 F&& fn) {
+  return dlock::try_with_lock(default_service(), keys, options, std::forward<F>(fn));
+}
+template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
+[[nodiscard]] detail::locks_result_or_nothing_t<F> try_with_lock(const Keys& keys, F&& fn) {
+  return dlock::try_with_lock(default_service(), keys, std::forward<F>(fn));
 }
 
 }  // namespace dlock

@@ -69,7 +69,10 @@ step acquire_machine::given_back(instant now) {
 }
 
 step acquire_machine::not_sent(const fault& why, instant now) {
-  if (why.contended) return busy(now, no_bound);
+  if (why.contended) {
+    // Somebody's statement or transaction has the row for now. Whether the key is held, and by whom, a read tells.
+    return last_ == step::take ? again_at_once(step::look, now) : busy(now, no_bound);
+  }
   why_ = why;
   if (why_.text.empty()) why_.text = "failed for no stated reason";
   if (why.transient || why.connection) return trouble(now);

@@ -30,7 +30,7 @@ enum class step {
 ///   begin -> take                    replied(yes) -> granted | give_back      replied(no) -> look
 ///   look:  absent -> insert          free, or own expiry over -> take         kept: gone -> take_over, expired -> kill
 ///          else busy -> pause -> look ...                                     kill -> take_over
-///   failed: contended -> as busy     transient -> pause -> look               else -> failed
+///   failed: contended take -> look   contended otherwise -> as busy           transient -> pause -> look   else -> failed
 ///   unknown -> resolve -> pause -> look
 ///
 /// Every round ends at the deadline: the last pause is cut short, then comes one last look (never held and refused, nor

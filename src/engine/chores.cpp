@@ -14,10 +14,12 @@ constexpr microseconds last_round = 2s;  // all in all
 constexpr std::size_t sweep_rows = 100;  // of a kind, at one time
 }  // namespace
 
-void chores::add(chore one) {
+bool chores::add(chore one) {
   const std::lock_guard lock(mutex_);
+  if (over_) return false;
   waiting_.push_back(std::move(one));
   wake_.notify_all();
+  return true;
 }
 
 void chores::wake() noexcept {
@@ -34,8 +36,12 @@ void chores::stop() noexcept {
 
 bool chores::cancel(chore& one, connection& on) {
   // Rule 6: first see the old connection gone, then cancel: the other way round it could run afterwards.
-  if (!one.settled) one.settled = one.lost.id == 0 || shared_.where->settle(on, one.lost);
-  const request ask{.what = verb::cancel, .resource = one.key->view(), .session = one.by->id, .nonce = one.nonce};
+  if (!one.settled && !one.lasting) one.settled = one.lost.id == 0 || shared_.where->settle(on, one.lost);
+  const request ask{.what = verb::cancel,
+                    .resource = one.key->view(),
+                    .session = one.by->id,
+                    .row = one.key->row(),
+                    .nonce = one.nonce};
   reply answer;
   shared_.where->execute(on, {&ask, 1}, {&answer, 1});
   // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it can't run any more.
@@ -45,6 +51,10 @@ bool chores::cancel(chore& one, connection& on) {
 bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
   const auto now = shared_.now();
   if (one.untold != nullptr && !one.untold->lost.stop_requested() && now < one.not_before) return false;
+  if (one.what == chore::kind::let_go) {
+    let_go_(one.of);  // what can't be done now comes back as a release
+    return true;
+  }
   fault why;
   const auto on = shared_.pool.get(now + limit, limit, why);
   if (!on) {
@@ -57,11 +67,14 @@ bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
       const auto end = shared_.where->session(*on, session_verb::close, shared_.record(one.by->id, one.by->ttl)).what;
       return end == outcome::yes || end == outcome::no;
     }
+    case chore::kind::let_go:
     case chore::kind::release: break;
   }
   const request ask{.what = verb::release,
                     .resource = one.key->view(),
                     .session = one.by->id,
+                    .row = one.key->row(),
+                    .nonce = one.nonce,
                     .fence = one.fence,
                     .min_hold = one.min_hold};
   reply answer;
@@ -81,7 +94,9 @@ void chores::round(bool last) {
     const auto now = shared_.now();
     const auto limit = std::min<microseconds>(patience, end - now);
     if (last) at->untold.reset();  // there is no later; trust in it ended before
-    const bool cut_short = unreachable || limit <= 0us || (stop_ && !last);
+    // The last round is short, but a let_go holds the engine; it needs no statement then.
+    const bool holds = last && at->what == chore::kind::let_go;
+    const bool cut_short = !holds && (unreachable || limit <= 0us || (stop_ && !last));
     const bool done = !cut_short && attempt(*at, limit, &unreachable);
     // A kept grant under a session that is over is free for others as it is.
     const bool moot = at->what == chore::kind::cancel && at->kept && at->by->deadline.left(now) == 0us;
@@ -89,7 +104,7 @@ void chores::round(bool last) {
       ++at;
       continue;
     }
-    if (at->what == chore::kind::cancel) sessions_.settled(*at->by);
+    if (at->what == chore::kind::cancel && at->ghost) sessions_.settled(*at->by);
     if (!done) given_up(*at);
     at = mine.erase(at);
   }
@@ -134,8 +149,21 @@ void chores::run() {
       last = stop_;
     }
     round(last);
-    if (last) return;
+    if (last) return end();
     sweep(shared_.now());
+  }
+}
+
+void chores::end() {
+  std::list<chore> rest;
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    rest.swap(waiting_);
+  }
+  // These hold the engine. Their grants are lost, or it would not end: no statement is sent.
+  for (const auto& one : rest) {
+    if (one.what == chore::kind::let_go) let_go_(one.of);
   }
 }
 

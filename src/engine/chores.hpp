@@ -20,16 +20,20 @@ struct chore {
     release,  ///< by session and fence
     cancel,   ///< an attempt of unknown outcome, by session and nonce (rule 6)
     close,    ///< delete a session row that nobody uses any more
+    let_go,   ///< release a grant whose last lease ended inside a transaction which has its outcome now
   };
   kind what{};
   std::shared_ptr<session> by{};
+  std::shared_ptr<grant> of{};  ///< let_go
   std::optional<lock_key> key{};
   std::uint64_t nonce = 0;
   std::uint64_t fence = 0;
   microseconds min_hold{0};
   connection_identity lost{};       ///< cancel: the connection that may still run the attempt
   bool settled = false;             ///< cancel: that connection is gone for sure
+  bool lasting = false;             ///< cancel: that can't be known; it is tried until give_up
   bool kept = true;                 ///< cancel: what the attempt asked for
+  bool ghost = true;                ///< cancel: counted by keeper::haunted()
   instant give_up{};                ///< after that the server's own expiry has done the work
   std::shared_ptr<grant> untold{};  ///< not before the holder of this one has been told that it is lost, ...
   instant not_before{};             ///< ... or until then, should a callback of somebody else's block the herald
@@ -39,9 +43,13 @@ struct chore {
 /// Never on the keeper's thread or connection.
 class chores {
  public:
-  chores(context& shared, keeper& sessions, herald& news) : shared_(shared), sessions_(sessions), news_(news) {}
+  using releases = std::function<void(const std::shared_ptr<grant>&)>;
 
-  void add(chore one);
+  chores(context& shared, keeper& sessions, herald& news, releases let_go)
+      : shared_(shared), sessions_(sessions), news_(news), let_go_(std::move(let_go)) {}
+
+  /// False: too late, run() has ended.
+  bool add(chore one);
   /// Something that a chore waits for has happened.
   void wake() noexcept;
   /// One try, on the calling thread, within `limit`. True: nothing remains to be done.
@@ -55,16 +63,19 @@ class chores {
   bool attempt(chore& one, microseconds limit, bool* unreachable);
   bool cancel(chore& one, connection& on);
   void round(bool last);
+  void end();
   void given_up(const chore& one);
   void sweep(instant now);
 
   context& shared_;
   keeper& sessions_;
   herald& news_;
+  const releases let_go_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::list<chore> waiting_;
   std::atomic<bool> stop_{false};  // set under the mutex
+  bool over_ = false;              // run() has ended
   bool retry_ = false;             // what waits has been tried once already
   instant next_sweep_{};           // the thread's own
 };

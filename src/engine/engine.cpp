@@ -55,7 +55,8 @@ engine::engine(std::shared_ptr<store> where, service_options options)
       alarm_(
           shared_, [this](const std::shared_ptr<grant>& one) { ring(one); },
           [this](instant now) { return keeper_.tick(now); }),
-      chores_(shared_, keeper_, herald_),
+      chores_(shared_, keeper_, herald_, [this](const std::shared_ptr<grant>& one) { let_go(one); }),
+      rows_(shared_, herald_, [this](const std::shared_ptr<grant>& one) { lost(one, loss_reason::taken_over); }),
       crew_(std::make_shared<crew>()),
       generation_(fork_generation()) {}
 
@@ -68,29 +69,34 @@ std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_opti
   return made;
 }
 
-void engine::run_threads() {
+void engine::run_thread(std::function<void(engine&)> body) {
   // Detached, because the last lease may be released, and the engine with it end, on any thread, also on one
   // of these. Each holds the engine; finish() waits for them where that is possible.
-  const auto run = [this](auto body) {
-    crew_->begun();
-    std::thread([self = shared_from_this(), body, all = crew_]() mutable {
+  crew_->begun();
+  try {
+    std::thread([self = shared_from_this(), body = std::move(body), all = crew_]() mutable {
       serving = self.get();
       body(*self);
       self.reset();  // before it counts as ended: then whoever waits for that ends the engine, not a stray
                      // thread
       all->ended();
     }).detach();
-  };
+  } catch (...) {
+    crew_->ended();
+    throw;
+  }
+}
+
+void engine::run_threads() {
   try {
-    run([](engine& e) { e.keeper_.run(); });
-    run([](engine& e) { e.alarm_.run(); });
-    run([](engine& e) { e.herald_.run(); });
-    run([](engine& e) {
+    run_thread([](engine& e) { e.keeper_.run(); });
+    run_thread([](engine& e) { e.alarm_.run(); });
+    run_thread([](engine& e) { e.herald_.run(); });
+    run_thread([](engine& e) {
       e.chores_.run();
       e.herald_.stop();
     });
   } catch (...) {  // no more threads to be had: those that run must end
-    crew_->ended();
     herald_.stop();
     finish();
     throw;
@@ -106,6 +112,7 @@ bool engine::wind_down_if_done() noexcept {
   }
   // Bodies have ended; now renewals stop, then the background tidies up and ends last.
   keeper_.stop();
+  rows_.stop();
   alarm_.stop();
   for (const auto& one : keeper_.live()) {
     chores_.add({.what = chore::kind::close, .by = one, .give_up = shared_.now() + last_round});

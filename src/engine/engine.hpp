@@ -11,12 +11,15 @@
 #include <vector>
 
 #include "dlock/lease.hpp"
+#include "dlock/lock_keys.hpp"
+#include "dlock/multi_lease.hpp"
 #include "engine/acquire_machine.hpp"
 #include "engine/alarm.hpp"
 #include "engine/chores.hpp"
 #include "engine/context.hpp"
 #include "engine/herald.hpp"
 #include "engine/keeper.hpp"
+#include "engine/row_keeper.hpp"
 
 namespace dlock::detail {
 
@@ -29,10 +32,54 @@ class engine : public std::enable_shared_from_this<engine> {
   engine(std::shared_ptr<store> where, service_options options);
 
   lease acquire(const lock_key& key, const lock_options& options, bool once);
+  /// All or none.
+  multi_lease acquire(const lock_keys& keys, const lock_options& options, bool once);
+
+  /// Rows that statements of the application's transaction grant (claims): `take` names what it took, under that session
+  /// and nonce. Gives their leases; what can't be had is released in the background. If `take` throws, all of `maybe`
+  /// is cancelled in the background.
+  struct ticket {
+    id128 session{};
+    std::uint64_t nonce = 0;
+    microseconds own_ttl{0};
+    std::vector<lock_key> maybe{};
+    bool unsure = false;  ///< a commit was sent: it may still be done if there is no answer
+  };
+  struct taken {
+    lock_key key;
+    std::uint64_t fence = 0;
+  };
+  std::vector<lease> adopt(const lock_options& options, row_renewal how,
+                           const std::function<std::vector<taken>(ticket&)>& take);
 
   enum class freed { yes, inner, lost, later };
   /// One lease on a grant ends. `why` is set for `later`. Never throws.
   freed release(grant& one, fault& why) noexcept;
+  /// The same for leases of one engine, the last first and all within one release_limit; they are empty afterwards. Says
+  /// what came of each, in that order. Never throws.
+  struct ended {
+    std::shared_ptr<grant> of{};
+    freed how = freed::yes;
+    fault why{};
+    bool trusted = false;  // when it began
+    bool maybe = false;    // it may have been freed by a statement without an answer
+  };
+  static std::vector<ended> release(std::vector<lease>& leases) noexcept;
+  /// The first half of a release. inner: others are left; deferred: a transaction's outcome is waited for; last: finish
+  /// it (nobody can enter the grant again).
+  enum class ending { inner, deferred, last };
+  ending leave(grant& one) noexcept;
+  /// The second half. Never throws.
+  freed finish_release(grant& one, fault& why) noexcept;
+  /// The same, where `free` frees the row in a transaction of the application's and says whether that is certain. The
+  /// lease is over afterwards. Throws lock_lost before it calls `free`, else what `free` throws. False: the grant is not
+  /// sole(), and nothing was done.
+  bool release_by(grant& one, const std::function<bool()>& free);
+  /// Whether there is one lease on it, and no transaction that it must outlive.
+  bool sole(grant& one) const noexcept;
+  /// The key is not freed before transaction_ended() was called as often.
+  void in_transaction(grant& one) noexcept;
+  void transaction_ended(const std::shared_ptr<grant>& one) noexcept;
   /// Throws lock_lost unless the grant can be trusted now.
   void ensure_held(grant& one) const;
   /// Sets an expiry of its own to now + ttl, unless it ends later.
@@ -49,9 +96,14 @@ class engine : public std::enable_shared_from_this<engine> {
   std::uint64_t statements() const noexcept { return statements_.load(); }
   bool forked() const noexcept;
   void refuse_if_forked() const;
+  /// Precondition: the lease is not empty.
+  static bool forked(const lease& of) noexcept;
+  static void refuse_if_forked(const lease& of);
 
  private:
   struct attempt;  // one acquire under way
+  struct won;      // a grant that becomes a lease
+  class several;   // one acquire of several keys under way
   class visit;     // a thread inside acquire(): the engine does not end under it
   struct crew;     // the threads, counted apart from the engine: the last of them may be what ends it
 
@@ -64,19 +116,38 @@ class engine : public std::enable_shared_from_this<engine> {
   step send(attempt& a, step what);
   step resolve(attempt& a);
   step rest(attempt& a);
+  void wait_out(microseconds pause, const lock_key& key, const lock_options& options, instant begun);
   step give_back(attempt& a);
   bool pinned(attempt& a, fault& why);
-  lease granted(attempt& a);
+  lease granted(won& w);
+  void check_row(const lock_key& key, const lock_options& options) const;
+  void check_rows(const std::string& which, row_renewal how, const lock_options& options) const;
   [[noreturn]] void refused(attempt& a);
+  [[noreturn]] void refused(const lock_key& key, instant begun, const seen& holder, const fault& why, bool unknown);
+
+  lease adopted(won& w, const std::shared_ptr<session>& by);
+  std::string blocked(attempt& a, connection& on);
+  void check_transaction(const lock_key& key);
+  void let_go(const std::shared_ptr<grant>& one) noexcept;
+  void keep_column(const std::shared_ptr<grant>& one);
 
   void lost(const std::shared_ptr<grant>& one, loss_reason reason);
   void ring(const std::shared_ptr<grant>& one);
   void session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason);
   freed send_release(grant& one, fault& why);
+  void send_releases(std::vector<ended*> open);
+  void release_later(const grant& one, instant begun);
+  bool begin_release(grant& one, bool& trusted) noexcept;  // false: it was lost
+  /// `told`: instead of the observer, for threads that must not wait for it.
+  freed end_release(grant& one, freed end, bool trusted, const fault& why,
+                    const std::function<void(const event&)>& told = {}) noexcept;
+  bool forget(grant& one) noexcept;  // false: it was forgotten before
+  void leave_queue(const grant& one) noexcept;
   bool done_with(grant& one) noexcept;  // true: that was the end of the engine
   void arm(const std::shared_ptr<grant>& one);
 
   void run_threads();
+  void run_thread(std::function<void(engine&)> body);
   bool wind_down_if_done() noexcept;
   void see_off(std::chrono::milliseconds limit) noexcept;
 
@@ -85,6 +156,7 @@ class engine : public std::enable_shared_from_this<engine> {
   keeper keeper_;
   alarm alarm_;
   chores chores_;
+  row_keeper rows_;
   const std::shared_ptr<crew> crew_;
   const unsigned generation_;
   std::atomic<std::uint64_t> statements_{0};
@@ -97,6 +169,7 @@ class engine : public std::enable_shared_from_this<engine> {
   std::size_t under_way_ = 0;  // acquires
   bool finish_ = false;
   bool wound_down_ = false;
+  bool rows_kept_ = false;  // its thread was started
 };
 
 }  // namespace dlock::detail

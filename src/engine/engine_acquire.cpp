@@ -4,21 +4,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "dlock/owner.hpp"
-#include "engine/engine.hpp"
+#include "engine/attempt.hpp"
+#include "engine/transaction_watch.hpp"
 
 namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
 namespace {
-
-/// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow moment.
-constexpr microseconds patience = 2s;
-/// Leases with an expiry of their own are asked for under this session; nothing depends on its life.
-constexpr microseconds naming_class = 30s;
-
-long long ms(microseconds value) { return std::chrono::duration_cast<std::chrono::milliseconds>(value).count(); }
 
 verb verb_of(step what) noexcept {
   switch (what) {
@@ -31,64 +24,15 @@ verb verb_of(step what) noexcept {
 
 }  // namespace
 
-struct engine::attempt {
-  attempt(const lock_key& name, const lock_options& how, bool single, std::shared_ptr<owner_state> whose, instant start,
-          bool look_first, std::uint64_t seed)
-      : key(name),
-        options(how),
-        once(single),
-        who(std::move(whose)),
-        begun(start),
-        deadline(single ? start : start + how.wait),
-        kept(how.renew == renewal::automatic),
-        ttl(kept ? microseconds{ttl_class(how.ttl)} : microseconds{how.ttl}),
-        machine({.deadline = deadline, .once = single, .look_first = look_first, .retry = how.retry, .seed = seed}) {}
-
-  const lock_key& key;
-  const lock_options& options;
-  const bool once;
-  const std::shared_ptr<owner_state> who;
-  const instant begun;
-  const instant deadline;
-  const bool kept;
-  const microseconds ttl;
-  acquire_machine machine;
-  std::shared_ptr<session> by{};  // pinned
-  std::uint64_t nonce = 0;        // of the last attempt
-  instant trusted_until{};        // of a grant by it
-  connection_identity lost{};     // where it was sent, if it has no outcome
-
-  microseconds own_ttl() const { return kept ? microseconds{0} : ttl; }
-  instant limit(instant now) const { return std::max(deadline, now + patience); }
-};
-
-class engine::visit {
- public:
-  explicit visit(engine& home) : home_(home.shared_from_this()) {
-    const std::lock_guard lock(home_->mutex_);
-    ++home_->under_way_;
-  }
-  visit(const visit&) = delete;
-  visit& operator=(const visit&) = delete;
-  ~visit() {
-    {
-      const std::lock_guard lock(home_->mutex_);
-      --home_->under_way_;
-    }
-    home_->wind_down_if_done();
-  }
-
- private:
-  const std::shared_ptr<engine> home_;
-};
-
 lease engine::acquire(const lock_key& key, const lock_options& options, bool once) {
   refuse_if_forked();
   validate(options);
+  check_row(key, options);
   const auto who = current_owner();
   if (auto again = reenter(key, options, who)) return again;
   const visit here(*this);
   const auto begun = shared_.now();
+  check_transaction(key);
   bool waited = false;
   for (;;) {
     if (closed_.stop_requested()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
@@ -164,14 +108,18 @@ lease engine::reenter(const lock_key& key, const lock_options& options, const st
   }
   lease again(mine, true);  // counts down again whatever happens below
   ensure_held(*mine);       // a lost lease can't be entered again: what was done under it is not to be trusted
-  // Kept: the session's ttl holds. Own expiry: only ever extended, by one statement, if the inner ttl ends later.
-  if (!mine->kept && mine->own_end.left(shared_.now()) + mine->margin < options.ttl) renew(*mine, options.ttl);
+  // Kept, by a session or by renewals of the row: the ttl of that holds. Own expiry: only ever extended, by one statement,
+  // if the inner ttl ends later.
+  if (!mine->kept && !mine->column && mine->own_end.left(shared_.now()) + mine->margin < options.ttl)
+    renew(*mine, options.ttl);
   shared_.tell({.what = event::kind::reentered, .key = key.view(), .fence = mine->fence});
   return again;
 }
 
 lease engine::drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
                     instant begun, bool look_first) {
+  // A take may stand behind somebody's open transaction for longer than this caller wants to wait.
+  look_first = look_first || (shared_.where->caps().take_waits && (once || options.wait < 2 * statement_patience));
   attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1));
   // Whatever happens, the turn goes on and nothing stays pinned; a grant takes both over.
   struct cleanup {
@@ -188,13 +136,32 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
       case step::pause: next = rest(a); break;
       case step::resolve: next = resolve(a); break;
       case step::give_back: next = give_back(a); break;
-      case step::granted:
-        if (auto mine = granted(a)) {
-          guard.armed = false;
-          return mine;
+      case step::granted: {
+        won w{.key = a.key,
+              .options = a.options,
+              .who = a.who,
+              .by = a.by,
+              .nonce = a.nonce,
+              .fence = a.machine.fence(),
+              .trusted_until = a.trusted_until,
+              .begun = a.begun,
+              .attempts = a.machine.statements(),
+              .taken_over = a.machine.taken_over()};
+        {
+          const struct handed_over {  // whatever the grant has is its own, also if an exception ends this
+            attempt& from;
+            won& to;
+            bool& armed;
+            ~handed_over() {
+              from.by = to.by;
+              armed = to.has_turn;
+            }
+          } done{a, w, guard.armed};
+          if (auto mine = granted(w)) return mine;
         }
         next = give_back(a);
         break;
+      }
       case step::busy:
         shared_.tell({.what = event::kind::busy,
                       .key = key.view(),
@@ -211,7 +178,7 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
 bool engine::pinned(attempt& a, fault& why) {
   if (a.by != nullptr && a.by->deadline.left(shared_.now()) > 0us) return true;
   if (a.by != nullptr) keeper_.unpin(*std::exchange(a.by, nullptr));
-  a.by = keeper_.pin(a.kept ? a.ttl : naming_class, a.limit(shared_.now()), why);
+  a.by = keeper_.pin(a.how.kept ? a.how.ttl : naming_class, a.limit(shared_.now()), why);
   return a.by != nullptr;
 }
 
@@ -219,29 +186,41 @@ step engine::send(attempt& a, step what) {
   fault why;
   const bool grants = what == step::take || what == step::insert || what == step::take_over;
   if (grants && !pinned(a, why)) return a.machine.not_sent(why, shared_.now());
-  const auto on = shared_.pool.get(a.limit(shared_.now()), patience, why);
-  if (!on) return a.machine.not_sent(why, shared_.now());
   reply answer;
-  const auto sent = shared_.now();
-  ++statements_;
-  if (what == step::kill) {
-    answer = shared_.where->session(*on, session_verb::kill, {.id = a.machine.holder().holder});
-  } else {
-    if (grants) a.nonce = shared_.nonces.fetch_add(1);
-    const request ask{.what = verb_of(what),
-                      .resource = a.key.view(),
-                      .session = a.by != nullptr ? a.by->id : id128{},
-                      .nonce = a.nonce,
-                      .own_ttl = a.own_ttl(),
-                      .of = what == step::take_over ? a.machine.holder() : seen{}};
-    shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
+  auto sent = shared_.now();
+  std::string news;
+  {
+    const auto on = shared_.pool.get(a.limit(sent), statement_patience, why);
+    if (!on) return a.machine.not_sent(why, shared_.now());
+    sent = shared_.now();
+    ++statements_;
+    if (what == step::kill) {
+      answer = shared_.where->session(*on, session_verb::kill, {.id = a.machine.holder().holder});
+    } else {
+      if (grants) a.nonce = shared_.nonces.fetch_add(1);
+      const request ask{.what = verb_of(what),
+                        .resource = a.key.view(),
+                        .session = a.by != nullptr ? a.by->id : id128{},
+                        .row = a.key.row(),
+                        .nonce = a.nonce,
+                        .own_ttl = a.how.own_ttl(),
+                        .of = what == step::take_over ? a.machine.holder() : seen{}};
+      shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
+    }
+    if (answer.what == outcome::unknown) a.lost = (*on).identity();
+    if (what == step::take_over && answer.what == outcome::failed && answer.why.contended) news = blocked(a, *on);
   }
   const auto now = shared_.now();
-  if (answer.what == outcome::unknown) a.lost = (*on).identity();
+  if (!news.empty()) {  // not with the connection on loan: the observer may call back
+    shared_.tell({.what = event::kind::blocked, .key = a.key.view(), .fence = a.machine.holder().fence, .text = news});
+  }
+  if (answer.what == outcome::absent && a.key.row() != nullptr) {
+    throw lock_refused(errc::no_such_row, fmt::format("row '{}'", printable(a.key)));
+  }
   // Rule 4: by the deadline of the very session that it was asked with; an expiry of its own counts from the
   // sending (rule 8: the server's clock stood still while the statement waited).
-  a.trusted_until = a.kept ? (grants ? now + a.by->deadline.left(now) : instant::max())
-                           : sent + a.ttl - margin_for(a.ttl, shared_.options.margin);
+  a.trusted_until = a.how.kept ? (grants ? now + a.by->deadline.left(now) : instant::max())
+                               : sent + a.how.ttl - margin_for(a.how.ttl, shared_.options.margin);
   return a.machine.replied(answer, now, a.trusted_until);
 }
 
@@ -252,9 +231,9 @@ step engine::resolve(attempt& a) {
              .key = a.key,
              .nonce = a.nonce,
              .lost = std::move(a.lost),
-             .kept = a.kept,
+             .kept = a.how.kept,
              .give_up = instant::max()};
-  if (!chores_.attempt(undo, patience / 2)) {
+  if (!chores_.attempt(undo, statement_patience / 2)) {
     keeper_.haunted(a.by);
     chores_.add(std::move(undo));
   }
@@ -262,6 +241,11 @@ step engine::resolve(attempt& a) {
 }
 
 step engine::rest(attempt& a) {
+  wait_out(a.machine.pause(), a.key, a.options, a.begun);
+  return a.machine.paused();
+}
+
+void engine::wait_out(microseconds pause, const lock_key& key, const lock_options& options, instant begun) {
   // Not an engine-wide condition: a cancellation wakes just its own waiter.
   std::mutex mutex;
   std::condition_variable wake;
@@ -272,17 +256,17 @@ step engine::rest(attempt& a) {
     wake.notify_all();
   };
   {
-    const std::stop_callback on_cancel(a.options.cancel, end);
+    const std::stop_callback on_cancel(options.cancel, end);
     const std::stop_callback on_close(closed_.get_token(), end);
-    const auto until = shared_.now() + a.machine.pause();
+    const auto until = shared_.now() + pause;
     std::unique_lock lock(mutex);
     while (!cancelled && shared_.now() < until) shared_.time.wait_until(wake, lock, until);
   }
-  if (!cancelled) return a.machine.paused();
-  const auto waited = shared_.now() - a.begun;
-  shared_.tell({.what = event::kind::busy, .key = a.key.view(), .waited = waited});
-  throw lock_refused(a.options.cancel.stop_requested() ? errc::cancelled : errc::closed,
-                     fmt::format("key '{}': waited {} ms", printable(a.key), ms(waited)));
+  if (!cancelled) return;
+  const auto waited = shared_.now() - begun;
+  shared_.tell({.what = event::kind::busy, .key = key.view(), .waited = waited});
+  throw lock_refused(options.cancel.stop_requested() ? errc::cancelled : errc::closed,
+                     fmt::format("key '{}': waited {} ms", printable(key), ms(waited)));
 }
 
 step engine::give_back(attempt& a) {
@@ -290,25 +274,30 @@ step engine::give_back(attempt& a) {
   chore undo{.what = chore::kind::release,
              .by = a.by,
              .key = a.key,
+             .nonce = a.nonce,
              .fence = a.machine.fence(),
-             .give_up = shared_.now() + 2 * a.ttl + 10s};
-  if (!chores_.attempt(undo, patience / 2)) chores_.add(std::move(undo));
+             .give_up = shared_.now() + 2 * a.how.ttl + 10s};
+  if (!chores_.attempt(undo, statement_patience / 2)) chores_.add(std::move(undo));
   return a.machine.given_back(shared_.now());
 }
 
-lease engine::granted(attempt& a) {
-  auto one = std::make_shared<grant>(shared_from_this(), a.key);
-  one->kept_by = a.by;
-  one->who = a.who;
-  one->fence = a.machine.fence();
-  one->kept = a.kept;
-  one->renewable = a.options.renew == renewal::manual;
-  one->ttl = a.ttl;
-  one->margin = margin_for(a.ttl, shared_.options.margin);
-  one->min_hold = a.options.min_hold;
+lease engine::granted(won& w) {
+  const keeping how(w.key, w.options);
+  auto one = std::make_shared<grant>(shared_from_this(), w.key);
+  one->kept_by = w.by;
+  one->who = w.who;
+  one->fence = w.fence;
+  one->nonce = w.nonce;
+  one->kept = how.kept;
+  one->column = keeping::column_renewed(w.key) && w.options.renew == renewal::automatic;
+  one->has_turn = w.has_turn;
+  one->renewable = w.options.renew == renewal::manual;
+  one->ttl = how.ttl;
+  one->margin = margin_for(how.ttl, shared_.options.margin);
+  one->min_hold = w.options.min_hold;
   one->granted_at = shared_.now();
-  if (!a.kept) one->own_end.reset(a.trusted_until);
-  if (a.options.max_hold > 0ms) one->cap = one->granted_at + a.options.max_hold;
+  if (!how.kept) one->own_end.reset(w.trusted_until);
+  if (w.options.max_hold > 0ms) one->cap = one->granted_at + w.options.max_hold;
   {
     // Counted before it can be lost.
     const std::lock_guard lock(mutex_);
@@ -319,37 +308,41 @@ lease engine::granted(attempt& a) {
     --held_;
     return {};
   }
-  a.by = nullptr;  // the grant has the pin now
+  w.by = nullptr;  // the grant has the pin and the turn now
+  w.has_turn = false;
   lease mine(one, false);
   {
     const std::lock_guard lock(one->who->mutex);
     one->who->held.push_back(one);
   }
   arm(one);
-  shared_.queue.granted(a.key, one->who.get());
+  if (one->column) keep_column(one);
+  shared_.queue.granted(w.key, one->who.get());
   shared_.tell({.what = event::kind::granted,
-                .key = a.key.view(),
+                .key = w.key.view(),
                 .fence = one->fence,
-                .waited = one->granted_at - a.begun,
-                .attempts = a.machine.statements(),
-                .taken_over = a.machine.taken_over()});
+                .waited = one->granted_at - w.begun,
+                .attempts = w.attempts,
+                .taken_over = w.taken_over});
   return mine;
 }
 
 void engine::refused(attempt& a) {
   const auto& m = a.machine;
-  const auto waited = ms(shared_.now() - a.begun);
-  if (m.why().text.empty()) {
-    throw lock_timeout(fmt::format("key '{}': waited {} ms{}", printable(a.key), waited,
-                                   m.holder().who.empty() ? "" : ", held by " + m.holder().who));
+  refused(a.key, a.begun, m.holder(), m.why(), m.outcome_unknown());
+}
+
+void engine::refused(const lock_key& key, instant begun, const seen& holder, const fault& why, bool unknown) {
+  const auto waited = ms(shared_.now() - begun);
+  if (why.text.empty()) {
+    throw lock_timeout(fmt::format("key '{}': waited {} ms{}", printable(key), waited,
+                                   holder.who.empty() ? "" : ", held by " + holder.who));
   }
   const auto text =
-      fmt::format("key '{}': after {} ms: {}: {}", printable(a.key), waited, shared_.where->name(), m.why().text);
-  shared_.tell({.what = event::kind::acquire_failed, .key = a.key.view(), .text = text});
-  const auto code = m.outcome_unknown()  ? errc::outcome_unknown
-                    : m.why().connection ? errc::store_unreachable
-                                         : errc::store_failed;
-  throw store_error(code, text, m.why().native, m.why().sqlstate, m.why().transient);
+      fmt::format("key '{}': after {} ms: {}: {}", printable(key), waited, shared_.where->name(), why.text);
+  shared_.tell({.what = event::kind::acquire_failed, .key = key.view(), .text = text});
+  const auto code = unknown ? errc::outcome_unknown : why.connection ? errc::store_unreachable : errc::store_failed;
+  throw store_error(code, text, why.native, why.sqlstate, why.transient);
 }
 
 }  // namespace dlock::detail

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/engine.hpp"
+#include "engine/transaction_watch.hpp"
 
 namespace dlock::detail {
 
@@ -26,8 +27,8 @@ void engine::ensure_held(grant& one) const {
 void engine::renew(grant& one, microseconds ttl) {
   ensure_held(one);
   const auto sent = shared_.now();
-  const request ask{
-      .what = verb::extend, .resource = one.key.view(), .session = one.kept_by->id, .fence = one.fence, .own_ttl = ttl};
+  auto ask = one.ask(verb::extend);
+  ask.own_ttl = ttl;
   const auto answer = this->ask(
       [&](connection& on) {
         reply got;
@@ -64,12 +65,13 @@ void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
   one->reason.compare_exchange_strong(none, reason);
   auto held = grant_state::held;
   if (!one->state.compare_exchange_strong(held, grant_state::lost)) return;
-  shared_.queue.leave(one->key);
+  leave_queue(*one);
   herald_.post(one);
   // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
   chores_.add({.what = chore::kind::release,
                .by = one->kept_by,
                .key = one->key,
+               .nonce = one->nonce,
                .fence = one->fence,
                .give_up = shared_.now() + 2 * one->ttl + 10s,
                .untold = one,
@@ -103,53 +105,157 @@ bool engine::done_with(grant& one) noexcept {
   return wind_down_if_done();
 }
 
-engine::freed engine::release(grant& one, fault& why) noexcept {
+engine::ending engine::leave(grant& one) noexcept {
+  // The watch is asked without the mutex: it may have a question for the database, and calls back.
+  auto* const watch = watched_transactions();
+  const bool open = watch != nullptr && watch->open_here(*shared_.where);
+  std::unique_lock lock(one.who->mutex);
+  if (--one.leases > 0) return ending::inner;
+  if (one.transactions > 0) return ending::deferred;
+  if (open && one.left(shared_.now()) > 0us) {  // what was lost is not waited for
+    // What was written under the lock is not visible yet: the next holder would read what was there before.
+    ++one.transactions;
+    lock.unlock();
+    if (watch->at_end(*shared_.where, [self = one.shared_from_this()] { self->home->transaction_ended(self); })) {
+      return ending::deferred;
+    }
+    lock.lock();
+    if (--one.transactions > 0 || one.leases > 0) return ending::deferred;  // entered again meanwhile
+  }
+  forget(one);
+  return ending::last;
+}
+
+bool engine::forget(grant& one) noexcept {
+  auto& held = one.who->held;
+  const auto at = std::find_if(held.begin(), held.end(), [&](const auto& each) { return each.get() == &one; });
+  if (at == held.end()) return false;
+  *at = std::move(held.back());
+  held.pop_back();
+  return true;
+}
+
+bool engine::sole(grant& one) const noexcept {
+  const std::lock_guard lock(one.who->mutex);
+  return one.leases == 1 && one.transactions == 0;
+}
+
+void engine::in_transaction(grant& one) noexcept {
+  const std::lock_guard lock(one.who->mutex);
+  ++one.transactions;
+}
+
+void engine::transaction_ended(const std::shared_ptr<grant>& one) noexcept {
+  if (forked()) return;
   {
-    auto& who = *one.who;
-    const std::lock_guard lock(who.mutex);
-    if (--one.leases > 0) return one.left(shared_.now()) > 0us ? freed::inner : freed::lost;
-    const auto at =
-        std::find_if(who.held.begin(), who.held.end(), [&](const auto& each) { return each.get() == &one; });
-    if (at != who.held.end()) {
-      *at = std::move(who.held.back());
-      who.held.pop_back();
+    const std::lock_guard lock(one->who->mutex);
+    if (--one->transactions > 0 || one->leases > 0) return;
+    if (one->state.load() != grant_state::held) {  // nothing is left to be freed; the engine may have ended
+      forget(*one);
+      return;
     }
   }
+  // On the thread that ends the transaction, from inside ODB: only queued.
+  if (!chores_.add({.what = chore::kind::let_go, .of = one, .give_up = instant::max()})) let_go(one);
+}
+
+void engine::let_go(const std::shared_ptr<grant>& one) noexcept {
+  {
+    const std::lock_guard lock(one->who->mutex);
+    // Entered again meanwhile; or that was left again as well, and whoever did that finishes it.
+    if (one->transactions > 0 || one->leases > 0 || !forget(*one)) return;
+  }
+  fault why;
+  bool trusted = false;
+  if (!begin_release(*one, trusted)) return;
+  end_release(*one, send_release(*one, why), trusted, why, [this](const event& what) {
+    herald_.post({.what = what.what,
+                  .key = std::string(what.key),
+                  .fence = what.fence,
+                  .held = what.held,
+                  .text = std::string(what.text)});
+  });
+}
+
+engine::freed engine::release(grant& one, fault& why) noexcept {
+  if (leave(one) != ending::last) return one.left(shared_.now()) > 0us ? freed::inner : freed::lost;
+  return finish_release(one, why);
+}
+
+bool engine::begin_release(grant& one, bool& trusted) noexcept {
   // Rule 4: trust ends before the release is sent, not when it is answered.
   const auto now = shared_.now();
-  const bool trusted = one.left(now) > 0us;
+  trusted = one.left(now) > 0us;
   if (!trusted) {
     auto none = loss_reason::none;
     one.reason.compare_exchange_strong(none, one.why(now));
   }
   auto held = grant_state::held;
-  if (!one.state.compare_exchange_strong(held, grant_state::releasing)) return freed::lost;
-  auto end = send_release(one, why);
-  shared_.queue.leave(one.key);
+  return one.state.compare_exchange_strong(held, grant_state::releasing);
+}
+
+engine::freed engine::finish_release(grant& one, fault& why) noexcept {
+  bool trusted = false;
+  if (!begin_release(one, trusted)) return freed::lost;
+  return end_release(one, send_release(one, why), trusted, why);
+}
+
+engine::freed engine::end_release(grant& one, freed end, bool trusted, const fault& why,
+                                  const std::function<void(const event&)>& told) noexcept {
+  const auto tell = [&](const event& what) { told ? told(what) : shared_.tell(what); };
+  leave_queue(one);
   if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
   const bool last = done_with(one);
   const auto held_for = shared_.now() - one.granted_at;
   if (end == freed::lost && trusted) {
     one.reason.store(loss_reason::taken_over);
-    shared_.tell({.what = event::kind::split_found, .key = one.key.view(), .fence = one.fence, .held = held_for});
+    tell({.what = event::kind::split_found, .key = one.key.view(), .fence = one.fence, .held = held_for});
   } else if (end == freed::later) {
-    shared_.tell({.what = event::kind::release_failed, .key = one.key.view(), .fence = one.fence, .text = why.text});
+    tell({.what = event::kind::release_failed, .key = one.key.view(), .fence = one.fence, .text = why.text});
   } else if (trusted) {
-    shared_.tell({.what = event::kind::released, .key = one.key.view(), .fence = one.fence, .held = held_for});
+    tell({.what = event::kind::released, .key = one.key.view(), .fence = one.fence, .held = held_for});
   }
   // The last lease, after the service: nothing of it runs any more when its destructor returns.
   if (last) see_off(shared_.options.release_limit);
   return trusted ? end : freed::lost;
 }
 
+void engine::leave_queue(const grant& one) noexcept {
+  if (one.has_turn) shared_.queue.leave(one.key);
+}
+
+bool engine::release_by(grant& one, const std::function<bool()>& free) {
+  {
+    const std::lock_guard lock(one.who->mutex);
+    if (one.leases != 1 || one.transactions > 0) return false;
+    one.leases = 0;
+    forget(one);
+  }
+  fault why;
+  bool trusted = false;
+  const bool mine = begin_release(one, trusted);
+  if (!trusted) {
+    if (mine) end_release(one, send_release(one, why), trusted, why);
+    ensure_held(one);
+  }
+  bool done = false;
+  try {
+    done = free();
+  } catch (...) {
+    // Rolled back, or nobody knows: by session and fence it can be tried whatever became of it.
+    end_release(one, send_release(one, why), trusted, why);
+    throw;
+  }
+  auto end = done ? freed::yes : send_release(one, why);
+  if (end == freed::lost) end = freed::yes;  // what had no answer had freed it
+  end_release(one, end, trusted, why);
+  return true;
+}
+
 engine::freed engine::send_release(grant& one, fault& why) {
   const auto begun = shared_.now();
   const auto until = begun + shared_.options.release_limit;
-  const request ask{.what = verb::release,
-                    .resource = one.key.view(),
-                    .session = one.kept_by->id,
-                    .fence = one.fence,
-                    .min_hold = one.min_hold};
+  const auto ask = one.ask(verb::release);
   bool maybe_done = false;
   for (;;) {
     reply answer;
@@ -173,13 +279,18 @@ engine::freed engine::send_release(grant& one, fault& why) {
     std::unique_lock lock(mutex);
     shared_.time.wait_until(never, lock, shared_.now() + between_tries);
   }
+  release_later(one, begun);
+  return freed::later;
+}
+
+void engine::release_later(const grant& one, instant begun) {
   chores_.add({.what = chore::kind::release,
                .by = one.kept_by,
                .key = one.key,
+               .nonce = one.nonce,
                .fence = one.fence,
                .min_hold = one.min_hold,
                .give_up = begun + 2 * one.ttl + one.min_hold + 10s});
-  return freed::later;
 }
 
 }  // namespace dlock::detail

@@ -19,6 +19,7 @@
 #include "dlock/id128.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_options.hpp"
+#include "dlock/store_types.hpp"
 #include "engine/fork_guard.hpp"
 #include "engine/session_machine.hpp"
 
@@ -93,8 +94,11 @@ struct grant : std::enable_shared_from_this<grant> {
   std::shared_ptr<session> kept_by{};  // whose id is in the row
   std::shared_ptr<owner_state> who{};
   std::uint64_t fence = 0;
+  std::uint64_t nonce = 0;           // of the attempt that was granted
   bool kept = true;                  // lives as long as the session; otherwise by own_end alone
   bool renewable = false;            // renewal::manual
+  bool column = false;               // row_renewal::column: its own end is renewed
+  bool has_turn = true;              // of the local queue
   std::chrono::microseconds ttl{0};  // kept: of its session; else as asked for
   std::chrono::microseconds margin{0};
   std::chrono::microseconds min_hold{0};
@@ -105,7 +109,9 @@ struct grant : std::enable_shared_from_this<grant> {
   std::atomic<grant_state> state{grant_state::held};
   std::atomic<loss_reason> reason{loss_reason::none};
   std::stop_source lost{};
-  std::size_t leases = 1;  // guarded by who->mutex
+  // Guarded by who->mutex:
+  std::size_t leases = 1;
+  std::size_t transactions = 0;  // open ones, before whose outcome the key is not freed
   // Guarded by keeper::mutex_:
   grant* previous = nullptr;
   grant* next = nullptr;
@@ -114,6 +120,16 @@ struct grant : std::enable_shared_from_this<grant> {
   std::multimap<instant, std::weak_ptr<grant>>::iterator timer{};
   bool timed = false;
 
+  /// A statement about this very grant.
+  request ask(verb what) const noexcept {
+    return {.what = what,
+            .resource = key.view(),
+            .session = kept_by->id,
+            .row = key.row(),
+            .nonce = nonce,
+            .fence = fence,
+            .min_hold = min_hold};
+  }
   /// How long it can be trusted; 0: lost.
   std::chrono::microseconds left(instant now) noexcept {
     if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap) return std::chrono::microseconds{0};

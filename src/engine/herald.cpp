@@ -46,6 +46,7 @@ void herald::tell(const notice& what) noexcept {
   shared_.deliver({.what = what.what,
                    .key = what.key,
                    .fence = what.fence,
+                   .held = what.held,
                    .attempts = what.attempts,
                    .reason = what.reason,
                    .text = what.text});

@@ -24,6 +24,7 @@ class herald {
     event::kind what{};
     std::string key{};
     std::uint64_t fence = 0;
+    microseconds held{0};
     unsigned attempts = 0;
     loss_reason reason = loss_reason::none;
     std::string text{};

@@ -80,6 +80,13 @@ void keeper::unpin(session& of) noexcept {
   of.used = shared_.now();
 }
 
+bool keeper::pin_again(const std::shared_ptr<session>& of) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (of->over) return false;
+  ++of->users;
+  return true;
+}
+
 bool keeper::link(grant& one) noexcept {
   const std::lock_guard lock(mutex_);
   auto& by = *one.kept_by;

@@ -32,6 +32,8 @@ class keeper {
   /// as a user until unpin(). Null: `why` says the reason.
   std::shared_ptr<session> pin(microseconds ttl, instant until, fault& why);
   void unpin(session& of) noexcept;
+  /// Once more, of a session that is pinned. False: it is over.
+  bool pin_again(const std::shared_ptr<session>& of) noexcept;
 
   /// Puts a grant under its session (and takes over the pin). False: that session is over.
   bool link(grant& one) noexcept;

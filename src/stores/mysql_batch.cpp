@@ -112,22 +112,23 @@ reply execute_all(mysql_connection& on, const mysql_sql& sql, std::span<const re
   const bool take = requests.front().what == verb::take;
   std::uint64_t changed = 0;
   fault why;
-  const auto said =
-      on.query(take ? take_sql(sql, requests) : free_sql(sql, requests), "a batch", nullptr, &changed, why);
+  const auto text = take ? std::string(on.quick_prefix()) + take_sql(sql, requests) : free_sql(sql, requests);
+  const auto said = on.query(text, "a batch", nullptr, &changed, why);
   if (said != outcome::yes || changed == 0 || (!take && changed == requests.size())) {
     fill_all(replies, said != outcome::yes ? said : changed == 0 ? outcome::no : outcome::yes, why);
     return {outcome::yes, 0, {}, {}};
   }
+  const reply two{.what = outcome::yes, .statements = 2};
   std::map<std::string, row, std::less<>> found;
   if (read_rows(on, sql, requests, found, why) != outcome::yes) {
     fill_all(replies, outcome::unknown, why);
-    return {outcome::yes, 0, {}, {}};
+    return two;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto at = found.find(requests[i].resource);
     replies[i] = answer(requests[i], at == found.end() ? nullptr : &at->second);
   }
-  return {outcome::yes, 0, {}, {}};
+  return two;
 }
 
 }  // namespace
@@ -136,7 +137,7 @@ bool one_statement_can(std::span<const request> requests) noexcept {
   const auto& first = requests.front();
   if (first.what != verb::take && first.what != verb::release && first.what != verb::cancel) return false;
   return std::all_of(requests.begin(), requests.end(), [&](const request& one) {
-    return one.what == first.what && one.session == first.session && !one.resource.empty() &&
+    return one.row == nullptr && one.what == first.what && one.session == first.session && !one.resource.empty() &&
            one.resource.size() <= 255 && (first.what != verb::take || one.own_ttl == first.own_ttl) &&
            (first.what != verb::release || one.min_hold.count() <= 0);
   });
@@ -145,6 +146,8 @@ bool one_statement_can(std::span<const request> requests) noexcept {
 void execute_in_one(mysql_connection& on, const mysql_sql& sql, std::span<const request> requests,
                     std::span<reply> replies) noexcept {
   const auto whole = guarded(on, "a batch", [&] { return execute_all(on, sql, requests, replies); });
+  for (auto& one : replies) one.statements = 0;
+  replies.front().statements = whole.statements;
   if (whole.what == outcome::yes) return;
   for (auto& one : replies) {
     one.what = whole.what;

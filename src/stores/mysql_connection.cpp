@@ -41,6 +41,7 @@ bool closed_by_server([[maybe_unused]] int socket) noexcept {
 mysql_connection::mysql_connection(odb::mysql::connection_ptr native, const mysql_server& server, const mysql_sql& sql)
     : native_(std::move(native)),
       sql_(sql),
+      quick_(can_refuse_to_wait(native_->handle())),
       identity_{server.id, incarnation_text(server), server.connection},
       socket_(own_descriptor(native_->handle())) {}
 
@@ -83,7 +84,7 @@ bool mysql_connection::retry(const fault& why, tries& made) const {
 
 mysql_statement* mysql_connection::statement(mysql_hot which, fault& why) {
   auto& place = statements_[static_cast<std::size_t>(which)];
-  if (!place) place = mysql_statement::prepare(handle(), sql_.hot(which), values_, why);
+  if (!place) place = mysql_statement::prepare(handle(), sql_.hot(which, quick_), values_, why);
   return place.get();
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "dlock/store.hpp"
 #include "stores/mysql_native.hpp"
@@ -34,6 +35,8 @@ class mysql_connection final : public connection {
 
   odb::mysql::connection& odb() noexcept { return *native_; }
   MYSQL* handle() noexcept { return native_->handle(); }
+  /// What a take begins with, so that it does not wait for a locked row; empty where the server has nothing for it.
+  std::string_view quick_prefix() const noexcept { return quick_ ? mysql_sql::quick_prefix : std::string_view(); }
   /// Where the parameters of the next run() go.
   mysql_values& values() noexcept { return values_; }
 
@@ -62,6 +65,7 @@ class mysql_connection final : public connection {
 
   odb::mysql::connection_ptr native_;
   const mysql_sql& sql_;
+  const bool quick_;
   connection_identity identity_;
   // A descriptor of our own for the same socket: the client library closes its one without telling, and the
   // number may then be anybody's.

@@ -142,6 +142,12 @@ bool is_mariadb(MYSQL* handle) {
   return version != nullptr && std::strstr(version, "MariaDB") != nullptr;
 }
 
+bool can_refuse_to_wait(MYSQL* handle) { return is_mariadb(handle) && mysql_get_server_version(handle) >= 100'300; }
+
+bool can_skip_locked(MYSQL* handle) {
+  return mysql_get_server_version(handle) >= (is_mariadb(handle) ? 100'600u : 80'001u);
+}
+
 int mysql_socket(MYSQL* handle) noexcept {
 #ifdef MARIADB_PACKAGE_VERSION
   return static_cast<int>(mysql_get_socket(handle));

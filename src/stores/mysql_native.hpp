@@ -39,6 +39,11 @@ std::string mysql_literal(std::string_view bytes);
 
 bool is_mariadb(MYSQL* handle);
 
+/// Whether one statement can be told not to wait for row locks at all: MariaDB since 10.3. MySQL waits a second at least.
+bool can_refuse_to_wait(MYSQL* handle);
+/// Whether SELECT ... FOR UPDATE SKIP LOCKED is known: MariaDB since 10.6, MySQL since 8.0.1.
+bool can_skip_locked(MYSQL* handle);
+
 /// The file descriptor of its socket, owned by the client library.
 int mysql_socket(MYSQL* handle) noexcept;
 

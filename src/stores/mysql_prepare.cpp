@@ -200,17 +200,12 @@ bool mysql_store::settle(connection& on, const connection_identity& lost) noexce
       case lost_connection::reachable: break;
     }
     fault why;
-    if (with.query(fmt::format("KILL {}", lost.id), "kill", nullptr, nullptr, why) != outcome::yes) {
-      return why.native == static_cast<int>(mysql_no_such_thread);
-    }
-    // Killed is not gone: a statement notices when it looks, and it rolls back first.
+    // Killed is not gone: a statement notices when it looks, and it rolls back first. Asked by KILL again, because the
+    // process list does not show other users' connections to everybody.
     for (int tries = 0; tries != 100; ++tries) {
-      mysql_rows rows;
-      if (with.query(fmt::format("SELECT 1 FROM information_schema.processlist WHERE id={}", lost.id), "kill", &rows,
-                     nullptr, why) != outcome::yes) {
-        return false;
+      if (with.query(fmt::format("KILL {}", lost.id), "kill", nullptr, nullptr, why) != outcome::yes) {
+        return why.native == static_cast<int>(mysql_no_such_thread);
       }
-      if (rows.empty()) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds{tries < 10 ? 1 : 10});
     }
   } catch (...) {

@@ -123,6 +123,10 @@ mysql_sql::mysql_sql(odb_names names) : names_(std::move(names)) {
     made.count = source.values.size();
     std::copy(source.values.begin(), source.values.end(), made.values.begin());
   }
+  quick_ = hot_;
+  for (const auto which : {mysql_hot::take, mysql_hot::take_over}) {
+    quick_[static_cast<std::size_t>(which)].sql.insert(0, quick_prefix);
+  }
 }
 
 }  // namespace dlock::detail

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "stores/odb_names.hpp"
 
@@ -42,11 +43,18 @@ class mysql_sql {
   explicit mysql_sql(odb_names names);
 
   const odb_names& names() const noexcept { return names_; }
-  const mysql_hot_text& hot(mysql_hot which) const noexcept { return hot_[static_cast<std::size_t>(which)]; }
+  /// `quick`: the server understands the prefix below.
+  const mysql_hot_text& hot(mysql_hot which, bool quick = false) const noexcept {
+    return (quick ? quick_ : hot_)[static_cast<std::size_t>(which)];
+  }
+
+  /// Before a take: a row that somebody's transaction has locked is busy at once, not after the lock wait timeout.
+  static constexpr std::string_view quick_prefix = "SET STATEMENT innodb_lock_wait_timeout=0 FOR ";
 
  private:
   odb_names names_;
   std::array<mysql_hot_text, mysql_hot_count> hot_{};
+  std::array<mysql_hot_text, mysql_hot_count> quick_{};
 };
 
 }  // namespace dlock::detail

@@ -12,6 +12,7 @@
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql_batch.hpp"
 #include "stores/mysql_guard.hpp"
+#include "stores/mysql_rows.hpp"
 #include "stores/mysql_text.hpp"
 
 namespace dlock::stores {
@@ -74,9 +75,8 @@ seen seen_of(const mysql_look_row& row) {
   made.expired = row.left_us <= 0;
   made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
   if (row.gone == 0) {
-    const std::string_view label(row.label.bytes.data(), row.label.size);
-    made.who = fmt::format("{}/{}{}{}", std::string_view(row.host.bytes.data(), row.host.size), row.pid,
-                           label.empty() ? "" : " ", label);
+    made.who =
+        describe_holder({row.host.bytes.data(), row.host.size}, row.pid, {row.label.bytes.data(), row.label.size});
   }
   return made;
 }
@@ -98,7 +98,8 @@ reply take_over(mysql_connection& on, const request& what) {
   return changed(on, mysql_hot::take_over, true);
 }
 
-reply execute_one(mysql_connection& on, const mysql_sql& sql, const request& what) {
+reply execute_one(mysql_connection& on, const mysql_sql& sql, const mysql_row_sql& rows, const request& what) {
+  if (what.row != nullptr) return execute_on_row(on, rows, what);
   if (what.resource.empty() || what.resource.size() > on.values().key.bytes.size()) {
     return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", what.resource.size()));
   }
@@ -122,10 +123,15 @@ reply execute_one(mysql_connection& on, const mysql_sql& sql, const request& wha
 mysql_store::mysql_store(mysql_settings settings)
     : settings_(std::move(settings)),
       sql_(make_odb_names<odb::id_mysql>(settings_.prefix, '`')),
+      row_sql_(sql_.names(), settings_.database),
       factory_(new mysql_factory(settings_, sql_.names())),
       database_("", "", settings_.database, "", 0, nullptr, "", 0,
                 std::unique_ptr<odb::mysql::connection_factory>(factory_)) {
   set_version_table(database_, sql_.names());
+}
+
+capabilities mysql_store::caps() const noexcept {
+  return {.rows = true, .verify = true, .take_waits = take_waits_.load(std::memory_order_relaxed)};
 }
 
 std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, fault& why) {
@@ -133,6 +139,12 @@ std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, fault
   if (!made) return nullptr;
   mysql_server server;
   if (!read_server(made->handle(), server, why)) return nullptr;
+  take_waits_.store(!can_refuse_to_wait(made->handle()), std::memory_order_relaxed);
+  skips_locked_.store(can_skip_locked(made->handle()), std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(server_mutex_);
+    server_ = server.id;
+  }
   return std::make_unique<native>(std::move(made), server, sql_);
 }
 
@@ -157,7 +169,7 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
     return;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
-    replies[i] = guarded(with, "lock", [&] { return execute_one(with, sql_, requests[i]); });
+    replies[i] = guarded(with, "lock", [&] { return execute_one(with, sql_, row_sql_, requests[i]); });
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -8,28 +9,47 @@
 #include "dlock/store.hpp"
 #include "stores/mysql_connection.hpp"
 #include "stores/mysql_factory.hpp"
+#include "stores/mysql_row_sql.hpp"
 #include "stores/mysql_settings.hpp"
 #include "stores/mysql_sql.hpp"
+#include "stores/odb_place.hpp"
 
 namespace dlock::stores {
 
 /// Locks in tables of MySQL or MariaDB. The rules that the comments name are those of docs/protocol.md.
-class mysql_store final : public store {
+class mysql_store final : public store, public dlock::detail::odb_place {
  public:
   explicit mysql_store(dlock::detail::mysql_settings settings);
 
   const std::string& name() const noexcept override { return settings_.name; }
-  capabilities caps() const noexcept override { return {}; }
+  capabilities caps() const noexcept override;
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb what, const session_record& of) noexcept override;
   bool settle(connection& on, const connection_identity& lost) noexcept override;
+  verification verification_of(const request& grant) const override;
+  verification release_of(const request& grant) const override;
+  reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
   reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& out) noexcept override;
   reply doom(connection& on, std::string_view resource) noexcept override;
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
+
+  // odb_place
+  outcome shares(odb::connection& with, fault& why) override;
+  std::string address(odb::database& of) const override;
+  outcome describe(odb::connection& with, row_table& table, fault& why) override;
+  fault fault_of(const std::exception& error) const override;
+  std::string free_rows(const row_table& table) const override { return row_sql_.free_rows(table); }
+  std::string abandoned_rows(const row_table& table) const override { return row_sql_.abandoned_rows(table); }
+  std::string lock_and_skip() const override;
+  std::string claim(const dlock::detail::claim_request& what) const override { return row_sql_.claim(what); }
+  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
+    return row_sql_.rows_by_id(table, rows);
+  }
+  std::string add_columns(const row_table& table) const override { return row_sql_.add_columns(table); }
 
  private:
   using native = dlock::detail::mysql_connection;
@@ -40,8 +60,14 @@ class mysql_store final : public store {
 
   dlock::detail::mysql_settings settings_;
   dlock::detail::mysql_sql sql_;
+  dlock::detail::mysql_row_sql row_sql_;
   dlock::detail::mysql_factory* factory_;  // the database owns it
   odb::mysql::database database_;
+  // What the server of the last connection was, and can.
+  std::atomic<bool> take_waits_{true};
+  std::atomic<bool> skips_locked_{false};
+  std::mutex server_mutex_;
+  std::string server_{};  // guarded by server_mutex_
   std::mutex sweep_mutex_;
   std::string sweep_after_{};  // guarded by sweep_mutex_: where the next sweep goes on
 };

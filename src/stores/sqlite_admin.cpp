@@ -61,7 +61,7 @@ holder_info described(const held_lock_view& row) {
 
 /// The held locks that `condition` chooses. Several tries see the same place in `out`.
 reply select_held(sqlite_connection& on, const query& condition, std::vector<holder_info>& out) {
-  sqlite_turn turn(on, lane::read, on.file().settings.busy_timeout);
+  sqlite_turn turn(on, lane::read, on.file().settings.statement_timeout());
   const auto& names = on.file().names;
   const std::size_t before = out.size();
   int code = turn.begin();
@@ -149,7 +149,7 @@ class sweeper {
       bind(s, now);
     };
     const bool keys = which == hot::sweep_keys;
-    sqlite_turn turn(on_, lane::read, on_.file().settings.busy_timeout);
+    sqlite_turn turn(on_, lane::read, on_.file().settings.statement_timeout());
     const int code = on_.run(which, turn, start, [&](const sqlite_statement& s) {
       found_.push_back({std::string(s.bytes(0)), keys ? static_cast<std::uint64_t>(s.integer(1)) : 0});
     });
@@ -159,7 +159,7 @@ class sweeper {
 
   template <class Bind>
   bool change(hot which, Bind bind) {
-    sqlite_turn turn(on_, lane::write, on_.file().settings.busy_timeout);
+    sqlite_turn turn(on_, lane::write, on_.file().settings.statement_timeout());
     const int code = on_.run(which, turn, bind, no_rows);
     if (code != SQLITE_DONE) {
       failed_ = on_.refused(code, true);
@@ -213,7 +213,8 @@ reply sqlite_store::list(connection& on, std::string_view after, std::size_t lim
 
 reply sqlite_store::doom(connection& on, std::string_view resource) noexcept {
   return guarded(on, [&](sqlite_connection& c) -> reply {
-    sqlite_turn turn(c, lane::write, file_->settings.busy_timeout);
+    if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
+    sqlite_turn turn(c, lane::write, file_->settings.statement_timeout());
     const int code = c.run(
         hot::doom, turn, [&](sqlite_statement& s, std::int64_t) { s.bind_blob(2, resource); }, no_rows);
     if (code != SQLITE_DONE) return c.refused(code, true);

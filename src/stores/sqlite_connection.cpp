@@ -101,8 +101,8 @@ int sqlite_connection::check() noexcept {
   return SQLITE_READONLY_DBMOVED;
 }
 
-int sqlite_connection::ready(hot which) noexcept {
-  const int code = statements_[static_cast<std::size_t>(which)].prepare(handle(), file_->sql[which]);
+int sqlite_connection::ready(sqlite_statement& statement, const std::string& sql) noexcept {
+  const int code = statement.prepare(handle(), sql);
   return code == SQLITE_OK ? code : ::sqlite3_extended_errcode(handle());
 }
 

@@ -14,6 +14,7 @@
 #include "dlock/store.hpp"
 #include "stores/sqlite_file.hpp"
 #include "stores/sqlite_fork.hpp"
+#include "stores/sqlite_rows.hpp"
 #include "stores/sqlite_statement.hpp"
 #include "stores/sqlite_turn.hpp"
 
@@ -36,7 +37,12 @@ class sqlite_connection final : public connection {
   /// Runs a hot statement to its end: prepares it at first use, calls bind(statement, now) before each try
   /// and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it.
   template <class Bind, class Row>
-  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept;
+  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept {
+    return run(statements_[static_cast<std::size_t>(which)], file_->sql[which], turn, bind, row);
+  }
+  /// The same with a statement that the caller keeps.
+  template <class Bind, class Row>
+  int run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept;
 
   /// Of the statement that run() ended with SQLITE_DONE.
   bool changed() noexcept { return ::sqlite3_changes(handle()) > 0; }
@@ -47,6 +53,7 @@ class sqlite_connection final : public connection {
   sqlite_file& file() noexcept { return *file_; }
   sqlite3* handle() noexcept { return odb_->handle(); }
   sqlite_link& odb() noexcept { return *odb_; }
+  sqlite_row_statements& rows() noexcept { return rows_; }
   const std::atomic<bool>& interrupted() const noexcept { return interrupted_; }
   sqlite_write_queue::waiter& place() noexcept { return place_; }
 
@@ -56,13 +63,14 @@ class sqlite_connection final : public connection {
   /// Settings, and what can't work. False: `why` says it.
   bool set_up(microseconds limit, fault& why);
   int pragma(const char* sql, sqlite_turn& turn, std::string& answer);
-  int ready(hot which) noexcept;
+  int ready(sqlite_statement& statement, const std::string& sql) noexcept;
 
   std::shared_ptr<sqlite_file> file_;
   std::optional<sqlite_open_mark> mark_;  // longer than odb_
   sqlite_link_ptr odb_;
   // After odb_: they must be finalized before it is closed.
   std::array<sqlite_statement, static_cast<std::size_t>(hot::count_)> statements_;
+  sqlite_row_statements rows_{};
   connection_identity identity_{};
   sqlite_write_queue::waiter place_;
   std::atomic<bool> interrupted_{false};
@@ -70,12 +78,12 @@ class sqlite_connection final : public connection {
 };
 
 template <class Bind, class Row>
-int sqlite_connection::run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept {
-  sqlite_statement& statement = statements_[static_cast<std::size_t>(which)];
+int sqlite_connection::run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind,
+                           Row&& row) noexcept {
   int code = turn.begin();
   if (code != SQLITE_OK) return code;
   do {
-    code = statement ? SQLITE_OK : ready(which);
+    code = statement ? SQLITE_OK : ready(statement, sql);
     if (code != SQLITE_OK) continue;  // to the question whether to try again
     bind(statement, static_cast<std::int64_t>(boot_clock::now().time_since_epoch().count()));
     while ((code = statement.step()) == SQLITE_ROW) row(statement);

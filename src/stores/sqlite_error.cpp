@@ -20,6 +20,7 @@ struct rule {
 
 // Extended codes stand before the plain ones they belong to: the first match counts.
 constexpr rule rules[] = {
+    {SQLITE_BUSY_SNAPSHOT, true, false, true, busy_snapshot_advice},
     {SQLITE_BUSY, true, false, true, "other connections kept writing to it"},
     {SQLITE_LOCKED, true, false, true, ""},
     {SQLITE_PROTOCOL, true, false, true, "too many connections opened it at one time"},

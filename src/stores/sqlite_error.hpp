@@ -13,6 +13,11 @@ namespace dlock::stores {
 /// connection. `detail` is SQLite's own message; empty: the code's general text.
 fault sqlite_fault(int code, const std::string& path, std::string detail = {});
 
+/// What to do about SQLITE_BUSY_SNAPSHOT: no try of the same transaction helps.
+inline constexpr const char* busy_snapshot_advice =
+    "the transaction read before it wrote, and others have written since: begin it with BEGIN IMMEDIATE "
+    "(odb::sqlite: begin_immediate())";
+
 /// Another connection has the file: the same statement may be tried again at once.
 inline bool is_busy(int code) noexcept { return (code & 0xff) == SQLITE_BUSY; }
 

@@ -3,10 +3,12 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
+#include <atomic>
 #include <cstdint>
 #include <odb/sqlite/database.hxx>
 #include <string>
 
+#include "dlock/store_types.hpp"
 #include "stores/sqlite_link.hpp"
 #include "stores/sqlite_settings.hpp"
 #include "stores/sqlite_sql.hpp"
@@ -36,11 +38,17 @@ class sqlite_file {
   const std::string boot;  ///< which boot of the host this is; empty if the system doesn't say
   sqlite_write_queue queue{};
 
+  /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set while
+  /// this boot lasts. Known after prepare().
+  microseconds row_epoch() const noexcept { return microseconds{row_epoch_.load(std::memory_order_relaxed)}; }
+  void row_epoch(microseconds found) noexcept { row_epoch_.store(found.count(), std::memory_order_relaxed); }
+
   odb::sqlite::database& database() noexcept { return database_; }
   /// Throws odb::exception.
   sqlite_link_ptr connect(bool create) { return links_->connect(create ? SQLITE_OPEN_CREATE : 0); }
 
  private:
+  std::atomic<std::int64_t> row_epoch_{0};
   sqlite_link_factory* links_ = nullptr;  // owned by database_
   odb::sqlite::database database_;
 };

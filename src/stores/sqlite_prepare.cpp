@@ -20,6 +20,7 @@
 #include "stores/odb_schema.hpp"
 #include "stores/odb_scope.hpp"
 #include "stores/sqlite_error.hpp"
+#include "stores/sqlite_row_sql.hpp"
 #include "stores/sqlite_store.hpp"
 
 namespace dlock::stores {
@@ -134,12 +135,18 @@ std::int64_t boot_mark(const std::string& boot) {
 // Row 2 of the floor table says which boot all times in the file belong to, also those of locks whose session
 // has no row. What a session of this boot holds is never touched: its row proves that the mark is behind.
 constexpr const char* other_boot = "(SELECT COUNT(*) FROM {floor} WHERE {floor.id} = 2 AND {floor.fence} = :mark) = 0";
+// Row 3 is what row_epoch() is: added to this boot's clock it is about the wall clock's time, and stays what it is until
+// the next boot. So the expiry of a row locked in place, which only its own application could find, ends after a reboot
+// about when it would have ended without.
 constexpr const char* forget_other_boot[] = {
     ("UPDATE {lock} SET {lock.session_id} = NULL, {lock.expires_at_us} = NULL"
      " WHERE {lock.session_id} IN (SELECT {session.id} FROM {session} WHERE {session.boot} <> :boot)"
      " OR {other_boot} AND {lock.session_id} NOT IN (SELECT {session.id} FROM {session} WHERE {session.boot} = :boot)"),
     "UPDATE {lock} SET {lock.acquired_at_us} = :now WHERE {lock.acquired_at_us} > :now",
     "DELETE FROM {session} WHERE {session.boot} <> :boot",
+    ("INSERT INTO {floor} ({floor.id}, {floor.fence}) VALUES (3, :epoch)"
+     " ON CONFLICT ({floor.id}) DO UPDATE SET {floor.fence} = :epoch"
+     " WHERE {other_boot} AND NOT EXISTS (SELECT 1 FROM {session} WHERE {session.boot} = :boot)"),
     ("INSERT INTO {floor} ({floor.id}, {floor.fence}) VALUES (2, :mark)"
      " ON CONFLICT ({floor.id}) DO UPDATE SET {floor.fence} = :mark"),
 };
@@ -150,6 +157,8 @@ void free_other_boot(sqlite_connection& on) {
   detail::odb_names names = file.names;
   names.add_text("other_boot", file.names.expand(other_boot));
   const std::int64_t mark = boot_mark(file.boot);
+  const microseconds epoch = row_time::wall_clock() - boot_clock::now().time_since_epoch();
+  std::int64_t first = 0;
   // Returns whether a row came back.
   const auto run = [&](std::string_view sql) {
     sqlite_statement s;
@@ -157,20 +166,27 @@ void free_other_boot(sqlite_connection& on) {
     if (code == SQLITE_OK) {
       s.bind_named(":mark", mark);
       s.bind_named(":now", std::int64_t{boot_clock::now().time_since_epoch().count()});
+      s.bind_named(":epoch", std::int64_t{epoch.count()});
       s.bind_named(":boot", file.boot);
       code = s.step();
+      if (code == SQLITE_ROW) first = s.integer(0);
     }
     if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
     throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(on.handle()));
   };
   patiently(on, [&] {
-    if (!run("SELECT 1 WHERE {other_boot} OR EXISTS (SELECT 1 FROM {session} WHERE {session.boot} <> :boot)")) return;
+    if (!run("SELECT 1 WHERE {other_boot} OR EXISTS (SELECT 1 FROM {session} WHERE {session.boot} <> :boot)"
+             " OR NOT EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 3)")) {
+      return;
+    }
     on.odb().writes = true;
     detail::odb_scope scope(on.odb());
     for (const char* sql : forget_other_boot) run(sql);
     scope.commit();
   });
   on.odb().writes = false;
+  patiently(on, [&] { run("SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 3"); });
+  file.row_epoch(microseconds{first});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -16,6 +17,12 @@ struct sqlite_settings {
   std::string prefix{};
   detail::schema_mode schema{};
   std::chrono::milliseconds busy_timeout{};
+
+  /// Of a statement that somebody waits for with an acquire or a release: a file that is busy for longer makes the key
+  /// count as busy, which is for the caller to wait for. The engine interrupts what takes much longer than this.
+  std::chrono::milliseconds statement_timeout() const noexcept {
+    return std::min(busy_timeout, std::chrono::milliseconds{1000});
+  }
 
   /// Throws std::invalid_argument.
   static sqlite_settings parse(store_url url);

@@ -89,6 +89,11 @@ constexpr text texts[] = {
     {hot::session_kill, "DELETE FROM {session} WHERE {session.id} = ?2 AND {session.expires_at_us} <= ?1"},
     {hot::session_close, "DELETE FROM {session} WHERE {session.id} = ?2"},
 
+    // Rule 2, of the session that a row locked in place names. ?2 id
+    {hot::look_session,
+     "SELECT {session.expires_at_us}, {session.host}, {session.pid}, {session.label} FROM {session}"
+     " WHERE {session.id} = ?2"},
+
     // Rule 12: forced by an operator, taken over after its expiry. ?2 key
     {hot::doom,
      "UPDATE {session} SET {session.doomed} = 1 WHERE {session.id} ="

@@ -24,6 +24,7 @@ enum class hot : unsigned char {
   session_renew,
   session_kill,
   session_close,
+  look_session,
   doom,
   sweep_sessions,
   sweep_session,

@@ -2,18 +2,20 @@
 #pragma once
 
 #include "dlock/store.hpp"
+#include "stores/odb_place.hpp"
 #include "stores/sqlite_connection.hpp"
 #include "stores/sqlite_file.hpp"
 
 namespace dlock::stores {
 
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
-class sqlite_store final : public store {
+class sqlite_store final : public store, public dlock::detail::odb_place {
  public:
   explicit sqlite_store(sqlite_settings settings) : file_(std::make_shared<sqlite_file>(std::move(settings))) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
-  capabilities caps() const noexcept override { return {}; }
+  /// Readers wait for nobody, writers for any transaction that writes to the file.
+  capabilities caps() const noexcept override { return {.rows = true, .verify = true, .take_waits = true}; }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
   bool caller_may_wait(fault& why) const noexcept override;
@@ -21,13 +23,33 @@ class sqlite_store final : public store {
   reply session(connection& on, session_verb what, const session_record& of) noexcept override;
   /// A statement runs within the call that made it: when a connection is lost, nothing of it is left.
   bool settle(connection&, const connection_identity&) noexcept override { return true; }
+  verification verification_of(const request& grant) const override;
+  verification release_of(const request& grant) const override;
+  /// SQLite doesn't tell who has its file locked.
+  reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.what = outcome::no}; }
   reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& out) noexcept override;
   reply doom(connection& on, std::string_view resource) noexcept override;
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
+  outcome shares(odb::connection& with, fault& why) override;
+  std::string address(odb::database& of) const override;
+  outcome describe(odb::connection& with, row_table& table, fault& why) override;
+  odb::transaction_impl* begin_to_write(odb::connection& on) const override;
+  fault fault_of(const std::exception& error) const override;
+  std::string free_rows(const row_table& table) const override;
+  std::string abandoned_rows(const row_table& table) const override;
+  /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.
+  std::string lock_and_skip() const override { return {}; }
+  std::string claim(const dlock::detail::claim_request& what) const override;
+  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
+  std::string add_columns(const row_table& table) const override;
+
  private:
+  /// By the clock that the table's rows go by.
+  microseconds row_now(const row_table& table) const noexcept;
+
   std::shared_ptr<sqlite_file> file_;
 };
 

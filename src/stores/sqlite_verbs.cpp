@@ -99,6 +99,7 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q) {
 }
 
 reply run_one(sqlite_connection& on, sqlite_turn& turn, const request& q) {
+  if (q.row != nullptr) return run_row(on, turn, q);
   switch (q.what) {
     case verb::take:
     case verb::insert:
@@ -145,7 +146,11 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
     return;
   }
   const bool reads = requests.front().what == verb::look;
-  sqlite_turn turn(on, reads ? lane::read : lane::write, file_->settings.busy_timeout);
+  if (fault why; !reads && !caller_may_wait(why)) {
+    std::fill(replies.begin(), replies.end(), reply{.why = why});
+    return;
+  }
+  sqlite_turn turn(on, reads ? lane::read : lane::write, file_->settings.statement_timeout());
   if (requests.size() > 1 && !reads) return run_batch(on, turn, requests, replies);
   for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = run_one(on, turn, requests[i]);
 } catch (...) {
@@ -155,7 +160,11 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
 reply sqlite_store::session(connection& connection, session_verb what, const session_record& of) noexcept try {
   auto& on = static_cast<sqlite_connection&>(connection);
   if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
-  sqlite_turn turn(on, what == session_verb::renew ? lane::renewal : lane::write, file_->settings.busy_timeout);
+  if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
+  const bool renews = what == session_verb::renew;
+  const auto& settings = file_->settings;
+  sqlite_turn turn(on, renews ? lane::renewal : lane::write,
+                   renews ? settings.busy_timeout : settings.statement_timeout());
   const auto bind = [&](sqlite_statement& s, std::int64_t now) {
     s.bind_id(2, of.id);
     if (what == session_verb::close) return;

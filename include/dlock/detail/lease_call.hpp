@@ -10,23 +10,37 @@
 #include <utility>
 
 #include "dlock/lease.hpp"
+#include "dlock/multi_lease.hpp"
 
 namespace dlock::detail {
 
 // Without the lease is tried first: asking whether a generic lambda takes a lease would compile its body with one.
+// Held: lease or multi_lease.
+template <class Held, class F, class... Args>
+concept callable_under = std::invocable<F, Args...> || std::invocable<F, Held&, Args...>;
 template <class F, class... Args>
-concept callable_under_lock = std::invocable<F, Args...> || std::invocable<F, lease&, Args...>;
+concept callable_under_lock = callable_under<lease, F, Args...>;
+template <class F, class... Args>
+concept callable_under_locks = callable_under<multi_lease, F, Args...>;
 
-template <class F, class... Args>
-struct call_result : std::invoke_result<F, lease&, Args...> {};
-template <class F, class... Args>
+template <class Held, class F, class... Args>
+struct result_under : std::invoke_result<F, Held&, Args...> {};
+template <class Held, class F, class... Args>
 requires std::invocable<F, Args...>
-struct call_result<F, Args...> : std::invoke_result<F, Args...> {
+struct result_under<Held, F, Args...> : std::invoke_result<F, Args...> {
 };
 
 // What a checked call gives back. A const value could not be moved out.
+template <class Held, class F, class... Args>
+using result_under_t = std::remove_cv_t<typename result_under<Held, F, Args...>::type>;
 template <class F, class... Args>
-using call_result_t = std::remove_cv_t<typename call_result<F, Args...>::type>;
+using call_result_t = result_under_t<lease, F, Args...>;
+template <class F>
+using locks_result_t = result_under_t<multi_lease, F>;
+
+// What can't be one key. A braced list has no type that could be deduced: a default, key_list, stands for it.
+template <class Keys>
+concept several_keys = std::same_as<Keys, lock_keys> || range_of_keys<const Keys&>;
 
 // A coroutine has not run when it returns: the lock would be gone before the work begins.
 template <class R>
@@ -37,8 +51,8 @@ concept suspended = requires(R& result) {
 || requires(R&& result) { operator co_await(static_cast<R&&>(result)); }
 || requires { typename std::remove_cvref_t<R>::promise_type; };
 
-template <class F, class... Args>
-decltype(auto) call_under(lease& held, F&& fn, Args&&... args) {
+template <class Held, class F, class... Args>
+decltype(auto) call_under(Held& held, F&& fn, Args&&... args) {
   if constexpr (std::invocable<F, Args...>) {
     return std::invoke(std::forward<F>(fn), std::forward<Args>(args)...);
   } else {
@@ -47,14 +61,15 @@ decltype(auto) call_under(lease& held, F&& fn, Args&&... args) {
 }
 
 // The function may have released the lease itself, which checked it, or moved it away, which made it another's care.
-inline void finish(lease& held) {
+template <class Held>
+void finish(Held& held) {
   if (held) held.release();
 }
 
 // The function's result, once the release has confirmed that the key was ours all the time.
-template <class F, class... Args>
-call_result_t<F, Args...> call_checked(lease held, F&& fn, Args&&... args) {
-  using result = call_result_t<F, Args...>;
+template <class Held, class F, class... Args>
+result_under_t<Held, F, Args...> call_checked(Held held, F&& fn, Args&&... args) {
+  using result = result_under_t<Held, F, Args...>;
   static_assert(!suspended<result>,
                 "dlock: the function returns a coroutine, which would run after the lock is released: hold the lease "
                 "inside the coroutine instead");
@@ -87,14 +102,18 @@ template <>
 struct or_nothing<void> {
   using type = bool;
 };
+template <class Held, class F, class... Args>
+using nothing_or_t = typename or_nothing<result_under_t<Held, F, Args...>>::type;
 template <class F, class... Args>
-using call_or_nothing_t = typename or_nothing<call_result_t<F, Args...>>::type;
+using call_or_nothing_t = nothing_or_t<lease, F, Args...>;
+template <class F>
+using locks_result_or_nothing_t = nothing_or_t<multi_lease, F>;
 
-template <class F, class... Args>
-call_or_nothing_t<F, Args...> call_unless_empty(lease held, F&& fn, Args&&... args) {
-  using result = call_or_nothing_t<F, Args...>;
+template <class Held, class F, class... Args>
+nothing_or_t<Held, F, Args...> call_unless_empty(Held held, F&& fn, Args&&... args) {
+  using result = nothing_or_t<Held, F, Args...>;
   if (!held) return result();
-  if constexpr (std::is_void_v<call_result_t<F, Args...>>) {
+  if constexpr (std::is_void_v<result_under_t<Held, F, Args...>>) {
     call_checked(std::move(held), std::forward<F>(fn), std::forward<Args>(args)...);
     return true;
   } else {

@@ -19,6 +19,10 @@ namespace dlock::detail {
 
 enum class when_busy { wait, skip };
 
+// locked(keys, options) is not about a callable.
+template <class F>
+concept not_options = !std::same_as<std::remove_cvref_t<F>, lock_options>;
+
 // A pattern without braces says nothing about arguments, so it takes any.
 template <fixed_string Pattern, fixed_string... Names>
 struct pattern_key {

@@ -9,7 +9,8 @@
 /// - schema: create (default) makes the file and the tables if missing, and migrates older ones; verify refuses to work
 ///   if they are missing or of another version; none trusts that they are there.
 /// - prefix: of the table names, 1 to 40 letters, digits and '_'. Default dlock_.
-/// - busy_timeout: how long, in ms, a statement waits while others write to the file. Default 5000; 1 to 3600000.
+/// - busy_timeout: how long, in ms, a statement waits while others write to the file. Default 5000; 1 to 3600000. At most
+///   1000 counts where somebody waits for a key or frees one: then the key is busy, and asked for again within the wait.
 ///
 /// An unknown parameter, `:memory:` and an empty path are std::invalid_argument (for locks within one
 /// process: memory:).
@@ -26,6 +27,14 @@
 /// locks a file of their own. A thread whose current odb::transaction writes to that file may not wait for a
 /// lock at all, it would wait for itself: store::caller_may_wait() says so. Transactions made without ODB
 /// can't be seen.
+///
+/// For the same reason a transaction that verifies a lease begins with BEGIN IMMEDIATE (odb::sqlite: begin_immediate()):
+/// one that has read before it writes can't write any more once anybody else has.
+///
+/// Rows locked in place (dlock/odb/) are those of the same file. With row_renewal::column their expiry is text in UTC,
+/// 'YYYY-MM-DD HH:MM:SS', rounded up to the second, and by the wall clock: what other programs compare with
+/// datetime('now'). The other expiries in rows go by the clock of this boot, shifted so that it about shows the wall
+/// clock's time, and end after a reboot about when they would have ended without.
 ///
 /// A child of fork() can't open a file that its parent had open at the fork (store_error): SQLite's locks do not survive
 /// that. Close the parent's service before, or call exec() after it.

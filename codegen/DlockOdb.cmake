@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Runs ODB's compiler on headers with mapped classes. The headers must be C++14, all that its parser takes.
+#
+# dlock_odb_generate(<target> HEADERS <file>... [DATABASES <mysql|sqlite>...] [OUTPUT_DIR <dir>] [OPTIONS <option>...])
+#
+# Maps the headers for <target>, which exists: an executable, or a library. For each x.hpp the build makes, in OUTPUT_DIR
+# (default: "generated" in the current build folder),
+#   x-odb.hxx                        what the program includes
+#   x-<database>.sql                 makes the tables
+#   x-lock-columns-<database>.sql    adds the lock columns to tables that exist already
+# again whenever the header, or anything that it includes, changes. The sources that ODB generates become sources of the
+# target, with warnings off; their folder and those of the headers are added to its include path, and dlock::odb and ODB's
+# libraries are linked. What the headers include is found through the include path of the target. DATABASES: those of this
+# dlock, unless given. OPTIONS go to ODB's compiler as they are.
+#
+# What is generated registers itself before main(), so none of it may be left out. An archive leaves out what nobody calls:
+# let <target> be the program itself, a shared library, or an OBJECT library that each program links directly; a STATIC one
+# must be linked whole, $<LINK_LIBRARY:WHOLE_ARCHIVE,entities>.
+
+cmake_policy(VERSION 3.25)  # of these functions, whatever the project around them has
+
+function(dlock_odb_generate target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT_DIR" "HEADERS;DATABASES;OPTIONS")
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "dlock_odb_generate: '${target}' is no target; it is the first argument, made before")
+  endif()
+  if(NOT arg_HEADERS OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "dlock_odb_generate(${target}): HEADERS <file>... is missing, or unknown: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_DATABASES)
+    foreach(database mysql sqlite)
+      if(TARGET dlock::row_lock_${database})
+        list(APPEND arg_DATABASES ${database})
+      endif()
+    endforeach()
+  endif()
+  if(NOT arg_OUTPUT_DIR)
+    set(arg_OUTPUT_DIR "${CMAKE_CURRENT_BINARY_DIR}/generated")
+  endif()
+  set(databases "")
+  foreach(database IN LISTS arg_DATABASES)
+    if(NOT TARGET dlock::row_lock_${database})
+      message(FATAL_ERROR "dlock_odb_generate(${target}): this dlock was built without '${database}'")
+    endif()
+    list(APPEND databases dlock::row_lock_${database} ODB::${database})
+  endforeach()
+  target_link_libraries(${target} PUBLIC dlock::odb ${databases})
+
+  # /usr/include must not be named to a compiler: its own headers come before it in an order of their own.
+  set(folders "$<FILTER:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>")
+  dlock_odb_sources(_dlock HEADERS ${arg_HEADERS} DATABASES ${arg_DATABASES} OUTPUT_DIR "${arg_OUTPUT_DIR}"
+    INCLUDES "${folders}" OPTIONS ${arg_OPTIONS})
+  set(sources ${_dlock_COMMON_SOURCES} ${_dlock_MYSQL_SOURCES} ${_dlock_SQLITE_SOURCES})
+  set_source_files_properties(${sources} TARGET_DIRECTORY ${target} PROPERTIES
+    COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  _dlock_odb_lock_columns(scripts "${arg_OUTPUT_DIR}" "${arg_DATABASES}" "${arg_HEADERS}")
+  target_sources(${target} PRIVATE ${sources} ${scripts})
+  target_include_directories(${target} SYSTEM PUBLIC "$<BUILD_INTERFACE:${arg_OUTPUT_DIR}>")
+  foreach(header IN LISTS arg_HEADERS)  # what is generated includes them by their names alone
+    cmake_path(ABSOLUTE_PATH header BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    cmake_path(GET header PARENT_PATH folder)
+    target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${folder}>")
+  endforeach()
+  target_compile_features(${target} PUBLIC cxx_std_20)
+endfunction()
+
+# x-lock-columns-<database>.sql, from the CREATE TABLE statements of x-<database>.sql.
+function(_dlock_odb_lock_columns result output_dir databases headers)
+  set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/lock_columns.cmake")
+  set(scripts "")
+  foreach(header IN LISTS headers)
+    cmake_path(GET header STEM name)
+    foreach(database IN LISTS databases)
+      set(from "${output_dir}/${name}-${database}.sql")
+      set(to "${output_dir}/${name}-lock-columns-${database}.sql")
+      add_custom_command(OUTPUT "${to}" DEPENDS "${from}" "${script}"
+        COMMAND ${CMAKE_COMMAND} -D "FROM=${from}" -D "TO=${to}" -D DATABASE=${database} -P "${script}" VERBATIM)
+      list(APPEND scripts "${to}")
+    endforeach()
+  endforeach()
+  set(${result} ${scripts} PARENT_SCOPE)
+endfunction()
+
+# dlock_odb_sources(<prefix> HEADERS <file>... DATABASES [mysql] [sqlite] OUTPUT_DIR <dir> [INCLUDES <dir>...]
+#                   [OPTIONS <option>...])
+# The rules only, for no target. Sets in the caller's scope
+#   <prefix>_COMMON_SOURCES, <prefix>_MYSQL_SOURCES, <prefix>_SQLITE_SOURCES   what to compile
+function(dlock_odb_sources prefix)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT_DIR" "HEADERS;DATABASES;INCLUDES;OPTIONS")
+  file(MAKE_DIRECTORY "${arg_OUTPUT_DIR}")
+  set(folders "$<$<BOOL:${arg_INCLUDES}>:-I$<JOIN:${arg_INCLUDES},;-I>>")
+
+  # The shim goes first in whatever is generated, so nobody has to remember it.
+  set(shim "#include <dlock/detail/odb_compat.hpp>")
+  set(command ODB::compiler --multi-database dynamic --database common)
+  foreach(database IN LISTS arg_DATABASES)
+    list(APPEND command --database ${database}
+         --schema-format ${database}:embedded --schema-format ${database}:sql)
+  endforeach()
+  list(APPEND command --std c++14 --generate-query --generate-schema
+       --hxx-prologue "${shim}" --cxx-prologue "${shim}" --output-dir "${arg_OUTPUT_DIR}" ${arg_OPTIONS})
+
+  foreach(header IN LISTS arg_HEADERS)
+    cmake_path(ABSOLUTE_PATH header BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    cmake_path(GET header STEM name)
+    cmake_path(GET header PARENT_PATH folder)
+    set(common "${arg_OUTPUT_DIR}/${name}-odb.cxx")
+    set(outputs "${common}" "${arg_OUTPUT_DIR}/${name}-odb.hxx" "${arg_OUTPUT_DIR}/${name}-odb.ixx")
+    list(APPEND common_sources "${common}")
+    foreach(database IN LISTS arg_DATABASES)
+      set(source "${arg_OUTPUT_DIR}/${name}-odb-${database}.cxx")
+      list(APPEND outputs "${source}" "${arg_OUTPUT_DIR}/${name}-odb-${database}.hxx"
+           "${arg_OUTPUT_DIR}/${name}-odb-${database}.ixx" "${arg_OUTPUT_DIR}/${name}-${database}.sql")
+      list(APPEND ${database}_sources "${source}")
+    endforeach()
+    # ODB's compiler does not tell what a header includes; the C++ compiler does.
+    set(depfile "${arg_OUTPUT_DIR}/${name}-odb.d")
+    add_custom_command(OUTPUT ${outputs}
+      COMMAND ${CMAKE_CXX_COMPILER} -x c++ -std=c++14 -w -DODB_COMPILER -MM -MF "${depfile}" -MT "${common}"
+              "${folders}" -I "${folder}" "${header}"
+      COMMAND ${command} "${folders}" -I "${folder}" "${header}"
+      DEPENDS "${header}" DEPFILE "${depfile}" COMMENT "Mapping ${name}" COMMAND_EXPAND_LISTS VERBATIM)
+  endforeach()
+  set(${prefix}_COMMON_SOURCES ${common_sources} PARENT_SCOPE)
+  set(${prefix}_MYSQL_SOURCES ${mysql_sources} PARENT_SCOPE)
+  set(${prefix}_SQLITE_SOURCES ${sqlite_sources} PARENT_SCOPE)
+endfunction()

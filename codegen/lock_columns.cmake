@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Writes the ALTER TABLE statements that add the lock columns (dlock/odb/row_lock.hpp) to tables that exist already:
+#   cmake -D FROM=<x-mysql.sql of ODB's compiler> -D TO=<file> -D DATABASE=<mysql|sqlite> -P lock_columns.cmake
+# ODB writes one column in a line, with its name in quotation marks first.
+file(READ "${FROM}" text)
+string(REPLACE ";" "\n" text "${text}")  # ends statements, and would end elements of a list
+string(REPLACE "[" "" text "${text}")    # would join them
+string(REPLACE "\n" ";" lines "${text}")
+
+set(quote "[\"`]")
+set(result "")
+set(table "")
+set(columns "")
+foreach(line IN LISTS lines)
+  if(line MATCHES "^CREATE TABLE (${quote}.*${quote}) \\($")
+    set(table "${CMAKE_MATCH_1}")
+    set(columns "")
+  elseif(table AND line MATCHES "^ +(${quote}lock_(owner|expires_at_us|fence|expire_time)${quote} .*)$")
+    string(REGEX REPLACE "(,|\\))$" "" column "${CMAKE_MATCH_1}")
+    list(APPEND columns "ADD COLUMN ${column}")
+  elseif(line STREQUAL "" AND columns)
+    if(DATABASE STREQUAL "sqlite")  # one column at a time
+      list(TRANSFORM columns PREPEND "ALTER TABLE ${table} ")
+      list(JOIN columns "$<>\n" statements)
+      string(REPLACE "$<>" ";" statements "${statements}")
+    else()
+      list(JOIN columns ",\n  " statements)
+      set(statements "ALTER TABLE ${table}\n  ${statements}")
+    endif()
+    string(APPEND result "\n${statements};\n")
+    set(table "")
+    set(columns "")
+  endif()
+endforeach()
+file(WRITE "${TO}" "/* Adds the columns of dlock's row locks to tables that exist already. Generated. */\n${result}")

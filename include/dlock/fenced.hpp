@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// For what a lock protects but can't verify: a file, a device, a service, another database. Whoever writes there hands its
+/// fencing token over, and the resource refuses a token lower than the greatest it has seen.
+///
+/// Check and write must be one step. A check that is not in the same critical section, statement or transaction as the
+/// write proves nothing: the process may be stopped between the two, and a newer holder may write meanwhile.
+/// Where the data is in the database that the locks live in, lease::verify() is better: see docs/transactions.md.
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dlock/error.hpp"
+
+namespace dlock {
+
+/// A token lower than one that the resource has seen: a newer holder was there. Nothing was written.
+class stale_fence : public error {
+ public:
+  stale_fence(std::uint64_t token, std::uint64_t seen, const std::string& text)
+      : error(errc::stale_fence, text), token_(token), seen_(seen) {}
+  std::uint64_t token() const noexcept { return token_; }
+  /// The greatest one before.
+  std::uint64_t seen() const noexcept { return seen_; }
+
+ private:
+  std::uint64_t token_;
+  std::uint64_t seen_;
+};
+
+/// The check as code, for the program that owns the resource. Remembers the greatest token of each resource that was named,
+/// as long as it lives: after a restart, tell it what the resource knows (admit() the stored token) before anybody writes.
+///
+///   fence_gate gate;
+///   gate.require("report:daily", token, [&] { archive.write(text); });
+///
+/// `write` runs while nobody else passes with the same resource, so that no older token can write after a newer one. A token
+/// counts as seen before `write` runs, also if that throws. An equal token is admitted: it is the same holder.
+///
+/// All functions throw std::invalid_argument for token 0, which is that of an empty lease.
+/// Thread safety: any thread. `write` must not come back to the same resource. Cost: no statement.
+class fence_gate {
+ public:
+  /// Runs `write` and says true, or says false if a greater token was seen.
+  template <std::invocable F>
+  bool admit(std::string_view resource, std::uint64_t token, F&& write) {
+    entry& of = checked(resource, token);
+    const std::lock_guard alone(of.mutex);
+    if (token < of.seen) return false;
+    of.seen = token;
+    static_cast<void>(std::invoke(std::forward<F>(write)));
+    return true;
+  }
+  /// Gives what `write` gives, or throws stale_fence.
+  template <std::invocable F>
+  decltype(auto) require(std::string_view resource, std::uint64_t token, F&& write) {
+    entry& of = checked(resource, token);
+    const std::lock_guard alone(of.mutex);
+    if (token < of.seen) refuse(resource, token, of.seen);
+    of.seen = token;
+    return std::invoke(std::forward<F>(write));
+  }
+
+  /// Only the check: enough where one thread both checks and writes. Without a name: a gate for one resource.
+  bool admit(std::string_view resource, std::uint64_t token) {
+    return admit(resource, token, [] {});
+  }
+  bool admit(std::uint64_t token) { return admit(std::string_view(), token); }
+  void require(std::string_view resource, std::uint64_t token) {
+    require(resource, token, [] {});
+  }
+  void require(std::uint64_t token) { require(std::string_view(), token); }
+
+  /// The greatest token admitted so far; 0: none.
+  std::uint64_t seen(std::string_view resource = {}) const;
+
+ private:
+  struct entry {
+    std::mutex mutex{};
+    std::atomic<std::uint64_t> seen{0};  // set under the mutex
+  };
+  entry& checked(std::string_view resource, std::uint64_t token);
+  [[noreturn]] static void refuse(std::string_view resource, std::uint64_t token, std::uint64_t seen);
+
+  mutable std::mutex mutex_{};                           // of the map
+  std::map<std::string, entry, std::less<>> entries_{};  // none is ever removed
+};
+
+/// The check as SQL: check and write in one statement. The column is a BIGINT NOT NULL DEFAULT 0 of the table that is written.
+///
+///   const fenced_update save{.table = "report", .assignments = "body = ?", .condition = "id = ?"};
+///   save.sql();  // UPDATE report SET body = ?, fence = ? WHERE (id = ?) AND fence <= ?
+///
+/// An aggregate; its texts are SQL and go into the statement as they are: never text from outside.
+struct fenced_update {
+  std::string table{};
+  std::string assignments{};     ///< empty: the token is announced, and nothing else is written
+  std::string condition{};       ///< names the one row, as by its primary key
+  std::string column = "fence";  ///< of the token
+
+  /// What the driver counts as affected rows of an UPDATE.
+  enum class rows {
+    found,    ///< those that matched: CLIENT_FOUND_ROWS (ODB has it), SQLite, most databases
+    changed,  ///< those that got other values: the default of MySQL's client library
+  };
+  enum class verdict {
+    written,
+    refused,  ///< a newer holder was there, or there is no such row
+    ask,      ///< refused, or the row had these very values already: seen_sql() tells
+  };
+
+  /// The token is two parameters: the last of SET, and the last of all. Throws std::invalid_argument naming the empty field.
+  std::string sql() const;
+  /// The same with the token written into it. Throws std::invalid_argument also for token 0.
+  std::string sql(std::uint64_t token) const;
+  /// SELECT column FROM table WHERE (condition) FOR UPDATE. After verdict::ask: our token means that the row has our values;
+  /// anything else, or no row, means refused. A SELECT without FOR UPDATE could show what was there before the newer holder.
+  std::string seen_sql() const;
+
+  /// One row: written. None: with rows::found refused; with rows::changed that can't be told.
+  static verdict judge(std::uint64_t affected, rows counted) noexcept;
+};
+
+}  // namespace dlock

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <ranges>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "dlock/lock_key.hpp"
+
+namespace dlock {
+
+class lock_keys;
+
+namespace detail {
+
+// Not a text, which is a range of characters.
+template <class Range>
+concept range_of_keys =
+    !std::same_as<std::remove_cvref_t<Range>, lock_keys> && !std::convertible_to<Range, lock_key> &&
+    std::ranges::input_range<Range> && std::convertible_to<std::ranges::range_reference_t<Range>, lock_key>;
+
+template <class Range>
+std::vector<lock_key> collect_keys(Range&& from) {
+  std::vector<lock_key> made;
+  for (auto&& each : from) made.emplace_back(std::forward<decltype(each)>(each));
+  return made;
+}
+
+}  // namespace detail
+
+/// Several keys that are locked together: texts and rows, mixed as you like. A key named twice counts once. They are
+/// kept in the one order of lock_key, which is the same in every process, whatever the order they are named in.
+///
+/// Implicit, so that acquire({from, to}) reads well, and from any range of keys or texts (a vector, a set, a view).
+/// Throws: std::invalid_argument unless there are 1 to `max_size` different keys, and for a bad key.
+///
+/// Thread safety: as a const std::vector. Cost: no round trip. A moved-from one may only be assigned or destroyed.
+class lock_keys {
+ public:
+  static constexpr std::size_t max_size = 256;
+
+  lock_keys(std::initializer_list<lock_key> keys) : lock_keys(std::vector<lock_key>(keys)) {}
+  lock_keys(std::vector<lock_key> keys);
+  template <detail::range_of_keys Range>
+  requires(!std::same_as<std::remove_cvref_t<Range>, std::vector<lock_key>>)  //
+      lock_keys(Range&& keys)
+      : lock_keys(detail::collect_keys(std::forward<Range>(keys))) {}
+
+  /// Ascending, no two equal.
+  std::vector<lock_key>::const_iterator begin() const noexcept { return keys_.begin(); }
+  std::vector<lock_key>::const_iterator end() const noexcept { return keys_.end(); }
+  std::size_t size() const noexcept { return keys_.size(); }
+  /// Precondition: at < size().
+  const lock_key& operator[](std::size_t at) const noexcept { return keys_[at]; }
+  /// Which of them it is; size() if none.
+  std::size_t find(const lock_key& key) const noexcept;
+
+  friend bool operator==(const lock_keys&, const lock_keys&) noexcept = default;
+
+ private:
+  std::vector<lock_key> keys_;
+};
+
+/// What a braced list of keys is: {"a", "b"}. Functions that take lock_keys take this too, so that {"a"} means a list
+/// of one, not one key.
+using key_list = std::initializer_list<lock_key>;
+
+/// For a log line: 'a', 'b', 'c'.
+std::string printable(const lock_keys& keys);
+
+}  // namespace dlock

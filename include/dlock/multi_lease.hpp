@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The right to several keys, held together: what acquire({k1, k2, ...}) gives.
+///
+///   const auto both = dlock::acquire({"wallet:7", "wallet:9"}, {.ttl = 30s, .wait = 2s});
+///   const auto fence = both["wallet:9"].fencing_token();
+///
+/// It has a lease for each of its keys, in the order of the keys, and holds all of them or, after a loss, none that
+/// should be trusted: the work was about all. Invalid calls: as on an empty lease.
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "dlock/lease.hpp"
+#include "dlock/lock_keys.hpp"
+
+namespace dlock {
+
+/// Move-only. The destructor releases all, takes no longer than service_options::release_limit and never throws.
+/// Thread safety: const functions may be called from any thread; it may be moved to and released on another one.
+/// Lifetime: may outlive the lock_service.
+class [[nodiscard]] multi_lease {
+ public:
+  using const_iterator = std::vector<lease>::const_iterator;
+
+  multi_lease() noexcept = default;  ///< empty: what try_acquire gives when a key is busy
+  multi_lease(multi_lease&&) noexcept = default;
+  multi_lease& operator=(multi_lease&& other) noexcept;
+  ~multi_lease();
+
+  /// Whether there are grants behind it (held, or lost meanwhile); false: empty or released.
+  explicit operator bool() const noexcept { return !leases_.empty(); }
+
+  /// The leases, in the order of their keys. A key that was named twice has one.
+  std::size_t size() const noexcept { return leases_.size(); }
+  const_iterator begin() const noexcept { return leases_.begin(); }
+  const_iterator end() const noexcept { return leases_.end(); }
+  /// The lease on one key; end(): it is not among them.
+  const_iterator find(const lock_key& key) const noexcept;
+  /// Throws std::out_of_range for a key that is not among them.
+  const lease& operator[](const lock_key& key) const;
+
+  /// How long all of them can be trusted without another renewal; 0: one is lost.
+  std::chrono::microseconds remaining() const noexcept;
+  /// Requested once one of them can't be trusted. Callbacks run on a service thread: keep them short.
+  std::stop_token lost() const noexcept;
+  /// Why the first of those that are lost was lost; none while all are held.
+  loss_reason loss() const noexcept;
+  /// Throws lock_lost if one of them can't be trusted now. Cost: no statement.
+  void ensure_held() const;
+  /// lease::verify() of all of them, in an order that can't deadlock. Cost: one statement for each.
+  template <class Transaction>
+  void verify(Transaction& in) const {
+    detail::verify_in(in, *this);
+  }
+
+  /// For renewal::manual: lease::renew() of all. Cost: one statement for each.
+  void renew();
+  /// Frees the keys, the last first; those that this owner held before just count down. Throws, when all have been
+  /// tried, lock_lost if one was not ours any more, else store_error if there was no answer for one (the background
+  /// goes on trying). Empty afterwards in each case. Cost: one statement for all keys, one for each row.
+  void release();
+
+ private:
+  friend class detail::engine;
+  struct watch;
+  multi_lease(const lock_keys& keys, std::vector<lease> leases);
+
+  std::vector<lock_key> keys_{};  // as many as leases_
+  std::vector<lease> leases_{};
+  std::shared_ptr<watch> watch_{};
+};
+
+}  // namespace dlock

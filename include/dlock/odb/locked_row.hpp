@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// An entity that is reached only through the lock on its row: what lock_row.hpp and claim.hpp give.
+///
+///   auto row = dlock::lock_row<order>(db, 42, {.wait = 2s});   // waits, locks, loads
+///   row->status = "shipped";
+///   row.commit();                                              // writes and unlocks, in one transaction
+///
+/// A grant raises the row's version: copies that anybody loaded before can't be written any more (odb::object_changed), the
+/// one loaded here can. Renewal changes nothing of the row (but for expiring_row_lock, its expiry).
+///
+/// Everything here runs in transactions of its own, on connections that `db` gives. A transaction that the caller has open
+/// stays the current one and is not used: what it did to the row is not seen before it commits, and update() and commit()
+/// wait for it. To write in the caller's transaction, use update(transaction). A current odb::session is not used either.
+
+#include "dlock/odb/row.hpp"
+//
+#include <odb/database.hxx>
+#include <odb/transaction.hxx>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "dlock/lease.hpp"
+
+namespace dlock {
+
+namespace detail {
+/// Runs it in a transaction of its own, which only reads.
+void read_rows(lock_service& service, odb::database& db, const std::function<void()>& read);
+/// Writes, and releases, or keeps the lock, in one transaction that fails unless the row is ours.
+void commit_row(odb::database& db, lease held, const std::function<void()>& write);
+void update_row(odb::database& db, const lease& held, const std::function<void()>& write);
+void update_row(odb::transaction& in, const lease& held, const std::function<void()>& write);
+[[noreturn]] void empty_row(const char* call);
+struct row_maker;
+}  // namespace detail
+
+/// Move-only. The destructor releases the lock and writes nothing. Thread safety: as std::unique_ptr.
+/// Invalid calls: everything but bool, held() and release() on an empty one throws std::logic_error.
+template <class T>
+class [[nodiscard]] locked_row {
+ public:
+  /// Empty: what try_lock_row gives when the row is busy; after commit() and release(); moved from.
+  locked_row() noexcept = default;
+
+  /// Whether it holds the lock, or lost it meanwhile.
+  explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+
+  /// The entity as it was loaded after the grant. Whether the lock is still held is not looked at: that is done by
+  /// commit() and update(), and by held().ensure_held().
+  T& operator*() { return must("operator*"); }
+  const T& operator*() const { return must("operator*"); }
+  T* operator->() { return &must("operator->"); }
+  const T* operator->() const { return &must("operator->"); }
+
+  const lease& held() const noexcept { return held_; }
+
+  /// Writes the entity and frees the row. Nothing is written unless the row is ours. It is empty afterwards in each case.
+  /// As an inner lock (lease::reentered(), or while one is open) it writes, and the outer one stays.
+  ///
+  /// Throws lock_lost; odb::object_changed: somebody wrote the row without a lock; whatever ODB throws; then nothing is
+  /// written. store_error(outcome_unknown): the connection broke at the commit: it may be written or not.
+  /// Cost: BEGIN, two statements, COMMIT. A deadlock, or SQLite being busy, is tried again for a while.
+  void commit() {
+    auto& entity = must("commit()");
+    const auto alive = std::move(entity_);
+    auto* const db = std::exchange(db_, nullptr);
+    detail::commit_row(*db, std::move(held_), [&] { db->update(entity); });
+  }
+
+  /// Writes the entity and keeps the lock. Throws as commit(); cost as commit().
+  void update() {
+    auto& entity = must("update()");
+    detail::update_row(*db_, held_, [&] { db_->update(entity); });
+  }
+  /// In a transaction of the caller's on the same database, which is rolled back if this throws. The lock, if it ends
+  /// before the transaction, is released after its outcome. The entity's version is raised even if it is rolled back:
+  /// lock the row anew then. Cost: two statements.
+  void update(odb::transaction& in) {
+    auto& entity = must("update()");
+    detail::update_row(in, held_, [&] { db_->update(entity); });
+  }
+
+  /// Frees the row without writing it. Empty afterwards. Throws as lease::release(). Cost: one statement.
+  void release() {
+    if (!held_) detail::empty_row("release()");
+    entity_.reset();
+    auto mine = std::move(held_);
+    mine.release();
+  }
+
+ private:
+  friend struct detail::row_maker;
+  locked_row(odb::database& db, lease held, std::shared_ptr<T> entity)
+      : db_(&db), held_(std::move(held)), entity_(std::move(entity)) {}
+
+  T& must(const char* call) const {
+    if (entity_ == nullptr) detail::empty_row(call);
+    return *entity_;
+  }
+
+  odb::database* db_ = nullptr;
+  lease held_{};
+  std::shared_ptr<T> entity_{};
+};
+
+namespace detail {
+struct row_maker {
+  template <class T>
+  static locked_row<T> make(odb::database& db, lease held, std::shared_ptr<T> entity) {
+    return {db, std::move(held), std::move(entity)};
+  }
+  template <class T>
+  static locked_row<T> load(lock_service& service, odb::database& db, const row_id_of<T>& id, lease held) {
+    std::shared_ptr<T> entity;
+    if constexpr (lockable<T>) {
+      if (!held) return {};
+      read_rows(service, db, [&] { entity = std::shared_ptr<T>(db.load<T>(id)); });
+    }
+    return make(db, std::move(held), std::move(entity));
+  }
+};
+}  // namespace detail
+
+}  // namespace dlock

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Keys that name a row of the application's, which is locked in place: by its own columns, without a row in the lock table.
+///
+///   auto held = dlock::acquire(dlock::row<order>(db, 42), {.wait = 2s});
+///
+/// A row's key goes wherever a key goes, and mixes with others. dlock/odb/locked_row.hpp loads the row as well.
+
+#include "dlock/odb/lockable.hpp"
+//
+#include <odb/database.hxx>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dlock/lock_key.hpp"
+#include "dlock/lock_service.hpp"
+
+namespace dlock {
+
+namespace detail {
+std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& db, const row_class& of);
+lock_key row_key(lock_service& service, odb::database& db, const row_class& of, std::vector<row_value> id);
+std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& of);
+}  // namespace detail
+
+/// The key of the row of T with that id. `db` must lead to the database in which the service's locks live: the same server
+/// (SQLite: the same file). Both are used by connections of their own: the lock user needs SELECT and UPDATE on the table.
+///
+/// The key holds what is known of the table; it may outlive `db`. Ids are compared as they are written: two texts that a
+/// collation takes for one row exclude each other, but are no re-entry.
+///
+/// Throws: std::invalid_argument, before any lock is taken: another database, a table without these columns, an empty id.
+/// store_error: the database failed. Cost: the first time for a class and a database three statements, afterwards none.
+/// Thread safety: as `db`.
+template <class T>
+[[nodiscard]] lock_key row(lock_service& service, odb::database& db, const row_id_of<T>& id) {
+  if constexpr (lockable<T>) {
+    return detail::row_key(service, db, detail::row_class_of<T>(), detail::row_values(id));
+  } else {
+    return lock_key("never");  // the one sentence was said
+  }
+}
+/// In the default service.
+template <class T>
+[[nodiscard]] lock_key row(odb::database& db, const row_id_of<T>& id) {
+  return dlock::row<T>(default_service(), db, id);
+}
+
+/// ALTER TABLE statements that add the lock columns to the table of T, which exists without them; not the version column,
+/// which is ODB's own matter. dlock_odb_generate() writes the same into a file. Cost: no statement.
+template <class T>
+[[nodiscard]] std::string add_lock_columns_sql(lock_service& service, odb::database& db) {
+  if constexpr (detail::check_lockable<T>()) {
+    return detail::add_lock_columns(service, db, detail::row_class_of<T>());
+  } else {
+    return {};
+  }
+}
+template <class T>
+[[nodiscard]] std::string add_lock_columns_sql(odb::database& db) {
+  return dlock::add_lock_columns_sql<T>(default_service(), db);
+}
+
+}  // namespace dlock

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The lock columns of a mapped class whose rows are locked in place. C++14: ODB's compiler reads it.
+///
+///   #pragma db object table("orders") optimistic
+///   struct order {
+///     #pragma db id
+///     std::int32_t id;
+///     std::string status;
+///     dlock::row_lock lock;                 // columns lock_owner, lock_expires_at_us, lock_fence
+///     #pragma db version
+///     std::uint32_t version;
+///   };
+///
+/// The member is called `lock` and the version `version` (or lock_, version_). Both may be private. dlock_odb_generate()
+/// maps the class and writes the ALTER TABLE that adds the columns to a table which exists already.
+///
+/// The columns are read with the object and written only when it is persisted: no update of the object touches them. Locking
+/// and releasing is done by dlock/odb/locked_row.hpp and dlock/odb/claim.hpp. Plain SQL may add rows without naming them.
+
+#include <cstdint>
+#include <odb/core.hxx>
+#include <odb/nullable.hxx>
+#include <string>
+
+namespace dlock {
+
+/// Rows that only programs with dlock lock. What the members say was true when the object was loaded.
+///
+/// A copy is that of another row, and free: an entity copied and persisted under a new id must not look held.
+class row_lock {
+ public:
+  row_lock() = default;
+  row_lock(const row_lock&) noexcept : row_lock() {}
+  row_lock& operator=(const row_lock&) noexcept { return *this; }
+  ~row_lock() = default;
+
+  /// How often the row was locked: the fencing token of its last holder.
+  std::uint64_t fence() const noexcept { return fence_; }
+  bool held() const noexcept { return !owner_.null(); }
+
+ private:
+  friend class odb::access;
+
+  odb::nullable<std::string> owner_;
+  /// Microseconds by the database's clock. NULL: as long as the holder's session lives.
+  odb::nullable<std::int64_t> expires_at_us_;
+  std::uint64_t fence_ = 0;
+};
+
+/// Rows that programs which know nothing of dlock lock as well, by plain SQL on these columns:
+///
+///   UPDATE t SET lock_owner = 'me', lock_expire_time = now() + interval 30 second, version = version + 1
+///    WHERE id = 42 AND (lock_owner = '' OR lock_expire_time < now());               -- 1 row: locked
+///   UPDATE t SET lock_owner = '', lock_expire_time = now() WHERE id = 42 AND lock_owner = 'me';
+///
+/// The expiry column is what keeps such a lease, so it is renewed itself: one statement per row and ttl/3, which waits while
+/// a transaction has the row locked. The version column is the fence. Columns lock_owner, lock_expire_time.
+class expiring_row_lock {
+ public:
+  expiring_row_lock() = default;
+  expiring_row_lock(const expiring_row_lock&) : expiring_row_lock() {}
+  expiring_row_lock& operator=(const expiring_row_lock&) noexcept { return *this; }
+  ~expiring_row_lock() = default;
+
+  bool held() const noexcept { return !owner_.empty(); }
+
+ private:
+  friend class odb::access;
+
+  std::string owner_;
+  std::string expire_time_ = "2000-01-01 00:00:00";
+};
+
+// clang-format off
+#ifdef ODB_COMPILER
+#pragma db value(row_lock)
+#pragma db member(row_lock::owner_) readonly mysql:type("VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin") sqlite:type("TEXT")
+#pragma db member(row_lock::expires_at_us_) readonly
+#pragma db member(row_lock::fence_) readonly default(0)
+
+// The type as written here and nowhere else: TIMESTAMP columns of other classes are mapped as ever.
+#pragma db map type("TIMESTAMP\\(0\\)") as("VARCHAR(30)") to("CAST((?) AS DATETIME)") from("CAST((?) AS CHAR(30))")
+#pragma db value(expiring_row_lock)
+#pragma db member(expiring_row_lock::owner_) readonly default("") mysql:type("VARCHAR(50)") sqlite:type("TEXT")
+#pragma db member(expiring_row_lock::expire_time_) readonly default("2000-01-01 00:00:00") mysql:type("TIMESTAMP(0)") sqlite:type("TEXT")
+#endif
+// clang-format on
+
+}  // namespace dlock

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "dlock/owner.hpp"
+#include "engine/engine.hpp"
+
+namespace dlock::detail {
+
+/// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow moment.
+constexpr microseconds statement_patience = std::chrono::seconds{2};
+/// Leases with an expiry of their own are asked for under a session of this ttl; nothing depends on its life.
+constexpr microseconds naming_class = std::chrono::seconds{30};
+
+inline long long ms(microseconds value) { return std::chrono::duration_cast<std::chrono::milliseconds>(value).count(); }
+
+/// What the store granted, and to whom: what becomes a lease. granted() takes pin and turn out of it.
+struct engine::won {
+  const lock_key& key;
+  const lock_options& options;
+  std::shared_ptr<owner_state> who;
+  std::shared_ptr<session> by;  // pinned; the lease takes the pin over
+  std::uint64_t nonce = 0;
+  std::uint64_t fence = 0;
+  instant trusted_until{};
+  instant begun{};
+  unsigned attempts = 0;
+  bool taken_over = false;
+  bool has_turn = true;  // of the local queue
+};
+
+/// How a lease of these options is kept, and for how long.
+struct keeping {
+  keeping(const lock_key& key, const lock_options& how) noexcept
+      : kept(how.renew == renewal::automatic && !column_renewed(key)),
+        ttl(kept ? microseconds{ttl_class(how.ttl)} : microseconds{how.ttl}) {}
+
+  static bool column_renewed(const lock_key& key) noexcept {
+    return key.row() != nullptr && key.row()->table->renewal == row_renewal::column;
+  }
+  /// As a store wants it: 0 for kept.
+  microseconds own_ttl() const noexcept { return kept ? microseconds{0} : ttl; }
+
+  bool kept;
+  microseconds ttl;
+};
+
+/// One acquire of one key, under way.
+struct engine::attempt {
+  attempt(const lock_key& name, const lock_options& options_, bool single, std::shared_ptr<owner_state> whose,
+          instant start, bool look_first, std::uint64_t seed)
+      : key(name),
+        options(options_),
+        once(single),
+        who(std::move(whose)),
+        begun(start),
+        deadline(single ? start : start + options_.wait),
+        how(name, options_),
+        machine(
+            {.deadline = deadline, .once = single, .look_first = look_first, .retry = options_.retry, .seed = seed}) {}
+
+  const lock_key& key;
+  const lock_options& options;
+  const bool once;
+  const std::shared_ptr<owner_state> who;
+  const instant begun;
+  const instant deadline;
+  const keeping how;
+  acquire_machine machine;
+  std::shared_ptr<session> by{};     // pinned
+  std::uint64_t nonce = 0;           // of the last attempt
+  instant trusted_until{};           // of a grant by it
+  connection_identity lost{};        // where it was sent, if it has no outcome
+  connection_identity blocked_by{};  // a transaction that was verified by a holder now dead
+  instant blocked_since{};
+
+  instant limit(instant now) const { return std::max(deadline, now + statement_patience); }
+};
+
+class engine::visit {
+ public:
+  explicit visit(engine& home) : home_(home.shared_from_this()) {
+    const std::lock_guard lock(home_->mutex_);
+    ++home_->under_way_;
+  }
+  visit(const visit&) = delete;
+  visit& operator=(const visit&) = delete;
+  ~visit() {
+    {
+      const std::lock_guard lock(home_->mutex_);
+      --home_->under_way_;
+    }
+    home_->wind_down_if_done();
+  }
+
+ private:
+  const std::shared_ptr<engine> home_;
+};
+
+}  // namespace dlock::detail

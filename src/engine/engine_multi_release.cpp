@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The end of several leases at once.
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine.hpp"
+#include "engine/grouped.hpp"
+
+namespace dlock::detail {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr microseconds between_tries = 5ms;
+}
+
+bool engine::forked(const lease& of) noexcept { return of.grant_->home->forked(); }
+
+void engine::refuse_if_forked(const lease& of) { of.grant_->home->refuse_if_forked(); }
+
+std::vector<engine::ended> engine::release(std::vector<lease>& leases) noexcept {
+  std::vector<ended> all;
+  all.reserve(leases.size());
+  std::vector<ended*> open;
+  for (auto at = leases.rbegin(); at != leases.rend(); ++at) {
+    if (!*at) continue;
+    at->reentered_ = false;
+    auto& one = all.emplace_back(ended{.of = std::exchange(at->grant_, nullptr)});
+    auto& home = *one.of->home;
+    if (home.leave(*one.of) != ending::last) {
+      one.how = one.of->left(home.shared_.now()) > 0us ? freed::inner : freed::lost;
+    } else if (home.begin_release(*one.of, one.trusted)) {
+      open.push_back(&one);
+    } else {
+      one.how = freed::lost;
+    }
+  }
+  if (open.empty()) return all;
+  const auto home = open.front()->of->home;
+  home->send_releases(open);
+  for (auto* const each : open) each->how = home->end_release(*each->of, each->how, each->trusted, each->why);
+  return all;
+}
+
+void engine::send_releases(std::vector<ended*> open) {
+  const auto begun = shared_.now();
+  const auto until = begun + shared_.options.release_limit;
+  for (;;) {
+    std::vector<request> asks;
+    for (const auto* each : open) asks.push_back(each->of->ask(verb::release));
+    std::vector<reply> answers(asks.size());
+    {
+      fault why;
+      const auto on = shared_.pool.get(until, std::max<microseconds>(until - shared_.now(), between_tries), why);
+      if (!on) {
+        for (auto* const each : open) each->why = why;
+        break;
+      }
+      statements_ += execute_grouped(*shared_.where, *on, asks, answers);
+    }
+    bool soon = true;
+    std::vector<ended*> left;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      auto& one = *open[i];
+      auto& answer = answers[i];
+      if (answer.what == outcome::yes || answer.what == outcome::no) {
+        // After a try without an answer, "no" may just mean that it had been done.
+        one.how = answer.what == outcome::yes || one.maybe ? freed::yes : freed::lost;
+        continue;
+      }
+      one.maybe = one.maybe || answer.what == outcome::unknown;
+      one.why = std::move(answer.why);
+      soon = soon && (answer.what == outcome::unknown || one.why.transient || one.why.contended || one.why.connection);
+      left.push_back(&one);
+    }
+    open = std::move(left);
+    if (open.empty()) return;
+    // Rule 6: they name session and fence, so they may be repeated.
+    if (!soon || shared_.now() + between_tries >= until) break;
+    std::mutex mutex;
+    std::condition_variable never;
+    std::unique_lock lock(mutex);
+    shared_.time.wait_until(never, lock, shared_.now() + between_tries);
+  }
+  for (auto* const each : open) {
+    each->how = freed::later;
+    release_later(*each->of, begun);
+  }
+}
+
+}  // namespace dlock::detail

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One round of an acquire of several keys: all are taken, or what was taken is given back.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/grouped.hpp"
+#include "engine/several.hpp"
+
+namespace dlock::detail {
+
+using namespace std::chrono_literals;
+
+multi_step engine::several::round() {
+  if (const auto busy = line_up(); busy != none) return machine_.refused(busy, {});
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    if (!leases_[i]) parts_.emplace_back(i, *this);
+  }
+  if (parts_.empty()) return multi_step::granted;  // other threads of this owner got them meanwhile
+  if (fault why; !pin_all(why)) return machine_.troubled(parts_.front().key, why, false);
+  // A take may stand behind somebody's open transaction for longer than this caller wants to wait.
+  if (home_.shared_.where->caps().take_waits && (once_ || options_.wait < 2 * statement_patience)) {
+    if (const auto end = look_around()) return *end;
+  }
+  take_all();
+  for (auto& each : parts_) {
+    if (each.next == step::resolve || each.next == step::give_back) settle(each);
+  }
+  for (const auto& each : parts_) {
+    if (each.next == step::failed) return ended(each);
+  }
+  for (auto& each : parts_) {
+    settle(each);
+    if (each.next != step::granted) return ended(each);
+  }
+  const auto at = now();
+  auto until = instant::max();
+  for (const auto& each : parts_) {
+    until = std::min(until, each.a.how.kept ? at + each.a.by->deadline.left(at) : each.a.trusted_until);
+  }
+  return machine_.taken(at, until);
+}
+
+/// All under one session, so that they end together: the options are the same.
+bool engine::several::pin_all(fault& why) {
+  const part* first[2] = {nullptr, nullptr};
+  for (auto& each : parts_) {
+    const part*& same = first[each.a.how.kept ? 1 : 0];
+    if (same == nullptr) {
+      if (!home_.pinned(each.a, why)) return false;
+      same = &each;
+    } else if (home_.keeper_.pin_again(same->a.by)) {
+      each.a.by = same->a.by;
+    } else {
+      why = {.transient = true, .text = "the session ended"};
+      return false;
+    }
+  }
+  return true;
+}
+
+request engine::several::ask(verb what, const lock_key& key, const attempt* by) const noexcept {
+  request made{.what = what, .resource = key.view(), .row = key.row()};
+  if (by == nullptr) return made;
+  made.session = by->by->id;
+  made.nonce = by->nonce;
+  if (what == verb::take) made.own_ttl = by->how.own_ttl();
+  return made;
+}
+
+/// The end of the round if one of them is busy.
+std::optional<multi_step> engine::several::look_around() {
+  fault why;
+  const auto on = home_.shared_.pool.get(limit(), statement_patience, why);
+  if (!on) return machine_.troubled(parts_.front().key, why, false);
+  std::vector<request> asks;
+  for (const auto& each : parts_) asks.push_back(ask(verb::look, each.a.key, nullptr));
+  std::vector<reply> answers(asks.size());
+  home_.statements_ += execute_grouped(*home_.shared_.where, *on, asks, answers);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const auto& answer = answers[i];
+    if (answer.what == outcome::yes && multi_machine::holds(answer.now) && answer.now.left > 0us) {
+      return machine_.refused(parts_[i].key, answer.now);
+    }
+  }
+  return std::nullopt;
+}
+
+void engine::several::take_all() {
+  fault why;
+  const auto on = home_.shared_.pool.get(limit(), statement_patience, why);
+  if (!on) {
+    for (auto& each : parts_) each.next = each.a.machine.not_sent(why, now());
+    return;
+  }
+  std::vector<request> asks;
+  for (auto& each : parts_) {
+    each.a.nonce = home_.shared_.nonces.fetch_add(1);
+    asks.push_back(ask(verb::take, each.a.key, &each.a));
+  }
+  std::vector<reply> answers(asks.size());
+  const auto sent = now();
+  home_.statements_ += execute_grouped(*home_.shared_.where, *on, asks, answers);
+  const auto at = now();
+  const lock_key* missing = nullptr;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    auto& a = parts_[i].a;
+    if (answers[i].what == outcome::unknown) a.lost = (*on).identity();
+    if (answers[i].what == outcome::absent && a.key.row() != nullptr) missing = &a.key;
+    // Rule 4, as for one key.
+    a.trusted_until = a.how.kept ? at + a.by->deadline.left(at)
+                                 : sent + a.how.ttl - margin_for(a.how.ttl, home_.shared_.options.margin);
+    if (answers[i].what == outcome::failed && answers[i].why.contended) {
+      // Which of them it was, looks must tell.
+      a.machine = acquire_machine({.deadline = deadline_, .once = true, .look_first = true});
+      parts_[i].next = a.machine.begin();
+    } else {
+      parts_[i].next = a.machine.replied(answers[i], at, a.trusted_until);
+    }
+  }
+  if (missing != nullptr) throw lock_refused(errc::no_such_row, fmt::format("row '{}'", printable(*missing)));
+}
+
+/// By the rules of one key, one attempt.
+void engine::several::settle(part& of) {
+  for (;;) {
+    switch (of.next) {
+      case step::granted:
+      case step::busy:
+      case step::failed: return;
+      case step::resolve: of.next = home_.resolve(of.a); break;
+      case step::give_back: of.next = home_.give_back(of.a); break;
+      default: of.next = home_.send(of.a, of.next);
+    }
+  }
+}
+
+multi_step engine::several::ended(const part& at) {
+  const auto& m = at.a.machine;
+  return at.next == step::busy ? machine_.refused(at.key, m.holder())
+                               : machine_.troubled(at.key, m.why(), m.outcome_unknown());
+}
+
+bool engine::several::become_leases() {
+  while (!parts_.empty()) {
+    auto& one = parts_.front();
+    won w{.key = one.a.key,
+          .options = options_,
+          .who = who_,
+          .by = one.a.by,
+          .nonce = one.a.nonce,
+          .fence = one.a.machine.fence(),
+          .trusted_until = one.a.trusted_until,
+          .begun = begun_,
+          .attempts = one.a.machine.statements(),
+          .taken_over = one.a.machine.taken_over()};
+    lease mine;
+    {
+      const struct handed_over {  // whatever the grant has is its own, also if an exception ends this
+        several& all;
+        part& from;
+        won& to;
+        ~handed_over() {
+          from.a.by = to.by;
+          all.turns_[from.key] = to.has_turn;
+          if (to.by == nullptr) from.next = step::busy;  // nothing of it is to be cancelled
+        }
+      } done{*this, one, w};
+      mine = home_.granted(w);
+    }
+    if (!mine) {
+      drop_new();
+      return false;
+    }
+    leases_[one.key] = std::move(mine);
+    parts_.pop_front();
+  }
+  return true;
+}
+
+void engine::several::give_back() noexcept {
+  for (auto& each : parts_) {
+    if (each.next == step::resolve) settle(each);
+  }
+  cancel_taken();
+  for (auto& each : parts_) {
+    if (each.a.by != nullptr) home_.keeper_.unpin(*each.a.by);
+  }
+  parts_.clear();
+}
+
+void engine::several::cancel_taken() noexcept {
+  std::vector<const attempt*> taken;
+  std::vector<request> asks;
+  for (const auto& each : parts_) {
+    if (each.next != step::granted) continue;
+    taken.push_back(&each.a);
+    asks.push_back(ask(verb::cancel, each.a.key, &each.a));
+  }
+  if (asks.empty()) return;
+  std::vector<reply> answers(asks.size());
+  {
+    fault why;
+    const auto on = home_.shared_.pool.get(now() + statement_patience / 2, statement_patience / 2, why);
+    if (on) home_.statements_ += execute_grouped(*home_.shared_.where, *on, asks, answers);
+  }
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    if (answers[i].what == outcome::yes || answers[i].what == outcome::no) continue;
+    const auto& a = *taken[i];
+    home_.chores_.add({.what = chore::kind::cancel,
+                       .by = a.by,
+                       .key = a.key,
+                       .nonce = a.nonce,
+                       .settled = true,  // it was answered
+                       .kept = a.how.kept,
+                       .ghost = false,
+                       .give_up = now() + 2 * a.how.ttl + 10s});
+  }
+}
+
+}  // namespace dlock::detail

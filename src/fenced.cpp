@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/fenced.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "dlock/lock_key.hpp"
+
+namespace dlock {
+
+namespace {
+
+void check_token(std::uint64_t token) {
+  if (token == 0) throw std::invalid_argument("dlock: fencing token = 0: that is of an empty lease; grants begin at 1");
+}
+
+std::string statement(const fenced_update& of, const std::string& token) {
+  const auto check = [](std::string_view field, const std::string& value) {
+    if (value.empty()) throw std::invalid_argument(fmt::format("dlock: fenced_update::{} = ''", field));
+  };
+  check("table", of.table);
+  check("condition", of.condition);
+  check("column", of.column);
+  return fmt::format("UPDATE {} SET {}{}{} = {} WHERE ({}) AND {} <= {}", of.table, of.assignments,
+                     of.assignments.empty() ? "" : ", ", of.column, token, of.condition, of.column, token);
+}
+
+}  // namespace
+
+fence_gate::entry& fence_gate::checked(std::string_view resource, std::uint64_t token) {
+  check_token(token);
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(resource);
+  return found != entries_.end() ? found->second : entries_.try_emplace(std::string(resource)).first->second;
+}
+
+void fence_gate::refuse(std::string_view resource, std::uint64_t token, std::uint64_t seen) {
+  throw stale_fence(token, seen,
+                    fmt::format("resource '{}': fencing token {} is stale: {} was here",
+                                detail::printable_text(resource), token, seen));
+}
+
+std::uint64_t fence_gate::seen(std::string_view resource) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(resource);
+  return found == entries_.end() ? 0 : found->second.seen.load();
+}
+
+std::string fenced_update::sql() const { return statement(*this, "?"); }
+
+std::string fenced_update::sql(std::uint64_t token) const {
+  check_token(token);
+  return statement(*this, std::to_string(token));
+}
+
+std::string fenced_update::seen_sql() const {
+  static_cast<void>(sql());  // the same fields must be there
+  return fmt::format("SELECT {} FROM {} WHERE ({}) FOR UPDATE", column, table, condition);
+}
+
+fenced_update::verdict fenced_update::judge(std::uint64_t affected, rows counted) noexcept {
+  if (affected > 0) return verdict::written;
+  return counted == rows::found ? verdict::refused : verdict::ask;
+}
+
+}  // namespace dlock

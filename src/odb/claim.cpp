@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/odb/claim.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "odb/access.hpp"
+#include "odb/own_transaction.hpp"
+#include "odb/query_parts.hpp"
+
+namespace dlock::detail {
+
+namespace {
+
+constexpr std::size_t most_rows = 500;
+
+/// One claim under way.
+class claiming {
+ public:
+  claiming(lock_service& service, odb::database& db, const row_class& of, const odb::query_base& query,
+           const lock_options& options, const row_reader& read)
+      : home_(*access::engine_of(service)),
+        place_(place_of(home_)),
+        db_(db),
+        table_(table_of(service, db, of)),
+        parts_(query),
+        options_(options),
+        read_(read) {}
+
+  std::vector<claimed_row> free_rows(std::size_t most);
+  /// Rows that seem to be held by the dead, one by one.
+  void add_abandoned(std::vector<claimed_row>& to, std::size_t most);
+
+ private:
+  std::vector<engine::taken> take(engine::ticket& about, std::size_t most);
+  void load_taken(const std::vector<lock_key>& keys);
+  /// (condition of the caller) AND (more) ORDER BY ...
+  odb::query_base query(const std::string& more) const;
+  std::string by_ids(std::span<const lock_key> keys) const;
+  [[noreturn]] void failed(const odb::exception& error) const;
+
+  engine& home_;
+  odb_place& place_;
+  odb::database& db_;
+  const std::shared_ptr<const row_table> table_;
+  const query_parts parts_;
+  const lock_options& options_;
+  const row_reader& read_;
+  std::vector<claimed_row> rows_;
+};
+
+odb::query_base claiming::query(const std::string& more) const {
+  if (parts_.condition.empty()) return odb::query_base(more) + parts_.order;
+  auto made = odb::query_base(more + " AND (") + parts_.condition;
+  made += ")";
+  return parts_.order.empty() ? made : made + parts_.order;
+}
+
+std::string claiming::by_ids(std::span<const lock_key> keys) const {
+  std::vector<const row_id*> ids;
+  for (const auto& key : keys) ids.push_back(key.row());
+  return place_.rows_by_id(*table_, ids);
+}
+
+void claiming::failed(const odb::exception& error) const {
+  const auto why = place_.fault_of(error);
+  std::throw_with_nested(store_error(why.connection ? errc::store_unreachable : errc::store_failed,
+                                     fmt::format("rows of {} to be claimed: {}", table_->table, why.text), why.native,
+                                     why.sqlstate, why.transient));
+}
+
+std::vector<engine::taken> claiming::take(engine::ticket& about, std::size_t most) {
+  own_transaction in(home_, db_, own_transaction::use::writes);
+  rows_.clear();
+  about.maybe.clear();
+  about.unsure = false;
+  const auto ids =
+      read_.ids(query(place_.free_rows(*table_)) + fmt::format("LIMIT {}{}", most, place_.lock_and_skip()));
+  std::vector<lock_key> keys;
+  for (const auto& id : ids) keys.push_back(lock_key::of_row(table_, id));
+  if (!keys.empty()) {
+    std::vector<const row_id*> rows;
+    for (const auto& key : keys) rows.push_back(key.row());
+    const auto changed =
+        in.connection().execute(place_.claim({*table_, rows, about.session, about.nonce, about.own_ttl}));
+    if (changed != keys.size()) {
+      throw store_error(errc::store_failed,
+                        fmt::format("rows of {} to be claimed: {} of {} could be", table_->table, changed, keys.size()),
+                        0, "", true);
+    }
+    load_taken(keys);
+    about.maybe = keys;
+  }
+  in.commit(place_, [&] { about.unsure = true; });
+  std::vector<engine::taken> taken;
+  for (const auto& row : rows_) taken.push_back({lock_key::of_row(table_, row.id), row.fence});
+  return taken;
+}
+
+void claiming::load_taken(const std::vector<lock_key>& keys) {
+  std::map<lock_key, std::size_t> position;
+  for (const auto& key : keys) position.emplace(key, position.size());
+  rows_ = read_.rows(odb::query_base(by_ids(keys)));
+  std::map<std::size_t, claimed_row> sorted;
+  for (auto& row : rows_) sorted.emplace(position.at(lock_key::of_row(table_, row.id)), std::move(row));
+  if (sorted.size() != keys.size()) {
+    throw store_error(errc::store_failed,
+                      fmt::format("rows of {} to be claimed: they can't be read by their ids", table_->table), 0, "",
+                      false);
+  }
+  rows_.clear();
+  for (auto& [at, row] : sorted) rows_.push_back(std::move(row));
+}
+
+std::vector<claimed_row> claiming::free_rows(std::size_t most) {
+  auto leases = home_.adopt(options_, table_->renewal, [&](engine::ticket& about) {
+    std::vector<engine::taken> taken;
+    try {
+      with_patience(place_, home_.shared().options.release_limit, [&] { taken = take(about, most); });
+    } catch (const odb::exception& error) {
+      if (!about.unsure) about.maybe.clear();  // rolled back
+      failed(error);
+    }
+    return taken;
+  });
+  // In the order of the rows, without those that came too late.
+  std::vector<claimed_row> claimed;
+  auto row = rows_.begin();
+  for (auto& held : leases) {
+    const auto& key = access::grant_of(held)->key;
+    row = std::find_if(row, rows_.end(), [&](const auto& each) { return lock_key::of_row(table_, each.id) == key; });
+    row->held = std::move(held);
+    claimed.push_back(std::move(*row++));
+  }
+  return claimed;
+}
+
+void claiming::add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
+  const auto condition = place_.abandoned_rows(*table_);
+  if (condition == "FALSE") return;
+  const auto reading = [&](const std::function<void()>& read) {
+    own_transaction in(home_, db_, own_transaction::use::reads);
+    try {
+      read();
+    } catch (const odb::exception& error) {
+      failed(error);
+    }
+    in.commit(place_);
+  };
+  std::vector<std::vector<row_value>> ids;
+  reading([&] { ids = read_.ids(query(condition) + fmt::format("LIMIT {}", most - to.size())); });
+  auto one_by_one = options_;
+  one_by_one.again = reentry::busy;
+  for (const auto& id : ids) {
+    const auto key = lock_key::of_row(table_, id);
+    lease held;
+    try {
+      held = home_.acquire(key, one_by_one, true);
+    } catch (const lock_refused& error) {
+      if (error.code() != errc::no_such_row) throw;
+    }
+    if (!held) continue;
+    // Somebody may have been faster, have done the work and freed the row: it must still be what was asked for.
+    std::vector<claimed_row> loaded;
+    reading([&] { loaded = read_.rows(query(by_ids({&key, 1}))); });
+    if (loaded.empty()) continue;
+    loaded.front().held = std::move(held);
+    to.push_back(std::move(loaded.front()));
+  }
+}
+
+}  // namespace
+
+std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, const row_class& of,
+                                    const odb::query_base& query, std::size_t most, const lock_options& options,
+                                    const row_reader& read) {
+  if (most == 0 || most > most_rows) {
+    throw std::invalid_argument(fmt::format("dlock: claim: most = {}: 1 to {} rows at a time", most, most_rows));
+  }
+  if (options.min_hold.count() > 0) {
+    throw std::invalid_argument(
+        fmt::format("dlock: claim: min_hold = {} ms: a row keeps no time of its grant", options.min_hold.count()));
+  }
+  validate(options);
+  claiming claim(service, db, of, query, options, read);
+  auto claimed = claim.free_rows(most);
+  if (claimed.size() < most) claim.add_abandoned(claimed, most);
+  return claimed;
+}
+
+}  // namespace dlock::detail

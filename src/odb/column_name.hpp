@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/query-dynamic.hxx>
+
+#include <string>
+
+namespace dlock::detail {
+
+/// As SQL text has them, quoted. Throw std::invalid_argument if the class was not generated for that database, or what was
+/// generated is not linked.
+std::string table_name(const odb::native_column_info* of, odb::database_id database);
+std::string column_name(const odb::native_column_info* of, odb::database_id database);
+
+}  // namespace dlock::detail

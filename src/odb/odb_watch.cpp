@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <memory>
+#include <utility>
+
+#include "dlock/odb/verify.hpp"
+#include "engine/transaction_watch.hpp"
+#include "odb/same_place.hpp"
+
+namespace dlock::detail {
+
+namespace {
+
+/// The calling thread's current transaction, as ODB knows it.
+class odb_watch final : public transaction_watch {
+ public:
+  bool open_here(const store& where) noexcept override try {
+    return odb::transaction::has_current() &&
+           same_place(where, odb::transaction::current().connection()) == outcome::yes;
+  } catch (...) {
+    return false;  // the connection is broken: so is its transaction
+  }
+
+  bool at_end(const store& where, std::function<void()> ended) noexcept override try {
+    if (!open_here(where)) return false;
+    auto mine = std::make_unique<std::function<void()>>(std::move(ended));
+    odb::transaction::current().callback_register(&call, mine.get(), odb::transaction::event_all, 0, nullptr);
+    mine.release();
+    return true;
+  } catch (...) {
+    return false;
+  }
+
+ private:
+  static void call(unsigned short /*event*/, void* key, unsigned long long /*data*/) {
+    const std::unique_ptr<std::function<void()>> mine(static_cast<std::function<void()>*>(key));
+    (*mine)();
+  }
+};
+
+}  // namespace
+
+bool watch_odb_transactions() noexcept {
+  static odb_watch* const watch = new (std::nothrow) odb_watch;  // never destroyed: threads may outlive main()
+  if (watch != nullptr) watch_transactions(*watch);
+  return watch != nullptr;
+}
+
+}  // namespace dlock::detail

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/connection.hxx>
+#include <odb/database.hxx>
+#include <odb/session.hxx>
+#include <odb/transaction.hxx>
+
+#include <functional>
+
+#include "engine/engine.hpp"
+#include "stores/odb_place.hpp"
+
+namespace dlock::detail {
+
+/// The place of an engine's locks. Throws std::invalid_argument if that is no database of ODB's.
+odb_place& place_of(engine& home);
+
+/// Throws store_error if a write of this thread in a transaction of its own would wait for this very thread (SQLite).
+void ensure_can_write(engine& home);
+
+/// A transaction on a connection of its own, current as long as it lives. What was the caller's current transaction and
+/// session is neither used nor lost: the session's objects may be older than the lock.
+class own_transaction {
+ public:
+  enum class use { reads, writes };
+
+  /// Throws as ensure_can_write(), if it writes.
+  own_transaction(engine& home, odb::database& db, use what);
+  /// Rolls back unless committed.
+  ~own_transaction();
+  own_transaction(const own_transaction&) = delete;
+  own_transaction& operator=(const own_transaction&) = delete;
+
+  odb::transaction& get() noexcept { return mine_; }
+  odb::connection& connection() noexcept { return *on_; }
+  /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`.
+  void commit(odb_place& place, const std::function<void()>& unsure = {});
+
+ private:
+  odb::transaction* const outer_;
+  odb::session* const session_;
+  const odb::connection_ptr on_;
+  odb::transaction mine_;
+};
+
+/// Runs `work` again as long as it fails for a while only (a deadlock, another writer) and `patience` has not passed.
+/// `work` must leave nothing behind when it throws.
+void with_patience(odb_place& place, std::chrono::milliseconds patience, const std::function<void()>& work);
+
+}  // namespace dlock::detail

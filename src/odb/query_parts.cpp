@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "odb/query_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock::detail {
+
+namespace {
+
+using part = odb::query_base::clause_part;
+
+/// Parts of a query's clause, [begin, end): a whole expression.
+struct range {
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// What was put together with operator+, from left to right. A clause is in reverse Polish notation.
+void flatten(const odb::query_base& from, range of, std::vector<range>& leaves) {
+  if (of.begin == of.end) return;
+  const auto& last = from.clause()[of.end - 1];
+  if (last.kind != part::op_add) {
+    leaves.push_back(of);
+    return;
+  }
+  flatten(from, {of.begin, last.data + 1}, leaves);
+  flatten(from, {last.data + 1, of.end - 1}, leaves);
+}
+
+odb::query_base copy(const odb::query_base& from, range of) {
+  odb::query_base made;
+  for (auto at = of.begin; at != of.end; ++at) {
+    const auto& each = from.clause()[at];
+    switch (each.kind) {
+      case part::kind_column: made.append(each.native_info); break;
+      case part::kind_param_val:
+      case part::kind_param_ref:
+        // By reference: the value lives in `from`.
+        made.append_ref(reinterpret_cast<const odb::query_param*>(each.data)->value, each.native_info);
+        break;
+      case part::kind_native: made.append(from.strings()[each.data]); break;
+      case part::op_add:
+      case part::op_and:
+      case part::op_or:
+      case part::op_eq:
+      case part::op_ne:
+      case part::op_lt:
+      case part::op_gt:
+      case part::op_le:
+      case part::op_ge:
+        // The last part of the left side.
+        made.append(each.kind, each.data - of.begin);
+        break;
+      default: made.append(each.kind, each.data);
+    }
+  }
+  return made;
+}
+
+bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool is_word_at(std::string_view text, std::size_t at, std::string_view word) {
+  if (at != 0 && word_character(text[at - 1])) return false;
+  if (at + word.size() < text.size() && word_character(text[at + word.size()])) return false;
+  return text.size() - at >= word.size() &&
+         std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
+                    [](char a, char b) { return a == static_cast<char>(std::toupper(static_cast<unsigned char>(b))); });
+}
+
+/// Where ORDER BY begins in a native part, outside of parentheses and quotation marks; its size: nowhere.
+std::size_t find_order(std::string_view text) {
+  constexpr std::array<std::string_view, 6> unfit{"LIMIT", "FOR", "GROUP", "HAVING", "UNION", "LOCK"};
+  int depth = 0;
+  char quote = 0;
+  auto order = text.size();
+  for (std::size_t at = 0; at != text.size(); ++at) {
+    const char c = text[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+      continue;
+    }
+    if (c == '\'' || c == '"' || c == '`') quote = c;
+    if (c == '(') ++depth;
+    if (c == ')') --depth;
+    if (depth != 0) continue;
+    for (const auto word : unfit) {
+      if (is_word_at(text, at, word)) {
+        throw std::invalid_argument(
+            fmt::format("dlock: claim: the query has {}: it may have a condition and ORDER BY, no more", word));
+      }
+    }
+    if (order == text.size() && is_word_at(text, at, "ORDER")) order = at;
+  }
+  return order;
+}
+
+bool blank(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; });
+}
+
+}  // namespace
+
+query_parts::query_parts(const odb::query_base& from) {
+  if (from.const_true()) return;
+  std::vector<range> leaves;
+  flatten(from, {0, from.clause().size()}, leaves);
+  const auto add = [](odb::query_base& to, const odb::query_base& more) { to.empty() ? to = more : to += more; };
+  bool ordered = false;
+  for (const auto& leaf : leaves) {
+    const auto& first = from.clause()[leaf.begin];
+    if (leaf.end - leaf.begin != 1 || first.kind != part::kind_native) {
+      add(ordered ? order : condition, copy(from, leaf));
+      continue;
+    }
+    const std::string& text = from.strings()[first.data];
+    const auto at = find_order(text);
+    const auto before = text.substr(0, at);
+    if (!blank(before)) add(ordered ? order : condition, odb::query_base(before));
+    if (at != text.size()) {
+      ordered = true;
+      add(order, odb::query_base(text.substr(at)));
+    }
+  }
+}
+
+}  // namespace dlock::detail

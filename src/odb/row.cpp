@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/odb/row.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "odb/access.hpp"
+#include "odb/column_name.hpp"
+#include "odb/own_transaction.hpp"
+
+namespace dlock::detail {
+
+namespace {
+
+/// What is known of tables, each for one store, one database of the application's and one class. Never emptied but of
+/// stores that are gone: a program has few classes.
+class known_tables {
+ public:
+  using address = std::tuple<const store*, std::string, std::type_index>;
+
+  std::shared_ptr<const row_table> find(const address& of) {
+    const std::lock_guard lock(mutex_);
+    const auto found = tables_.find(of);
+    return found == tables_.end() || found->second.where.expired() ? nullptr : found->second.table;
+  }
+  void add(const address& of, const std::shared_ptr<store>& where, std::shared_ptr<const row_table> table) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(tables_, [](const auto& each) { return each.second.where.expired(); });
+    tables_.insert_or_assign(of, entry{where, std::move(table)});
+  }
+
+ private:
+  struct entry {
+    std::weak_ptr<store> where;
+    std::shared_ptr<const row_table> table;
+  };
+  std::mutex mutex_;
+  std::map<address, entry> tables_;
+};
+
+known_tables& known() {
+  static known_tables* const all = new known_tables;  // never destroyed: threads may outlive main()
+  return *all;
+}
+
+/// "`shop`.`order`": order
+std::string label_of(const std::string& quoted) {
+  std::string bare;
+  for (const char each : quoted) {
+    if (each != '`' && each != '"') bare.push_back(each);
+  }
+  return bare.substr(bare.rfind('.') + 1);
+}
+
+row_table named_table(const odb::database& db, const row_class& of) {
+  row_table made;
+  made.table = table_name(of.owner, db.id());
+  made.label = label_of(made.table);
+  made.owner = column_name(of.owner, db.id());
+  made.expires_at = column_name(of.expires_at, db.id());
+  made.fence = column_name(of.fence, db.id());
+  made.version = column_name(of.version, db.id());
+  made.renewal = of.renewal;
+  made.owner_not_null = of.renewal == row_renewal::column;
+  return made;
+}
+
+[[noreturn]] void refuse(const store& where, const row_table& table, const fault& why) {
+  const auto text = fmt::format("rows of {} can't be locked in place by {}: {}", table.table, where.name(), why.text);
+  if (why.connection || why.native != 0) {
+    throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
+                      why.transient);
+  }
+  throw std::invalid_argument("dlock: " + text);
+}
+
+std::shared_ptr<const row_table> described(const store& where, odb_place& place, odb::database& db,
+                                           const row_class& of) {
+  auto table = named_table(db, of);
+  const auto on = db.connection();
+  fault why;
+  switch (place.shares(*on, why)) {
+    case outcome::yes: break;
+    case outcome::no: {
+      const auto address = place.address(db);
+      throw std::invalid_argument(
+          fmt::format("dlock: table {} is in {}, but the locks live in {}: rows can be locked in place only where both "
+                      "are one server (SQLite: one file)",
+                      table.table, address.empty() ? "another database" : address, where.name()));
+    }
+    default: refuse(where, table, why);
+  }
+  if (place.describe(*on, table, why) != outcome::yes) refuse(where, table, why);
+  return std::make_shared<const row_table>(std::move(table));
+}
+
+}  // namespace
+
+std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& db, const row_class& of) {
+  auto& home = *access::engine_of(service);
+  home.refuse_if_forked();
+  const auto& where = home.shared().where;
+  auto& place = place_of(home);
+  const known_tables::address address{where.get(), place.address(db), of.type};
+  const bool lasting = !std::get<1>(address).empty();
+  if (lasting) {
+    if (auto found = known().find(address)) return found;
+  }
+  auto table = described(*where, place, db, of);
+  if (lasting) known().add(address, where, table);
+  return table;
+}
+
+lock_key row_key(lock_service& service, odb::database& db, const row_class& of, std::vector<row_value> id) {
+  for (const auto& each : id) {
+    if (const auto* const text = std::get_if<std::string>(&each); text != nullptr && text->empty()) {
+      throw std::invalid_argument(fmt::format("dlock: id of a row of {}: '' is empty", table_name(of.owner, db.id())));
+    }
+  }
+  return lock_key::of_row(table_of(service, db, of), std::move(id));
+}
+
+std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& of) {
+  return place_of(*access::engine_of(service)).add_columns(named_table(db, of));
+}
+
+}  // namespace dlock::detail

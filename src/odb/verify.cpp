@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/odb/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+#include "odb/access.hpp"
+#include "odb/same_place.hpp"
+#include "stores/odb_place.hpp"
+
+namespace dlock::detail {
+
+namespace {
+
+/// In the global order of keys, each grant once.
+std::vector<std::shared_ptr<grant>> in_order(const std::vector<const lease*>& held) {
+  std::vector<std::shared_ptr<grant>> all;
+  for (const auto* each : held) {
+    const auto& one = access::grant_of(*each);
+    if (one == nullptr) throw std::logic_error("dlock: verify() of an empty lease");
+    one->home->refuse_if_forked();
+    all.push_back(one);
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    if (const auto order = a->key <=> b->key; order != 0) return order < 0;
+    return a->home->shared().where->name() < b->home->shared().where->name();
+  });
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+const odb_place& place_of(const grant& one) {
+  const auto& where = *one.home->shared().where;
+  const auto* const place = dynamic_cast<const odb_place*>(&where);
+  if (place == nullptr) {
+    throw std::logic_error(
+        fmt::format("dlock: verify(): the locks live in {}, where no transaction of yours can see them", where.name()));
+  }
+  return *place;
+}
+
+/// A copy of the lock's row would do as well, on a replica for example: it must be the row that take-overs go by.
+void must_share(odb::connection& on, const grant& one) {
+  const auto& where = *one.home->shared().where;
+  if (same_place(where, on) != outcome::no) return;
+  throw std::invalid_argument(
+      fmt::format("dlock: verify(): the transaction's database is not the one that key '{}' lives in, {}",
+                  printable(one.key), where.name()));
+}
+
+[[noreturn]] void failed(const grant& one, const fault& why) {
+  const bool may_pass = why.transient || why.contended;
+  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
+                    fmt::format("key '{}': verify: {}; rolled back", printable(one.key), why.text), why.native,
+                    why.sqlstate, may_pass);
+}
+
+[[noreturn]] void not_ours(const grant& one) {
+  throw lock_lost(loss_reason::taken_over,
+                  fmt::format("key '{}': verify: fence {} is not the holder's any more; rolled back",
+                              printable(one.key), one.fence));
+}
+
+void verify_each(odb::connection& on, const std::vector<std::shared_ptr<grant>>& all) {
+  for (const auto& one : all) {
+    one->home->ensure_held(*one);
+    const auto& place = place_of(*one);
+    must_share(on, *one);
+    const auto check = one->home->shared().where->verification_of(one->ask(verb::look));
+    unsigned long long rows = 0;
+    try {
+      rows = on.execute(check.text);
+    } catch (const odb::exception& error) {
+      failed(*one, place.fault_of(error));
+    }
+    if (rows != check.expected_rows) not_ours(*one);
+  }
+}
+
+/// What a transaction must tell of its end.
+struct pinned {
+  std::vector<std::shared_ptr<grant>> grants{};
+};
+
+void ended(unsigned short /*event*/, void* key, unsigned long long /*data*/) {
+  const std::unique_ptr<pinned> mine(static_cast<pinned*>(key));
+  for (const auto& one : mine->grants) one->home->transaction_ended(one);
+}
+
+void pin(odb::transaction& in, std::vector<std::shared_ptr<grant>> all) {
+  auto mine = std::make_unique<pinned>();
+  mine->grants = std::move(all);
+  in.callback_register(&ended, mine.get(), odb::transaction::event_all, 0, nullptr);
+  for (const auto& one : mine->grants) one->home->in_transaction(*one);
+  mine.release();
+}
+
+void undo(const std::function<void()>& rollback) noexcept {
+  try {
+    rollback();
+  } catch (...) {
+    // The connection is broken: the server rolls back.
+  }
+}
+
+/// Lease and transaction stand or fall together: a transaction whose check did not succeed must not be committable. After
+/// 1205 an unverified write could be, after 1213 each later write would commit by itself.
+template <class Rollback, class Verify>
+void or_roll_back(Rollback&& rollback, Verify&& verify) {
+  try {
+    verify();
+  } catch (...) {
+    undo(rollback);
+    throw;
+  }
+}
+
+}  // namespace
+
+void verify_all(odb::transaction& in, std::vector<const lease*> held) {
+  if (in.finalized()) throw std::logic_error("dlock: verify(): the transaction has ended already");
+  or_roll_back([&] { in.rollback(); },
+               [&] {
+                 const auto all = in_order(held);
+                 pin(in, all);  // before the check: a release on another thread must not come in between
+                 verify_each(in.connection(), all);
+               });
+}
+
+void verify_all(odb::connection& on, std::vector<const lease*> held) {
+  if (odb::transaction::has_current() && &odb::transaction::current().connection() == &on) {
+    // ODB must know when it is rolled back, or each later write would commit by itself.
+    return verify_all(odb::transaction::current(), std::move(held));
+  }
+  or_roll_back([&] { on.execute("ROLLBACK"); }, [&] { verify_each(on, in_order(held)); });
+}
+
+}  // namespace dlock::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dlock/store_types.hpp"
+#include "dlock/verification.hpp"
+#include "stores/odb_names.hpp"
+#include "stores/odb_place.hpp"
+
+namespace dlock::detail {
+
+/// A value of a statement.
+struct bound {
+  verification::parameter value;
+};
+
+/// A statement made in two forms at once: with markers and parameters, and as one text.
+struct bound_sql {
+  verification made{};
+
+  bound_sql& operator<<(std::string_view sql);
+  bound_sql& operator<<(const bound& parameter);
+};
+
+/// SQL about rows of the application's that are locked in place. All values stand in the texts: tables are many, and none
+/// is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Immutable.
+class mysql_row_sql {
+ public:
+  /// `database` is that of the lock tables: the application's connections may have another one.
+  mysql_row_sql(const odb_names& names, const std::string& database);
+
+  /// The table names of these have their database.
+  const odb_names& names() const noexcept { return names_; }
+
+  std::string take(const request& what) const;
+  /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label.
+  std::string look(const request& what) const;
+  std::string take_over(const request& what) const;
+  std::string extend(const request& what) const;
+  std::string cancel(const request& what) const;
+  /// In the store's own connection, or in a transaction of the application's.
+  verification release(const request& grant) const;
+  /// Writes the owner in another way that means the same.
+  verification verify(const request& grant) const;
+
+  std::string free_rows(const row_table& table) const;
+  std::string abandoned_rows(const row_table& table) const;
+  std::string claim(const claim_request& what) const;
+  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const;
+  std::string add_columns(const row_table& table) const;
+
+ private:
+  std::string expand(const std::string& sql) const { return names_.expand(sql); }
+  std::string grant(const row_table& table, const std::string& owner, microseconds own_ttl, bool tell_fence) const;
+  std::string expiry(const row_table& table, microseconds own_ttl) const;
+
+  odb_names names_;
+};
+
+/// "`db`.`table`" without its database and quotation marks: "table".
+std::string bare_table(std::string_view quoted);
+/// "`name`", with the quotation marks inside doubled.
+std::string quote_mysql_name(std::string_view name);
+/// A value as a literal, whatever the character set.
+std::string mysql_value_literal(const verification::parameter& value);
+
+}  // namespace dlock::detail

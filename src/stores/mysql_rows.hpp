@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "dlock/store_types.hpp"
+#include "stores/mysql_connection.hpp"
+#include "stores/mysql_row_sql.hpp"
+
+namespace dlock::detail {
+
+/// Executes a request whose `row` is set: one statement.
+reply execute_on_row(mysql_connection& on, const mysql_row_sql& sql, const request& what);
+
+/// For messages: "host/pid label".
+std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label);
+
+}  // namespace dlock::detail

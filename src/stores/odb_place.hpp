@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What dlock::odb asks of a store that lives in a database which ODB serves: the database's dialect, and whether a
+/// connection of the application's leads to the same place. Stores derive from it beside `store`.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/connection.hxx>
+#include <odb/database.hxx>
+#include <odb/exception.hxx>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "dlock/store_types.hpp"
+
+namespace dlock::detail {
+
+/// A row that a claim is to take, and under which name.
+struct claim_request {
+  const row_table& table;
+  std::span<const row_id* const> rows;  ///< of that table, at least one
+  id128 session{};
+  std::uint64_t nonce = 0;
+  microseconds own_ttl{0};  ///< row_renewal::column
+};
+
+/// Thread safety: all functions may be called from any thread.
+class odb_place {
+ public:
+  virtual ~odb_place() = default;
+
+  /// Whether a connection of the application's leads to the server (SQLite: the file) of this store. yes, no; failed or
+  /// unknown: `why`. At most one statement, on that connection, which reads no table.
+  virtual outcome shares(odb::connection& with, fault& why) = 0;
+  /// What tells the databases of one program apart, so that the answer of shares() can be kept: no I/O. Empty: it can't.
+  virtual std::string address(odb::database& /*of*/) const { return {}; }
+  /// Completes a table that is known by its name there: its database, its primary key. At most two statements. failed:
+  /// `why` names what is missing. The store's own connections must be able to read and write it.
+  virtual outcome describe(odb::connection& with, row_table& table, fault& why) = 0;
+
+  /// Begins a transaction that writes, in the way that can't be refused later because others wrote meanwhile.
+  virtual odb::transaction_impl* begin_to_write(odb::connection& on) const { return on.begin(); }
+
+  /// Of an exception that a connection of this kind threw.
+  virtual fault fault_of(const std::exception& error) const = 0;
+
+  // ---- SQL text ---------------------------------------------------------------------------------------------------
+  /// Conditions, for a WHERE: nobody holds the row; its holder may be dead (a hint, to be looked at row by row).
+  virtual std::string free_rows(const row_table& table) const = 0;
+  virtual std::string abandoned_rows(const row_table& table) const = 0;
+  /// What a SELECT ends with so that it locks the rows that it reads and passes over locked ones; may be empty.
+  virtual std::string lock_and_skip() const = 0;
+  /// Grants rows that this transaction has locked: one statement.
+  virtual std::string claim(const claim_request& what) const = 0;
+  /// A condition that names rows by their ids.
+  virtual std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const = 0;
+  /// Adds the lock columns to a table that has none: ALTER TABLE statements.
+  virtual std::string add_columns(const row_table& table) const = 0;
+};
+
+}  // namespace dlock::detail

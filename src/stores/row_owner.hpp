@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What a row that is locked in place says of its holder, the same in every database.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "dlock/id128.hpp"
+
+namespace dlock::detail {
+
+/// Session and attempt.
+struct row_owner {
+  id128 session{};
+  std::uint64_t nonce = 0;
+
+  /// "<32 hexadecimal digits>/<16 of them>", in lower case: 49 characters.
+  std::string text() const;
+  /// What verify() makes of it, and takes away again: an update that changes nothing would protect nothing on a cluster.
+  std::string verified_text() const { return text() + '+'; }
+  /// Of either form; nothing if another program wrote it.
+  static std::optional<row_owner> parse(std::string_view text) noexcept;
+};
+
+/// Stands for a holder that is no session: another program, which keeps its locks by the row's expiry alone.
+inline constexpr id128 stranger{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  //
+                                 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+}  // namespace dlock::detail
