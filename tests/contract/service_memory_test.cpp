@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "contract/multi_contract.hpp"
 #include "contract/service_contract.hpp"
 #include "dlock/stores/memory.hpp"
 

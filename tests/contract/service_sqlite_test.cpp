@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "contract/multi_contract.hpp"
 #include "contract/service_contract.hpp"
 #include "dlock/store_url.hpp"
 #include "dlock/stores/sqlite.hpp"

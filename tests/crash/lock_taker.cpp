@@ -87,6 +87,8 @@ const char* word(const std::error_code& code) {
     case errc::too_many_waiters: return "too_many_waiters";
     case errc::closed: return "closed";
     case errc::forked: return "forked";
+    case errc::no_such_row: return "no_such_row";
+    case errc::stale_fence: return "stale_fence";
     case errc::lost: return "lost";
     case errc::store_failed: return "store_failed";
     case errc::store_unreachable: return "store_unreachable";

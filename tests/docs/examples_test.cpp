@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dlock/dlock.hpp"
 #include "dlock/stores/memory.hpp"
@@ -62,6 +63,28 @@ int ship_in_any_way(const order& o, int& skipped) {
   // clang-format on
   shipped += ship(o);
   return shipped;
+}
+
+int transfer(int from, int) { return from; }
+
+int transfer_in_any_way() {
+  int moved = 0;
+  // clang-format off
+  // [several]
+  DISTRIBUTED_LOCKED({"wallet:7", "wallet:9"}, {.ttl = 30s, .wait = 2s}) {
+    moved += transfer(7, 9);
+  }
+
+  const auto both = dlock::locked({"wallet:7", "wallet:9"}, {.wait = 2s});  // or acquire(...), the same
+  moved += transfer(9, 7);
+  both.ensure_held();                                    // throws lock_lost if one of them is lost
+  const auto token = both["wallet:9"].fencing_token();   // each key has its own lease
+
+  const std::vector<std::string> products{"stock:3", "stock:1", "stock:3"};
+  dlock::with_lock(products, [&](const dlock::multi_lease& held) { moved += static_cast<int>(held.size()); });  // 2
+  // [/several]
+  // clang-format on
+  return moved + static_cast<int>(token);
 }
 
 struct report_storage {
@@ -166,6 +189,29 @@ TEST_CASE_METHOD(two_workers, "example: a resource that checks the fencing token
   CHECK_THROWS_AS(save(), std::runtime_error);
 }
 
+TEST_CASE_METHOD(two_workers, "example: a gate in front of a resource refuses a holder that was overtaken [T71]") {
+  std::string archived;
+  dlock::fence_gate gate;
+  const auto receive = [&](std::uint64_t token, const std::string& text) {
+    // [fence_gate]
+    gate.require("report:daily", token, [&] { archived = text; });  // stale_fence: a newer holder was here
+    // [/fence_gate]
+  };
+  receive(7, "new");
+  CHECK_THROWS_AS(receive(6, "old"), dlock::stale_fence);
+  CHECK(archived == "new");
+}
+
+TEST_CASE("example: a fenced statement checks and writes at once [T71]") {
+  const std::string sql = [] {
+    // [fenced_update]
+    const dlock::fenced_update save{.table = "report", .assignments = "body = ?", .condition = "id = ?"};
+    return save.sql();  // its parameters: body, token, id, token
+    // [/fenced_update]
+  }();
+  CHECK(sql == "UPDATE report SET body = ?, fence = ? WHERE (id = ?) AND fence <= ?");
+}
+
 TEST_CASE_METHOD(two_workers, "example: the faces that the README shows") {
   dlock::set_default_service(locks);
   const order o{42, "ann"};
@@ -177,3 +223,11 @@ TEST_CASE_METHOD(two_workers, "example: the faces that the README shows") {
 }
 
 TEST_CASE_METHOD(two_workers, "example: the example of errors.md") { CHECK(ship_42(locks) == 42); }
+
+TEST_CASE_METHOD(two_workers, "example: several locks at once") {
+  dlock::set_default_service(locks);
+  CHECK(transfer_in_any_way() == 7 + 9 + 2 + 2);
+  const auto theirs = others.acquire("wallet:9");
+  CHECK_THROWS_AS(locks.acquire({"wallet:7", "wallet:9"}, {.wait = 0s}), dlock::lock_timeout);
+  CHECK(others.try_acquire("wallet:7"));
+}

@@ -59,11 +59,13 @@ enum class fate {
   ghost,   ///< not executed yet, unknown, connection broken: executed by run_ghosts()
   vanish,  ///< never executed; unknown, connection broken
   fail,    ///< not executed; failed with script::why
+  say,     ///< not executed; answered with script::answer
 };
 
 struct script {
   fate what = fate::pass;
   fault why{};                     ///< fail
+  outcome answer = outcome::no;    ///< say
   unsigned times = 1;              ///< for so many statements
   unsigned skip = 0;               ///< after letting so many pass
   std::shared_ptr<gate> before{};  ///< stops there before it is executed
@@ -74,7 +76,8 @@ struct script {
 /// Another store with scripted faults, and counters. Thread safety: all functions from any thread.
 class faulty_store final : public store {
  public:
-  explicit faulty_store(std::shared_ptr<store> inner) : inner_(std::move(inner)), name_(inner_->name()) {}
+  explicit faulty_store(std::shared_ptr<store> inner)
+      : inner_(std::move(inner)), name_(inner_->name()), caps_(inner_->caps()) {}
 
   // ---- the script ---------------------------------------------------------------------------------------------
   /// What becomes of the next such statements; several scripts for one kind follow each other.
@@ -96,6 +99,17 @@ class faulty_store final : public store {
   void cut(bool off = true) { cut_ = off; }
   /// Whether the end of a lost connection can be made certain. Then its ghosts never run.
   void settles(bool can) { settles_ = can; }
+  /// Takes locks of rows: the other store knows them by the bytes of their keys. Before a service uses it.
+  void lock_rows() { caps_.rows = true; }
+  /// A take may wait. Before a service uses it.
+  void take_waits() { caps_.take_waits = true; }
+  /// A connection has a transaction open in which a dead holder verified: a take-over is contended, until settle() ends
+  /// that connection. 0: none. `seen`: blocker() can tell.
+  void block(std::uint64_t connection, bool can_be_seen = true) {
+    const std::lock_guard lock(mutex_);
+    blocker_ = connection;
+    blocker_seen_ = can_be_seen;
+  }
   /// New connections lead to another server.
   void change_server(const std::string& name) {
     const std::lock_guard lock(mutex_);
@@ -120,11 +134,18 @@ class faulty_store final : public store {
 
   // ---- what happened ------------------------------------------------------------------------------------------
   std::size_t count(statement of) const { return counts_[index(of)]; }
+  /// How often the store was asked to execute a verb, however many requests came together.
+  std::size_t batches(verb of) const { return batches_[static_cast<std::size_t>(of)]; }
   std::size_t connections() const { return connections_; }
   std::size_t most_connections() const { return most_connections_; }
   /// How often a connection was asked for.
   std::size_t tried() const { return tried_; }
   std::size_t settled() const { return settled_; }
+  /// How often blocker() was asked.
+  std::size_t blockers_asked() const { return blockers_asked_; }
+  /// Requests that named a row, and those that did not.
+  std::size_t with_row() const { return with_row_; }
+  std::size_t without_row() const { return without_row_; }
   std::size_t ghosts() const {
     const std::lock_guard lock(mutex_);
     return ghosts_.size();
@@ -142,7 +163,7 @@ class faulty_store final : public store {
 
   // ---- store --------------------------------------------------------------------------------------------------
   const std::string& name() const noexcept override { return name_; }
-  capabilities caps() const noexcept override { return inner_->caps(); }
+  capabilities caps() const noexcept override { return caps_; }
   void prepare() override { inner_->prepare(); }
 
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
@@ -159,8 +180,10 @@ class faulty_store final : public store {
 
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override {
     auto& by = static_cast<link&>(on);
+    ++batches_[static_cast<std::size_t>(requests.front().what)];
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const auto& q = requests[i];
+      ++(q.row != nullptr ? with_row_ : without_row_);
       replies[i] = run(by, q.what, &q, [&] {
         reply answer;
         inner_->execute(*by.inner, {&q, 1}, {&answer, 1});
@@ -182,8 +205,17 @@ class faulty_store final : public store {
     ++settled_;
     if (!settles_ || cut_ || !on.usable()) return false;
     const std::lock_guard lock(mutex_);
+    if (lost.id == blocker_) blocker_ = 0;
     ghosts_.remove_if([&](const ghost& each) { return each.connection == lost.id; });
     return true;
+  }
+
+  reply blocker(connection&, const request&, connection_identity& out) noexcept override {
+    ++blockers_asked_;
+    const std::lock_guard lock(mutex_);
+    if (blocker_ == 0 || !blocker_seen_) return {.what = outcome::no};
+    out = {server_, "1", blocker_};
+    return {.what = outcome::yes};
   }
 
   reply inspect(connection& on, std::string_view key, std::vector<holder_info>& out) noexcept override {
@@ -235,6 +267,11 @@ class faulty_store final : public store {
                            : 10 + static_cast<std::size_t>(std::get<session_verb>(of));
   }
 
+  bool blocks(statement of) const {
+    const std::lock_guard lock(mutex_);
+    return blocker_ != 0 && of == statement{verb::take_over};
+  }
+
   script find(statement of) {
     const std::lock_guard lock(mutex_);
     for (auto at = scripts_.begin(); at != scripts_.end(); ++at) {
@@ -277,6 +314,11 @@ class faulty_store final : public store {
       if (how.why.connection) by.broken = true;
       return {.what = outcome::failed, .why = how.why};
     }
+    if (how.what == fate::say) return {.what = how.answer};
+    if (blocks(what)) {
+      return {.what = outcome::failed,
+              .why = {.native = 1205, .transient = true, .contended = true, .text = "row lock"}};
+    }
     if (how.what == fate::ghost || how.what == fate::vanish) {
       by.broken = true;
       if (how.what == fate::ghost && q != nullptr) {
@@ -297,13 +339,18 @@ class faulty_store final : public store {
 
   const std::shared_ptr<store> inner_;
   const std::string name_;
+  capabilities caps_;
   std::atomic<bool> cut_{false};
   std::atomic<bool> settles_{true};
   std::atomic<std::size_t> connections_{0};
   std::atomic<std::size_t> most_connections_{0};
   std::atomic<std::size_t> tried_{0};
   std::atomic<std::size_t> settled_{0};
+  std::atomic<std::size_t> blockers_asked_{0};
+  std::atomic<std::size_t> with_row_{0};
+  std::atomic<std::size_t> without_row_{0};
   std::array<std::atomic<std::size_t>, 16> counts_{};
+  std::array<std::atomic<std::size_t>, 10> batches_{};
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::list<std::pair<statement, script>> scripts_;
@@ -312,6 +359,8 @@ class faulty_store final : public store {
   std::vector<std::uint64_t> nonces_;
   std::string server_ = "server";
   std::uint64_t last_connection_ = 0;
+  std::uint64_t blocker_ = 0;
+  bool blocker_seen_ = true;
 };
 
 }  // namespace dlock::test

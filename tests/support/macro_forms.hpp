@@ -153,6 +153,38 @@ inline int bodies() {
   return result;
 }
 
+// Lists of keys: the same statement in every way.
+inline int returned_from_list(int value) {
+  DISTRIBUTED_LOCKED({"k", "l"}) { return value; }
+}
+inline std::uint64_t fence_from_list(const order& o, const lock_options& options) {
+  DISTRIBUTED_LOCKED_AS(held, {dlock::key<"{o.id}:{o.customer}">(o), "l"}, options) {
+    return held["l"].fencing_token();
+  }
+}
+inline int tried_list(const std::vector<std::string>& names) {
+  DISTRIBUTED_TRY_LOCKED_AS(held, {"k", "l"}, {.ttl = 5s, .wait = 2s}) {
+    DISTRIBUTED_TRY_LOCKED_AS(more, names) { return static_cast<int>(held.size() + more.size()); }
+    return -1;
+  }
+  else {
+    return -2;
+  }
+}
+inline int list_in_loop_and_if(int count, bool choice) {
+  int result = 0;
+  for (int i = 0; i != count; ++i) {
+    if (choice) DISTRIBUTED_LOCKED({"k", "l"}) {
+        if (i == 1) continue;
+        if (i == 3) break;
+        ++result;
+      }
+    else
+      result += 10;
+  }
+  return result;
+}
+
 // An options variable, a key variable, conversions.
 inline int from_variables(const std::string& name, const lock_options& options) {
   const lock_key key(name);
@@ -166,7 +198,7 @@ namespace shop::dlock {
 
 inline int in_namespace_of_that_name() {
   DISTRIBUTED_LOCKED("k") { DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.ttl = std::chrono::seconds{5}}) return 1; }
-  return 0;
+  DISTRIBUTED_LOCKED({"k", "l"}) { return 2; }
 }
 
 }  // namespace shop::dlock

@@ -3,8 +3,10 @@
 
 #include <sqlite3.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace dlock::test {
 
@@ -40,6 +42,24 @@ class raw_sqlite {
     if (::sqlite3_exec(handle_, sql.c_str(), keep, &found, nullptr) != SQLITE_OK) fail(sql);
     return found;
   }
+  /// One column of all rows.
+  std::vector<std::optional<std::string>> column(const std::string& sql, int which = 0) {
+    struct reading {
+      int which;
+      std::vector<std::optional<std::string>> found{};
+    } all{which};
+    const auto keep = [](void* into, int, char** values, char**) {
+      auto& to = *static_cast<reading*>(into);
+      const char* const value = values[to.which];
+      to.found.push_back(value == nullptr ? std::nullopt : std::optional<std::string>(value));
+      return 0;
+    };
+    if (::sqlite3_exec(handle_, sql.c_str(), keep, &all, nullptr) != SQLITE_OK) fail(sql);
+    return all.found;
+  }
+  /// Rows that the last statement changed.
+  int changes() const { return ::sqlite3_changes(handle_); }
+  sqlite3* handle() const { return handle_; }
 
  private:
   [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + ::sqlite3_errmsg(handle_)); }

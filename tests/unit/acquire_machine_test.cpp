@@ -80,7 +80,8 @@ TEST_CASE("acquire_machine: each reply leads where the state table says", "[acqu
   const std::vector<line> table{
       {"take yes", {}, yes(), step::granted},
       {"take no", {}, said(outcome::no), step::look},
-      {"take failed, contended", {}, failed(contended), step::pause},
+      {"take failed, contended", {}, failed(contended), step::look},
+      {"take failed, contended, free at the look", {failed(contended)}, looks_free(), step::take},
       {"take failed, transient", {}, failed(transient), step::pause},
       {"take failed, connection", {}, failed(broken), step::pause},
       {"take failed otherwise", {}, failed(fatal), step::failed},
@@ -149,7 +150,8 @@ TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the d
       {{said(outcome::no), alive()}, step::busy},
       {{said(outcome::no), held(false, false, false)}, step::busy},
       {{said(outcome::no), held(true, true, true), said(outcome::no)}, step::busy},
-      {{failed(contended)}, step::busy},
+      {{failed(contended), alive()}, step::busy},
+      {{failed(contended), looks_free(), failed(contended), looks_free()}, step::busy},
       {{failed(transient)}, step::failed},
       {{failed(broken)}, step::failed},
       {{said(outcome::no), said(outcome::unknown)}, step::failed},
@@ -317,7 +319,8 @@ TEST_CASE("acquire_machine: trouble that passed is no reason for a busy key", "[
 
 TEST_CASE("acquire_machine: contention at the row is a busy key, not a failure", "[acquire_machine][T53]") {
   acquire_machine m(waiting(0ms));
-  CHECK(walk(m, {failed(contended)}) == step::busy);
+  CHECK(walk(m, {failed(contended)}) == step::look);
+  CHECK(m.replied(alive(), start, for_ever) == step::busy);
   CHECK(m.why().text.empty());
 }
 

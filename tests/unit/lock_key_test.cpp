@@ -7,6 +7,8 @@
 #include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdint>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -195,4 +197,98 @@ TEST_CASE("sha256: every length around the padding's borders") {
     chain = dlock::detail::sha256_hex(chain + std::string(size, 'x'));
   }
   CHECK(chain == "aa78c164dabd63d46f7221d2f3cb37042d72f34c07a7b21f1df436f858ea0e6b");
+}
+
+// ---- keys of rows --------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::shared_ptr<const dlock::row_table> table_of(const std::string& name, const std::string& label, int columns = 1) {
+  dlock::row_table made{.table = name, .label = label};
+  for (int i = 0; i < columns; ++i) made.id.push_back("`id" + std::to_string(i) + "`");
+  return std::make_shared<const dlock::row_table>(made);
+}
+
+}  // namespace
+
+TEST_CASE("lock_key: the key of a row reads 'table:id' and knows its row", "[row]") {
+  const auto orders = table_of("`orders`", "orders");
+  const auto key = lock_key::of_row(orders, {std::int64_t{-42}});
+  CHECK(key.view() == "orders:-42");
+  REQUIRE(key.row() != nullptr);
+  CHECK(key.row()->table == orders);
+  CHECK(key.row()->values == std::vector<dlock::row_value>{std::int64_t{-42}});
+  CHECK(lock_key::of_row(orders, {std::uint64_t{18446744073709551615U}}).view() == "orders:18446744073709551615");
+  CHECK(lock_key::of_row(orders, {"a:b%"s}).view() == "orders:a%3Ab%25");
+  CHECK(lock_key::of_row(table_of("`line`", "line", 3), {std::int64_t{1}, "x"s, std::uint64_t{2}}).view() ==
+        "line:1:x:2");
+  CHECK(lock_key("orders:-42").row() == nullptr);
+}
+
+TEST_CASE("lock_key: a row's key is equal only to that of the same row", "[row]") {
+  const auto orders = table_of("`orders`", "orders");
+  const auto same = table_of("`orders`", "orders");  // another object of the same table
+  const auto other = table_of("`archive`.`orders`", "orders");
+  const auto key = lock_key::of_row(orders, {std::int64_t{1}});
+  const lock_key text("orders:1");
+  CHECK(key == lock_key::of_row(same, {std::int64_t{1}}));
+  CHECK(key.hash() == lock_key::of_row(same, {std::int64_t{1}}).hash());
+  CHECK(key != lock_key::of_row(orders, {std::int64_t{2}}));
+  CHECK(key != text);
+  CHECK(text != key);
+  CHECK(key != lock_key::of_row(other, {std::int64_t{1}}));
+  CHECK(key != lock_key::from_stored(key.view()));
+  CHECK(lock_key::of_row(table_of("`p`", "p", 2), {"a:b"s, "c"s}) !=
+        lock_key::of_row(table_of("`p`", "p", 2), {"a"s, "b:c"s}));
+}
+
+TEST_CASE("lock_key: copies and moves of a row's key are that row's", "[row]") {
+  const auto key = lock_key::of_row(table_of("`t`", "t"), {std::int64_t{1}});
+  auto copy = key;
+  const auto moved = std::move(copy);
+  CHECK(moved == key);
+  CHECK(moved.row() == key.row());
+  lock_key assigned("t:1");
+  assigned = key;
+  CHECK(assigned.row() == key.row());
+  assigned = lock_key("t:1");
+  CHECK(assigned.row() == nullptr);
+}
+
+TEST_CASE("lock_key: rows and texts have one order, by bytes, a text before a row", "[row]") {
+  const auto a = lock_key::of_row(table_of("`a`", "t"), {std::int64_t{1}});
+  const auto b = lock_key::of_row(table_of("`b`", "t"), {std::int64_t{1}});
+  const lock_key text("t:1");
+  CHECK(text < a);
+  CHECK(a < b);
+  CHECK(text < b);
+  CHECK(lock_key("t:0") < text);
+  CHECK(b < lock_key("t:2"));
+  CHECK((a <=> lock_key::of_row(table_of("`a`", "t"), {std::int64_t{1}})) == 0);
+  // Consistent with ==, as sets and the order of several keys need it.
+  std::set<lock_key> ordered{b, text, a, text, b};
+  CHECK(ordered.size() == 3);
+  std::unordered_set<lock_key> hashed{b, text, a, text, b};
+  CHECK(hashed.size() == 3);
+  CHECK(hashed.contains(a));
+}
+
+TEST_CASE("lock_key: a row needs a value for each column of its id", "[row]") {
+  const auto two = table_of("`line`", "line", 2);
+  CHECK_THROWS_MATCHES(lock_key::of_row(two, {std::int64_t{1}}), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("'line': 1 id values for 2 columns")));
+  CHECK_THROWS_AS(lock_key::of_row(two, {}), std::invalid_argument);
+  CHECK_THROWS_AS(lock_key::of_row(table_of("`t`", "t", 0), {}), std::invalid_argument);
+  CHECK_THROWS_MATCHES(lock_key::of_row(nullptr, {std::int64_t{1}}), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("table = null")));
+}
+
+TEST_CASE("lock_key: a long id is folded, and stays that row", "[row]") {
+  const auto table = table_of("`t`", "t");
+  const auto key = lock_key::of_row(table, {std::string(300, 'x')});
+  CHECK(key.view().size() == lock_key::max_size);
+  CHECK(key.folded());
+  CHECK(std::get<std::string>(key.row()->values.front()).size() == 300);
+  CHECK(key != lock_key::of_row(table, {std::string(301, 'x')}));
+  CHECK(key == lock_key::of_row(table, {std::string(300, 'x')}));
 }

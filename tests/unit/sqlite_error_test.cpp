@@ -57,6 +57,7 @@ TEST_CASE("sqlite error: only a failed write or sync leaves open whether it was 
 TEST_CASE("sqlite error: the text names the file, the cause and the extended code", "[unit][sqlite]") {
   CHECK(sqlite_fault(SQLITE_FULL, "/var/l.db").text ==
         "SQLite file '/var/l.db': database or disk is full (code 13): no space left");
+  CHECK_THAT(sqlite_fault(SQLITE_BUSY_SNAPSHOT, "l.db").text, ContainsSubstring("begin it with BEGIN IMMEDIATE"));
   CHECK_THAT(sqlite_fault(SQLITE_READONLY_DBMOVED, "l.db").text, ContainsSubstring("(code 1032): the file was moved"));
   CHECK(sqlite_fault(SQLITE_ERROR, "l.db", "no such table: x").text == "SQLite file 'l.db': no such table: x (code 1)");
 }

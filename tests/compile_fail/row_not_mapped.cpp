@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: rows of this class cannot be locked in place: it is no mapped class here
+#include "dlock/odb/lock_row.hpp"
+#include "entities-odb.hxx"
+
+struct plain {
+  int id;
+};
+
+int main() {
+  odb::database* db = nullptr;
+#ifdef DLOCK_SHOULD_COMPILE
+  auto row = dlock::lock_row<dlock::test::order>(*db, 42);
+#else
+  auto row = dlock::lock_row<plain>(*db, 42);
+#endif
+  return row ? 0 : 1;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rows that a statement of the application's transaction frees: what the commit of a locked row is made of.
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <stdexcept>
+
+#include "odb/access.hpp"
+#include "support/adopt_fixture.hpp"
+#include "support/fake_transactions.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+using detail::access;
+
+}  // namespace
+
+TEST_CASE_METHOD(adopt_fixture, "release_by: a row freed by a transaction needs no release", "[adopt][release_by]") {
+  const auto key = row(1);
+  auto held = adopt_one(key);
+  int calls = 0;
+  access::release_by(held, [&] {
+    ++calls;
+    steal(key);
+    return true;
+  });
+  CHECK_FALSE(held);
+  CHECK(calls == 1);
+  CHECK(where->count(verb::release) == 0);
+  CHECK(seen->count(event::kind::released) == 1);
+  CHECK(is_free(key));
+  CHECK(home->acquire(key, {}, true).fencing_token() > 2);  // a grant of its own: not entered again
+  CHECK(home->close(0ms).empty());
+}
+
+TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is released as ever", "[adopt][release_by]") {
+  const auto key = row(1);
+  auto held = adopt_one(key);
+  SECTION("not freed") {
+    access::release_by(held, [] { return false; });
+    CHECK(seen->count(event::kind::released) == 1);
+  }
+  SECTION("an exception passes") {
+    CHECK_THROWS_AS(access::release_by(held, []() -> bool { throw broken(); }), broken);
+    CHECK(seen->count(event::kind::released) == 1);
+  }
+  SECTION("freed, but that was not answered") {
+    CHECK_THROWS_AS(access::release_by(held,
+                                       [&]() -> bool {
+                                         steal(key);
+                                         throw broken();
+                                       }),
+                    broken);
+  }
+  CHECK_FALSE(held);
+  CHECK(where->count(verb::release) == 1);
+  CHECK(is_free(key));
+  CHECK(home->acquire(key, {}, true));
+}
+
+TEST_CASE_METHOD(adopt_fixture, "release_by: nobody trusts the lease while the transaction frees it",
+                 "[adopt][release_by]") {
+  auto held = adopt_one(row(1));
+  const auto grant = access::grant_of(held);
+  access::release_by(held, [&] {
+    CHECK(grant->left(clock.now()) == 0us);
+    CHECK(seen->count(event::kind::lost) == 0);
+    return false;
+  });
+  CHECK(seen->count(event::kind::lost) == 0);
+}
+
+TEST_CASE_METHOD(adopt_fixture, "release_by: what was lost before is not written", "[adopt][release_by]") {
+  const auto key = row(1);
+  auto held = adopt_one(key, {.ttl = 30s, .max_hold = 5s});
+  bool called = false;
+  const auto ends = [&] {
+    return thrown([&] {
+      access::release_by(held, [&] { return called = true; });
+      return 0;
+    });
+  };
+  SECTION("and told") {
+    clock.advance(5s);
+    REQUIRE(seen->wait_for(event::kind::lost));
+    CHECK(ends() == errc::lost);
+  }
+  SECTION("just now") {
+    // The alarm is busy with another one: this thread is the first to see that it is over.
+    auto other = adopt_one(row(2), {.ttl = 30s, .max_hold = 4s});
+    clock.advance(5s);
+    CHECK(ends() == errc::lost);
+  }
+  CHECK_FALSE(called);
+  CHECK_FALSE(held);
+  CHECK(seen->wait_for(event::kind::lost));
+  CHECK(freed(key));
+  // It can be had again, by the same owner as well.
+  CHECK(home->acquire(key, {}, true).remaining() > 0us);
+}
+
+TEST_CASE_METHOD(adopt_fixture, "release_by: only the one lease on a row, in no other transaction",
+                 "[adopt][release_by]") {
+  const auto key = row(1);
+  auto held = adopt_one(key);
+  const auto grant = access::grant_of(held);
+  CHECK(home->sole(*grant));
+  bool called = false;
+  const auto ends = [&] { access::release_by(held, [&] { return called = true; }); };
+  {
+    const auto again = home->acquire(key, {}, true);
+    CHECK_FALSE(home->sole(*grant));
+    CHECK_THROWS_AS(ends(), std::logic_error);
+  }
+  home->in_transaction(*grant);
+  CHECK_FALSE(home->sole(*grant));
+  CHECK_THROWS_AS(ends(), std::logic_error);
+  home->transaction_ended(grant);
+  CHECK_FALSE(called);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK(home->sole(*grant));
+  ends();
+  CHECK(called);
+}
+
+TEST_CASE_METHOD(adopt_fixture, "release_by: inside the transaction that frees the row nothing waits for its end",
+                 "[adopt][release_by]") {
+  const auto key = row(1);
+  auto held = adopt_one(key);
+  const fake_transaction open(*where);
+  access::release_by(held, [&] {
+    steal(key);
+    return true;
+  });
+  CHECK(open.waited_for() == 0);
+  CHECK(home->close(0ms).empty());
+}

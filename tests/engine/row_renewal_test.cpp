@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rows of the application's tables, as the engine sees them. The store beneath takes a row for a key of the same bytes.
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "odb/access.hpp"
+#include "support/row_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+const fault row_lock_wait{.native = 1205, .transient = true, .contended = true, .text = "lock wait timeout"};
+const lock_options half_minute{.ttl = 30s};
+
+struct column_fixture : row_fixture {
+  const std::shared_ptr<const row_table> table = table_named("t", row_renewal::column);
+  std::unique_ptr<lock_service> locks = service();
+
+  lock_key row(std::int64_t id) { return existing(lock_key::of_row(table, {id})); }
+  /// Time passes until the next regular renewal has been sent.
+  void renewal_time(std::size_t rows_held = 1) {
+    const auto before = where->count(verb::extend);
+    clock.advance(10s + 1ms);
+    CHECK(eventually([&] { return where->count(verb::extend) == before + rows_held; }));
+  }
+  bool is_lost(const lease& held) {
+    return eventually([&] { return held.lost().stop_requested(); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an expiry of its own", "[row]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  const auto shown = locks->holder(key);
+  REQUIRE(shown);
+  CHECK_FALSE(shown->kept);
+  CHECK(shown->left == 30s);
+  CHECK(held.remaining() == 30s - 1500ms);
+  CHECK(where->with_row() > 0);
+  CHECK(where->without_row() == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of the ttl, by one statement", "[row]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  clock.advance(10s - 1ms);
+  std::this_thread::sleep_for(10ms);  // time for a renewal that would be wrong
+  CHECK(where->count(verb::extend) == 0);
+  clock.advance(1ms);
+  CHECK(eventually([&] { return where->count(verb::extend) == 1; }));
+  CHECK(eventually([&] { return held.remaining() == 30s - 1500ms; }));
+  CHECK(locks->holder(lock_key::of_row(table, {std::int64_t{1}}))->left == 30s);
+  REQUIRE(live_on(held, 300s, 30s));
+  CHECK(where->count(verb::extend) < 35);
+  CHECK_FALSE(held.lost().stop_requested());
+  CHECK(where->without_row() == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, and tried again soon", "[row][T29]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  SECTION("contended") { where->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 2}); }
+  SECTION("without an answer, though it was done") { where->next(verb::extend, {.what = fate::drop, .times = 2}); }
+  SECTION("on a broken connection") { where->next(verb::extend, {.what = fate::vanish, .times = 2}); }
+  renewal_time();
+  CHECK(seen->wait_for(event::kind::renewal_late));
+  CHECK(held.remaining() < 30s - 1500ms - 10s + 1ms);  // what is not confirmed does not count
+  clock.advance(2500ms);
+  CHECK(seen->wait_for(event::kind::renewal_late, 2));
+  clock.advance(2500ms);
+  CHECK(eventually([&] { return held.remaining() == 30s - 1500ms; }));
+  CHECK(where->count(verb::extend) == 3);
+  CHECK(seen->count(event::kind::renewal_late) == 2);
+  CHECK(seen->records().back().what == event::kind::renewal_late);
+  CHECK(seen->records().back().key == key.view());
+  CHECK_FALSE(seen->records().back().text.empty());
+  // And then as usual.
+  renewal_time();
+}
+
+TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told to be late", "[row]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  where->cut();
+  clock.advance(10s);  // what the pool has breaks
+  CHECK(seen->wait_for(event::kind::renewal_late));
+  clock.advance(2500ms);
+  CHECK(seen->wait_for(event::kind::renewal_late, 2));
+  CHECK(where->count(verb::extend) == 1);
+  where->cut(false);
+  clock.advance(2500ms);
+  CHECK(eventually([&] { return held.remaining() == 30s - 1500ms; }));
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a renewal that finds somebody else's row is a loss", "[row]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  steal(key);
+  renewal_time();
+  CHECK(is_lost(held));
+  CHECK(held.loss() == loss_reason::taken_over);
+  CHECK(seen->wait_for(event::kind::lost));
+  clock.advance(10s);
+  clock.advance(10s);
+  std::this_thread::sleep_for(10ms);
+  CHECK(where->count(verb::extend) == 1);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the server could give it away",
+                 "[row][T29]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  where->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 1000});
+  clock.advance(28s);
+  CHECK(held.remaining() == 500ms);
+  clock.advance(500ms);
+  CHECK(held.remaining() == 0us);
+  CHECK(held.loss() == loss_reason::expired);
+  CHECK(is_lost(held));
+  where->forget_scripts();
+  // Once late, for ever: nothing revives it.
+  const auto sent = where->count(verb::extend);
+  clock.advance(5s);
+  std::this_thread::sleep_for(10ms);
+  CHECK(where->count(verb::extend) == sent);
+  CHECK(held.loss() == loss_reason::expired);
+  CHECK(is_free(key));
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the deadline revives nothing", "[row][T29]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto late = std::make_shared<gate>();
+  where->next(verb::extend, {.after = late});
+  clock.advance(27s);
+  REQUIRE(late->reached());
+  clock.advance(1500ms);
+  CHECK(held.loss() == loss_reason::expired);
+  late->open();
+  CHECK(eventually([&] { return where->count(verb::extend) == 1; }));
+  CHECK(is_lost(held));
+  CHECK(held.remaining() == 0us);
+  CHECK(held.loss() == loss_reason::expired);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was sent", "[row][T29]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto slow = std::make_shared<gate>();
+  where->next(verb::extend, {.before = slow});
+  clock.advance(10s);
+  REQUIRE(slow->reached());
+  clock.advance(4s);
+  slow->open();
+  CHECK(eventually([&] { return held.remaining() == 30s - 1500ms - 4s; }));
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a renewal that hangs is interrupted and repeated", "[row]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto stuck = where->hold(verb::extend);
+  clock.advance(10s);
+  REQUIRE(stuck->reached());
+  CHECK(eventually([&] {
+    clock.advance(100ms);
+    return where->count(verb::extend) == 2;
+  }));
+  CHECK(eventually([&] { return held.remaining() > 20s; }));
+  CHECK(held.loss() == loss_reason::none);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: while a transaction of ours has the row, its renewal waits for that", "[row]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto other = locks->acquire(row(2), half_minute);
+  const auto grant = detail::access::grant_of(held);
+  grant->home->in_transaction(*grant);
+  renewal_time();  // the other's
+  CHECK(eventually([&] { return other.remaining() > 20s; }));
+  CHECK(held.remaining() < 20s);
+  grant->home->transaction_ended(grant);
+  clock.advance(2500ms);
+  CHECK(eventually([&] { return held.remaining() == 30s - 1500ms; }));
+  CHECK(where->count(verb::extend) == 2);
+  CHECK(seen->count(event::kind::renewal_late) == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: sessions are renewed while the renewal of a row hangs", "[row]") {
+  const auto key = locks->acquire("key", {.ttl = 5s});
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto stuck = where->hold(verb::extend);
+  const auto again = where->hold(verb::extend);
+  for (int i = 0; i < 5; ++i) REQUIRE(live_on(key, 4s, 5s));
+  CHECK(stuck->reached());
+  CHECK(key.loss() == loss_reason::none);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of their own", "[row]") {
+  constexpr std::size_t many = 200;
+  std::vector<lease> all;
+  for (std::size_t i = 0; i < many; ++i) all.push_back(locks->acquire(row(static_cast<int>(i)), half_minute));
+  for (int i = 0; i < 5; ++i) renewal_time(many);
+  for (const auto& each : all) CHECK(eventually([&] { return each.remaining() > 18s; }));
+  all.clear();
+  clock.advance(60s);
+  std::this_thread::sleep_for(10ms);
+  CHECK(where->count(verb::extend) == 5 * many);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals", "[row]") {
+  const auto key = row(1);
+  auto held = locks->acquire(key, half_minute);
+  renewal_time();
+  held.release();
+  CHECK(is_free(key));
+  clock.advance(10s);
+  clock.advance(10s);
+  std::this_thread::sleep_for(10ms);
+  CHECK(where->count(verb::extend) == 1);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a lease that outlives its service is renewed; with the last one all ends",
+                 "[row]") {
+  const auto key = row(1);
+  auto held = locks->acquire(key, half_minute);
+  CHECK(locks->close(0ms) == std::vector<std::string>{"t:1"});
+  locks.reset();
+  REQUIRE(live_on(held, 60s, 30s));
+  CHECK(held.loss() == loss_reason::none);
+  held.release();
+  CHECK(is_free(key));
+  CHECK(eventually([&] { return where->connections() == 0; }));
+}
+
+TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for the next renewal", "[row]") {
+  { const auto held = locks->acquire(row(1), half_minute); }
+  locks.reset();
+  CHECK(where->connections() == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for a renewal that hangs", "[row]") {
+  auto held = locks->acquire(row(1), half_minute);
+  const auto stuck = where->hold(verb::extend);
+  clock.advance(10s);
+  REQUIRE(stuck->reached());
+  held.release();
+  locks.reset();
+  CHECK(where->connections() == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: re-entry sends nothing, least of all to a row that our transaction has",
+                 "[row]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  clock.advance(5s);
+  const auto sent = locks->statements();
+  const auto again = locks->acquire(key, {.ttl = 60s});
+  CHECK(again.reentered());
+  CHECK(again.fencing_token() == held.fencing_token());
+  CHECK(locks->statements() == sent);
+  CHECK(where->count(verb::extend) == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a lease that is lost is not renewed, though somebody still has it", "[row]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, {.ttl = 30s, .max_hold = 5s});
+  clock.advance(5s);
+  CHECK(is_lost(held));
+  CHECK(held.loss() == loss_reason::max_hold);
+  clock.advance(5s);
+  clock.advance(5s);
+  std::this_thread::sleep_for(10ms);
+  CHECK(where->count(verb::extend) == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to themselves", "[row]") {
+  const auto none = locks->acquire(row(1), {.ttl = 30s, .renew = renewal::none});
+  const auto manual = locks->acquire(row(2), {.ttl = 30s, .renew = renewal::manual});
+  clock.advance(15s);
+  std::this_thread::sleep_for(10ms);
+  CHECK(where->count(verb::extend) == 0);
+  auto again = locks->acquire(row(2), {.ttl = 30s, .renew = renewal::manual});
+  CHECK(where->count(verb::extend) == 1);  // as for keys: an expiry of its own is extended by the inner one
+  clock.advance(14s);
+  CHECK(none.loss() == loss_reason::expired);
+  CHECK(manual.loss() == loss_reason::none);
+  again.renew();
+  CHECK(again.remaining() == 30s - 1500ms);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused before any statement", "[row]") {
+  const auto key = lock_key::of_row(table, {std::int64_t{1}});
+  CHECK_THROWS_MATCHES(locks->acquire(key, {.ttl = 4999ms}), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("ttl = 4999 ms") && ContainsSubstring("row 't:1'")));
+  CHECK_THROWS_MATCHES(locks->try_acquire(key, {.ttl = 30s, .min_hold = 1s}), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("min_hold = 1000 ms")));
+  const auto by_session = lock_key::of_row(table_named("t", row_renewal::session), {std::int64_t{1}});
+  CHECK_THROWS_MATCHES(locks->acquire(by_session, {.min_hold = 1s}), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("min_hold = 1000 ms")));
+  const auto other = stranger();  // straight on the memory store
+  CHECK_THROWS_MATCHES(other->acquire(by_session), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("no tables whose rows could be locked")));
+  CHECK(where->tried() == 0);
+  // The bounds themselves.
+  CHECK(locks->acquire(row(2), {.ttl = 5s}));
+  CHECK(locks->acquire(existing(by_session), {.ttl = 1s}));
+}
+
+TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and nothing is left behind", "[row]") {
+  const auto key = lock_key::of_row(table, {std::int64_t{7}});
+  try {
+    static_cast<void>(locks->acquire(key, half_minute));
+    FAIL("locked nothing");
+  } catch (const lock_refused& e) {
+    CHECK(e.code() == errc::no_such_row);
+    CHECK(std::string(e.what()).find("row 't:7'") != std::string::npos);
+  }
+  CHECK(where->count(verb::insert) == 0);
+  CHECK(thrown([&] { return locks->try_acquire(key, half_minute); }) == errc::no_such_row);
+  // Its turn is free for the row that comes into being.
+  existing(key);
+  CHECK(locks->try_acquire(key, half_minute));
+  SECTION("deleted while somebody waits for it") {
+    const auto rival = service();
+    const auto theirs = rival->acquire(key, half_minute);
+    where->next(verb::look, {.what = fate::say, .answer = outcome::absent, .skip = 1});
+    CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire(key, half_minute); }); }) ==
+          errc::no_such_row);
+  }
+  SECTION("a store that finds it out at the take") {
+    where->next(verb::take, {.what = fate::say, .answer = outcome::absent});
+    CHECK(thrown([&] { return locks->acquire(key, half_minute); }) == errc::no_such_row);
+  }
+}
+
+TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text which reads the same", "[row]") {
+  const auto key = row(1);
+  const lock_key text("t:1");
+  const auto held = locks->acquire(key, half_minute);
+  // Neither a re-entry, nor behind the row in the line of this process: the store is asked.
+  const auto asked = where->without_row();
+  CHECK_FALSE(locks->try_acquire(text, {.again = reentry::refuse}));
+  CHECK(where->without_row() > asked);
+  const auto other = existing(lock_key::of_row(table_named("u", row_renewal::column, "t"), {std::int64_t{1}}));
+  const auto taken = where->count(verb::take);
+  CHECK_FALSE(locks->try_acquire(other, {.ttl = 30s, .again = reentry::refuse}));
+  CHECK(where->count(verb::take) > taken);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: threads of one process stand in line for it", "[row]") {
+  const auto key = row(1);
+  auto held = locks->acquire(key, half_minute);
+  const auto sent = locks->statements();
+  CHECK(elsewhere([&] { return !locks->try_acquire(key, half_minute); }));
+  CHECK(locks->statements() == sent);
+  std::thread next([&] {
+    const auto theirs = locks->acquire(key, {.ttl = 30s, .wait = 1h});
+    CHECK(theirs.fencing_token() == 3);
+  });
+  held.release();
+  next.join();
+}
+
+TEST_CASE_METHOD(row_fixture, "row: under row_renewal::session it hangs on the session and nothing else", "[row]") {
+  const auto locks = service();
+  const auto key = existing(lock_key::of_row(table_named("t", row_renewal::session), {std::string("a:b")}));
+  const auto held = locks->acquire(key, {.ttl = 30s});
+  CHECK(held.key() == "t:a%3Ab");
+  CHECK(locks->holder(key)->kept);
+  REQUIRE(live_on(held, 120s, 30s));
+  CHECK(where->count(verb::extend) == 0);
+  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  clock.advance(40s);
+  CHECK(held.loss() == loss_reason::unreachable);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Tables of the application's as the store finds them, and how it reaches their rows.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <fmt/format.h>
+
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <odb/mysql/database.hxx>
+#include <odb/mysql/exceptions.hxx>
+
+#include "stores/mysql_row_sql.hpp"
+#include "stores/odb_place.hpp"
+#include "support/mysql_row_place.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+/// The application's database through ODB.
+struct odb_application {
+  odb_application() {
+    const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_APP_URL"));
+    made = std::make_unique<odb::mysql::database>(url.user, url.password, url.path, url.hosts.at(0).host,
+                                                  url.hosts.at(0).port);
+    on = made->connection();
+  }
+  std::unique_ptr<odb::mysql::database> made;
+  odb::connection_ptr on;
+};
+
+detail::odb_place& dialect(row_actor& of) { return dynamic_cast<detail::odb_place&>(*of.where); }
+
+detail::mysql_row_sql sql_of(row_scene& s) {
+  detail::odb_names names(static_cast<mysql_row_place&>(*s.place).locks.prefix(), '`');
+  for (const char* column : {"id", "expires_at_us", "host", "pid", "label"}) {
+    names.add_text(std::string("session.") + column, std::string("`") + column + "`");
+  }
+  names.add_text("now", "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))");
+  return {names, "locks"};
+}
+
+}  // namespace
+
+TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever the id is", "[mysql][rows]") {
+  for (const auto kind : {row_id_kind::integer, row_id_kind::text, row_id_kind::composite}) {
+    row_scene s({.id = kind});
+    row_actor a(s);
+    std::vector<lock_key> rows;
+    for (int i = 0; i != 200; ++i) {
+      const auto name = "it's n\xc2\xba " + std::to_string(i);
+      rows.push_back(kind == row_id_kind::integer ? s.make(i)
+                     : kind == row_id_kind::text  ? s.make(name)
+                                                  : s.make(i % 7, name));
+    }
+    s.app->run("ANALYZE TABLE " + s.table->table);
+    const auto sql = sql_of(s);
+    a.acquire(rows[20]);  // a look at a free row need not read the sessions
+    const auto q = a.about(verb::take, rows[20]);
+    const std::vector<const row_id*> some = {rows[3].row(), rows[20].row(), rows[150].row()};
+    for (const auto& text : {sql.take(q), sql.take_over(q), sql.extend(q), sql.cancel(q), sql.release(q).text,
+                             sql.verify(q).text, sql.claim({*s.table, some, a.id, 1, {}}), sql.look(q)}) {
+      INFO(text);
+      auto& raw = static_cast<mysql_application&>(*s.app).raw;
+      for (const auto& line : raw.rows("EXPLAIN FORMAT=TRADITIONAL " + text)) {
+        const bool maria = raw.is_mariadb();
+        const auto key = line.at(maria ? 5 : 6).value_or("");
+        const auto examined = std::stoul(line.at(maria ? 8 : 9).value_or("1"));
+        if (line.at(maria ? 3 : 4).has_value()) CHECK(key == "PRIMARY");
+        CHECK(examined <= 3);
+      }
+    }
+  }
+}
+
+TEST_CASE("mysql rows: a table is described as it is", "[mysql][rows]") {
+  row_scene s({.id = row_id_kind::composite, .owner_not_null = true});
+  row_actor a(s);
+  odb_application app;
+  // As ODB names them.
+  row_table t{.table = "`" + s.table->label + "`",
+              .owner = "`" + s.table->label + "`.`lock_owner`",
+              .expires_at = "`lock_expires_at_us`",
+              .fence = "`lock_fence`",
+              .version = "`version`"};
+  fault why;
+  const auto told = dialect(a).describe(*app.on, t, why);
+  INFO(why.text);
+  REQUIRE(told == outcome::yes);
+  CHECK(t.table == s.table->table);
+  CHECK(t.label == s.table->label);
+  CHECK(t.id == std::vector<std::string>{"`region`", "`name`"});
+  CHECK(t.owner == "`lock_owner`");
+  CHECK(t.owner_not_null);
+  // With a database, without quotation marks.
+  row_table other = t;
+  other.table = "app." + s.table->label;
+  REQUIRE(dialect(a).describe(*app.on, other, why) == outcome::yes);
+  CHECK(other.table == s.table->table);
+}
+
+TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what is missing", "[mysql][rows]") {
+  row_scene s;
+  row_scene shared({.renewal = row_renewal::column});
+  row_actor a(s);
+  odb_application app;
+  const auto refused = [&](const row_scene& of, const std::string& change, const std::string& back) {
+    auto t = *of.table;
+    if (!change.empty()) s.app->run("ALTER TABLE " + t.table + " " + change);
+    fault why;
+    CHECK(dialect(a).describe(*app.on, t, why) == outcome::failed);
+    if (!back.empty()) s.app->run("ALTER TABLE " + t.table + " " + back);
+    CHECK_THAT(why.text, ContainsSubstring(t.table));
+    return why.text;
+  };
+  CHECK_THAT(refused(s, "CHANGE lock_owner other VARCHAR(50) NULL", "CHANGE other lock_owner VARCHAR(50) NULL"),
+             ContainsSubstring("lock_owner"));
+  CHECK_THAT(refused(s, "MODIFY lock_owner VARCHAR(49) NULL", "MODIFY lock_owner VARCHAR(50) NULL"),
+             ContainsSubstring("50 characters"));
+  CHECK_THAT(refused(s, "MODIFY lock_fence VARCHAR(20) NOT NULL", "MODIFY lock_fence BIGINT UNSIGNED NOT NULL"),
+             ContainsSubstring("integer"));
+  CHECK_THAT(refused(s, "MODIFY version INT NULL", "MODIFY version INT NOT NULL"), ContainsSubstring("NOT NULL"));
+  CHECK_THAT(refused(s, "MODIFY lock_expires_at_us BIGINT NOT NULL", "MODIFY lock_expires_at_us BIGINT NULL"),
+             ContainsSubstring("BIGINT NULL"));
+  CHECK_THAT(refused(s, "ENGINE=MyISAM", "ENGINE=InnoDB"), ContainsSubstring("InnoDB"));
+  CHECK_THAT(refused(s, "DROP PRIMARY KEY", ""), ContainsSubstring("primary key"));
+  // Its hours would depend on the session's time zone.
+  CHECK_THAT(refused(shared, "MODIFY lock_expire_time DATETIME NOT NULL", ""), ContainsSubstring("TIMESTAMP"));
+  CHECK_THAT(
+      refused(shared,
+              "MODIFY lock_expire_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP", ""),
+      ContainsSubstring("ON UPDATE"));
+  row_table missing = *s.table;
+  missing.table = "`app`.`there is none`";
+  fault why;
+  CHECK(dialect(a).describe(*app.on, missing, why) == outcome::failed);
+  CHECK_THAT(why.text, ContainsSubstring("there is none"));
+}
+
+TEST_CASE("mysql rows: an application's connection leads to this server or to another", "[mysql][rows]") {
+  row_scene s;
+  row_actor a(s);
+  odb_application app;
+  fault why;
+  CHECK(dialect(a).shares(*app.on, why) == outcome::yes);
+  // In the middle of a transaction as well, which stays as it is.
+  app.on->execute("BEGIN");
+  app.on->execute("INSERT INTO " + s.table->table + " (id) VALUES (9)");
+  CHECK(dialect(a).shares(*app.on, why) == outcome::yes);
+  CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table) == "0");
+  app.on->execute("ROLLBACK");
+  raw_mysql::root().run("KILL " +
+                        std::to_string(mysql_thread_id(static_cast<odb::mysql::connection&>(*app.on).handle())));
+  const auto told = dialect(a).shares(*app.on, why);
+  CHECK((told == outcome::failed || told == outcome::unknown));
+  CHECK(why.connection);
+}
+
+TEST_CASE("mysql rows: an error that ODB throws is classified as one of our own", "[mysql][rows]") {
+  row_scene s;
+  row_actor a(s);
+  odb_application app;
+  const auto fault_of = [&](const std::string& sql) {
+    try {
+      app.on->execute(sql);
+    } catch (const odb::exception& e) {
+      return dialect(a).fault_of(e);
+    }
+    FAIL("no error");
+    return fault{};
+  };
+  CHECK(fault_of("SELECT * FROM there_is_none").native == 1146);
+  CHECK(std::string(fault_of("SELECT nonsense FROM").sqlstate) == "42000");
+  s.make(1);
+  s.app->begin();
+  s.set("payload=1", s.key({std::int64_t{1}}));
+  app.on->execute("SET SESSION innodb_lock_wait_timeout=1");
+  const fault busy = fault_of("UPDATE " + s.table->table + " SET payload=2");
+  s.app->rollback();
+  CHECK(busy.native == 1205);
+  CHECK(busy.contended);
+  const fault deadlock = dialect(a).fault_of(odb::deadlock());
+  CHECK(deadlock.native == 1213);
+  CHECK(deadlock.transient);
+  CHECK(dialect(a).fault_of(odb::connection_lost()).connection);
+  CHECK_FALSE(dialect(a).fault_of(std::runtime_error("?")).text.empty());
+}
+
+TEST_CASE("mysql rows: a shared expiry means the same to sessions in any time zone", "[mysql][rows]") {
+  row_scene s({.renewal = row_renewal::column, .owner_not_null = true, .fence_is_version = true});
+  row_actor a(s);
+  const auto row = s.make(1);
+  const auto app_url = mysql_setting("DLOCK_TEST_MYSQL_APP_URL");
+  mysql_application east(app_url, "+13:00"), west(app_url, "-11:00"), home(app_url, "SYSTEM");
+  const auto plain = [&](int seconds) { return s.place->plain_take(*s.table, s.where(row), "java", seconds); };
+  for (auto* app : {&east, &west, &home}) {
+    const auto fence = a.acquire(row, 10s);
+    CHECK(app->run(plain(60)) == 0);
+    CHECK(answer(a.release(row, fence)) == outcome::yes);
+    REQUIRE(app->run(plain(60)) == 1);
+    CHECK(answer(a.take(row, 10s)) == outcome::no);
+    CHECK(a.at(row).left > 55s);
+    CHECK(a.at(row).left < 65s);
+    // A claim runs in the application's own session.
+    const auto& sql = dialect(a);
+    CHECK(app->all("SELECT id FROM " + s.table->table + " WHERE " + sql.free_rows(*s.table)).empty());
+    app->run("UPDATE " + s.table->table + " SET lock_expire_time=date_add(now(), interval -3 second)");
+    const auto* const id = row.row();
+    ++a.nonce;
+    CHECK(app->run(sql.claim({*s.table, {&id, 1}, a.id, a.nonce, 10s})) == 1);
+    CHECK(a.at(row).left > 9s);
+    CHECK(a.at(row).left < 13s);
+    CHECK(app->run(a.release_text(row, 0)) == 1);
+    CHECK(app->run(plain(60)) == 1);
+    app->run("UPDATE " + s.table->table + " SET lock_owner=''");
+  }
+}
+
+TEST_CASE("mysql rows: a shared expiry is never earlier than asked for, whoever compares it how", "[mysql][rows]") {
+  row_scene s({.renewal = row_renewal::column});
+  row_actor a(s);
+  const auto row = s.make(1);
+  const auto& sql = dialect(a);
+  const auto* const id = row.row();
+  const auto check = [&](const char* what, auto&& change) {
+    INFO(what);
+    const auto before = s.app->one("SELECT now(6)").value_or("");
+    change();
+    CHECK(s.value("lock_expire_time >= date_add('" + before + "', interval 10100000 microsecond)", row) == "1");
+    CHECK(s.value("lock_expire_time < date_add(now(6), interval 11100000 microsecond)", row) == "1");
+  };
+  std::uint64_t fence = 0;
+  check("take", [&] { fence = a.acquire(row, 10'100ms); });
+  check("extend", [&] { CHECK(answer(a.extend(row, fence, 10'100ms)) == outcome::yes); });
+  CHECK(answer(a.release(row, fence)) == outcome::yes);
+  check("claim", [&] { CHECK(s.app->run(sql.claim({*s.table, {&id, 1}, a.id, ++a.nonce, 10'100ms})) == 1); });
+}
+
+}  // namespace dlock::test

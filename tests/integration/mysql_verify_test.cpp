@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Takers who meet a transaction that verified, and whose it is.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "stores/odb_place.hpp"
+#include "support/mysql_row_place.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+raw_mysql& raw_of(row_scene& s) { return static_cast<mysql_application&>(*s.app).raw; }
+
+mysql_place& tables_of(row_scene& s) { return static_cast<mysql_row_place&>(*s.place).locks; }
+
+/// Which connection has a transaction open that verified the key; 0: none.
+std::uint64_t blocker_of(row_actor& by, const lock_key& key) {
+  connection_identity found;
+  const reply r = by.where->blocker(*by.on, by.about(verb::look, key), found);
+  return answer(r) == outcome::yes ? found.id : 0;
+}
+
+/// A user of the database with few rights, gone at the end.
+class few_rights {
+ public:
+  few_rights(row_scene& s, const std::string& name, const std::vector<std::string>& grants)
+      : name_(tables_of(s).prefix() + name) {
+    for (const char* host : {"127.0.0.1", "localhost"}) {
+      root_.run(fmt::format("CREATE USER '{}'@'{}' IDENTIFIED BY 'pw'", name_, host));
+      for (const auto& grant : grants) root_.run(fmt::format("GRANT {} TO '{}'@'{}'", grant, name_, host));
+    }
+  }
+  ~few_rights() {
+    for (const char* host : {"127.0.0.1", "localhost"}) root_.run(fmt::format("DROP USER '{}'@'{}'", name_, host));
+  }
+  few_rights(const few_rights&) = delete;
+  few_rights& operator=(const few_rights&) = delete;
+
+  std::string url(const char* variable) const {
+    const auto old = mysql_setting(variable);
+    return "mysql://" + name_ + ":pw" + old.substr(old.find('@'));
+  }
+
+ private:
+  raw_mysql root_ = raw_mysql::root();
+  std::string name_;
+};
+
+}  // namespace
+
+TEST_CASE("mysql verify: whoever wants a verified key is told within milliseconds where the server can", "[mysql]") {
+  row_scene s;
+  row_actor a(s), b(s);
+  const auto row = s.make(1);
+  const auto fence = a.acquire(row);
+  REQUIRE(answer(a.insert("k")) == outcome::yes);
+  --a.nonce;
+  s.app->begin();
+  REQUIRE(s.app->run(a.verify_text(row, fence)) == 1);
+  REQUIRE(s.app->run(a.verify_text(lock_key("k"), 1)) == 1);
+  const bool waits = b.where->caps().take_waits;
+  CHECK(waits == !raw_of(s).is_mariadb());
+  const int rounds = waits ? 1 : 50;
+  std::vector<std::chrono::steady_clock::duration> took;
+  for (int i = 0; i != rounds; ++i) {
+    const auto begun = std::chrono::steady_clock::now();
+    CHECK(b.take(row).why.contended);
+    CHECK(b.actor::take("k").why.contended);
+    took.push_back((std::chrono::steady_clock::now() - begun) / 2);
+  }
+  std::sort(took.begin(), took.end());
+  CHECK(took[took.size() / 2] < (waits ? 3s : 20ms));
+  // Reading waits nowhere.
+  CHECK(answer(b.look(row)) == outcome::yes);
+  CHECK(b.actor::at("k").holder == a.id);
+  s.app->commit();
+}
+
+TEST_CASE("mysql verify: the wait limit of one take is no other statement's", "[mysql]") {
+  row_scene s;
+  row_actor a(s);
+  const auto row = s.make(1);
+  a.acquire(row);
+  REQUIRE(answer(a.insert("k")) == outcome::yes);
+  CHECK(answer(a.actor::take("k")) == outcome::no);
+  // A release still waits for a row that is locked for a moment.
+  s.app->begin();
+  s.app->run("SELECT * FROM locks." + tables_of(s).table("lock") + " WHERE lock_key='k' FOR UPDATE");
+  auto root = raw_mysql::root();
+  auto release = std::async(std::launch::async, [&] { return a.actor::release("k", 1); });
+  wait_until_blocked(root, connection_id(a));
+  s.app->commit();
+  CHECK(answer(release.get()) == outcome::yes);
+}
+
+TEST_CASE("mysql verify: a transaction that verified and is still open is found, and can be ended", "[mysql]") {
+  row_scene s;
+  row_actor a(s), b(s);
+  const lock_key key("k");
+  REQUIRE(answer(a.insert("k")) == outcome::yes);
+  CHECK(blocker_of(b, key) == 0);
+  CHECK(blocker_of(b, lock_key("never used")) == 0);
+  s.app->begin();
+  CHECK(blocker_of(b, key) == 0);
+  REQUIRE(s.app->run(a.verify_text(key, 1)) == 1);
+  CHECK(blocker_of(b, key) == raw_of(s).id());
+  s.app->commit();
+  CHECK(blocker_of(b, key) == 0);
+  s.app->begin();
+  REQUIRE(s.app->run(a.verify_text(key, 1)) == 1);
+  REQUIRE(s.app->run(a.verify_text(key, 1)) == 1);
+  CHECK(blocker_of(b, key) == raw_of(s).id());
+  s.app->rollback();
+  CHECK(blocker_of(b, key) == 0);
+  // What another isolation level was set for is that one statement.
+  CHECK(answer(b.actor::take("k")) == outcome::no);
+
+  // The dirty read names the connection; a user with the same name ends it. The lab's application has another one.
+  row_actor same(s);
+  raw_mysql stopped(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  stopped.run("BEGIN");
+  REQUIRE(stopped.run(a.verify_text(key, 1)) == 1);
+  a.close();
+  connection_identity found;
+  REQUIRE(same.where->blocker(*same.on, same.about(verb::look, key), found).what == outcome::yes);
+  CHECK(found.id == stopped.id());
+  const seen dead = b.actor::at("k");
+  CHECK(b.actor::take_over("k", dead).why.contended);
+  REQUIRE(same.where->settle(*same.on, found));
+  CHECK(blocker_of(b, key) == 0);
+  CHECK(answer(b.actor::take_over("k", dead)) == outcome::yes);
+  CHECK_THROWS(stopped.run("COMMIT"));
+}
+
+TEST_CASE("mysql verify: the connection of another user can't be ended without the right to", "[mysql]") {
+  row_scene s;
+  row_actor a(s), b(s);
+  const lock_key key("k");
+  REQUIRE(answer(a.insert("k")) == outcome::yes);
+  s.app->begin();
+  REQUIRE(s.app->run(a.verify_text(key, 1)) == 1);
+  connection_identity found;
+  REQUIRE(b.where->blocker(*b.on, b.about(verb::look, key), found).what == outcome::yes);
+  CHECK_FALSE(b.where->settle(*b.on, found));
+  CHECK(b.on->usable());
+  CHECK_NOTHROW(s.app->commit());
+}
+
+TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[mysql]") {
+  row_scene s;
+  row_actor a(s);
+  const auto row = s.make(1);
+  const auto fence = a.acquire(row);
+  REQUIRE(answer(a.insert("k")) == outcome::yes);
+  --a.nonce;
+  const auto lock = "`locks`." + tables_of(s).table("lock");
+  // The application's connections.
+  const few_rights application_user(s, "app",
+                                    {"SELECT, UPDATE ON " + lock, "SELECT ON `locks`." + tables_of(s).table("session"),
+                                     "SELECT, UPDATE ON " + s.table->table});
+  mysql_application app(application_user.url("DLOCK_TEST_MYSQL_APP_URL"));
+  app.begin();
+  CHECK(app.run(a.verify_text(lock_key("k"), 1)) == 1);
+  CHECK(app.run(a.verify_text(row, fence)) == 1);
+  CHECK(app.run(a.release_text(row, fence)) == 1);
+  CHECK(app.run(a.release_text(lock_key("k"), 1)) == 1);
+  const auto& sql = dynamic_cast<const detail::odb_place&>(*a.where);
+  CHECK(app.all("SELECT id FROM " + s.table->table + " WHERE " + sql.free_rows(*s.table) + " OR " +
+                sql.abandoned_rows(*s.table) + sql.lock_and_skip()) == std::vector<std::string>{"1"});
+  app.commit();
+
+  // The lock user needs the same on the tables whose rows it locks.
+  const few_rights lock_user(s, "lock", {"SELECT, INSERT, UPDATE, DELETE ON `locks`.*"});
+  auto made = open_store(lock_user.url("DLOCK_TEST_MYSQL_URL") + "?schema=verify&prefix=" + tables_of(s).prefix());
+  made->prepare();
+  fault why;
+  const auto on = made->connect(10s, why);
+  REQUIRE(on != nullptr);
+  ++a.nonce;
+  const request take = a.about(verb::take, row);
+  reply told;
+  made->execute(*on, {&take, 1}, {&told, 1});
+  CHECK(told.what == outcome::failed);
+  CHECK(told.why.native == 1142);
+  CHECK_FALSE(told.why.transient);
+  CHECK(told.why.text.find("UPDATE") != std::string::npos);
+  CHECK(on->usable());
+}
+
+TEST_CASE("mysql verify: a take-over concurrent with a check lets exactly one of them commit", "[mysql][T71]") {
+  row_scene s;
+  const auto row = s.make(1);
+  std::uint64_t last = 0;
+  int refused = 0;
+  constexpr int rounds = 40;
+  for (int round = 0; round != rounds; ++round) {
+    row_actor a(s), b(s);
+    seen now = a.at(row);
+    const reply granted = now.holder ? a.take_over(row, now) : a.take(row);
+    REQUIRE(answer(granted) == outcome::yes);
+    last = granted.fence;
+    const auto check = a.verify_text(row, last);
+    const auto write = [&](std::uint64_t fence) {
+      return fmt::format("UPDATE {} SET payload={} WHERE id=1", s.table->table, fence);
+    };
+    now = b.at(row);
+    a.close();  // stopped, and dead by now
+    auto taker = std::async(std::launch::async, [&] {
+      reply r;
+      do r = b.take_over(row, now);
+      while (r.what == outcome::failed && r.why.contended);
+      return r;
+    });
+    if (round % 2 != 0) std::this_thread::sleep_for(std::chrono::microseconds{round * 20});
+    s.app->begin();
+    const bool ours = s.app->run(check) == 1;
+    if (ours) {
+      s.app->run(write(last));
+      CHECK(taker.wait_for(1ms) == std::future_status::timeout);
+      s.app->commit();
+    } else {
+      ++refused;
+      s.app->rollback();
+    }
+    const reply taken = taker.get();
+    REQUIRE(answer(taken) == outcome::yes);
+    CHECK(taken.fence == last + 1);
+    CHECK((s.number("payload", row) == last) == ours);
+    last = taken.fence;
+    s.app->run(write(last));
+    REQUIRE(answer(b.release(row, last)) == outcome::yes);
+  }
+  CHECK(refused < rounds);
+  CHECK(s.number(s.table->fence, row) == last);
+}
+
+}  // namespace dlock::test

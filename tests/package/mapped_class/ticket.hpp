@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/odb/row_lock.hpp>
+
+#include <cstdint>
+#include <string>
+
+struct ticket {
+  std::int64_t id = 0;
+  std::string buyer{};
+  std::int32_t row = 0;
+  dlock::row_lock lock{};
+  std::uint32_t version = 0;
+};
+#ifdef ODB_COMPILER
+#pragma db object(ticket) optimistic
+#pragma db member(ticket::id) id
+#pragma db member(ticket::version) version
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Classes of an application, mapped in the ways that rows can be locked in place.
+
+#include <dlock/odb/row_lock.hpp>
+
+#include <cstdint>
+#include <odb/core.hxx>
+#include <string>
+
+namespace dlock {
+namespace test {
+
+// clang-format off
+// [entity]
+#pragma db object table("orders") optimistic
+struct order {
+  #pragma db id
+  std::int32_t id = 0;
+  #pragma db mysql:type("VARCHAR(40)")
+  std::string status{};
+  std::int64_t amount = 0;
+  dlock::row_lock lock{};
+  #pragma db version
+  std::uint32_t version = 0;
+};
+// [/entity]
+
+/// An id that is a text, members that nobody else can see, and ODB's object cache.
+#pragma db object table("wallet") optimistic session
+class wallet {
+ public:
+  wallet(std::string owner, std::int64_t cents) : owner_(owner), cents_(cents) {}
+
+  const std::string& owner() const { return owner_; }
+  std::int64_t cents() const { return cents_; }
+  void pay(std::int64_t cents) { cents_ -= cents; }
+
+ private:
+  friend class odb::access;
+  wallet() {}
+
+  #pragma db id mysql:type("VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+  std::string owner_;
+  std::int64_t cents_ = 0;
+  dlock::row_lock lock_;
+  #pragma db version
+  std::uint32_t version_ = 0;
+};
+
+#pragma db value
+struct line_id {
+  #pragma db mysql:type("VARCHAR(40)")
+  std::string document{};
+  std::uint32_t number = 0;
+};
+
+/// An id of two columns.
+#pragma db object table("line") optimistic
+struct line {
+  #pragma db id
+  line_id id{};
+  std::int32_t count = 0;
+  dlock::row_lock lock{};
+  #pragma db version
+  std::uint64_t version = 0;
+};
+
+/// A table shared with programs that lock its rows by plain SQL.
+#pragma db object table("job") optimistic
+struct job {
+  #pragma db id
+  std::int32_t id = 0;
+  #pragma db mysql:type("VARCHAR(40)")
+  std::string state{};
+  dlock::expiring_row_lock lock{};
+  #pragma db version
+  std::uint32_t version = 0;
+};
+// clang-format on
+
+}  // namespace test
+}  // namespace dlock

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rows/row_place.hpp"
+//
+#include <unistd.h>
+
+#include <atomic>
+#include <odb/connection.hxx>
+#include <odb/mysql/database.hxx>
+#include <odb/schema-catalog.hxx>
+
+#include "dlock/stores/mysql.hpp"
+#include "support/mysql_place.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+std::unique_ptr<odb::mysql::database> open(const std::string& schema) {
+  const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  const auto socket = url.params.find("socket");
+  const bool local = socket != url.params.end();
+  const auto host = url.hosts.empty() ? std::string() : url.hosts.front().host;
+  const unsigned port = url.hosts.empty() ? 0 : url.hosts.front().port;
+  return std::make_unique<odb::mysql::database>(url.user, url.password, schema, local ? "" : host, local ? 0 : port,
+                                                local ? &socket->second : nullptr, "utf8mb4");
+}
+
+/// The tables lie in a database of their own on the server of the locks.
+class mysql_row_place final : public row_place {
+ public:
+  mysql_row_place() {
+    auto root = raw_mysql::root();
+    auto user = raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")).one("SELECT CURRENT_USER()");
+    user.insert(user.rfind('@') + 1, "'").insert(user.rfind('@'), "'");
+    root.run("CREATE DATABASE " + schema_ + " CHARACTER SET utf8mb4");
+    root.run("GRANT ALL ON " + schema_ + ".* TO '" + user + "'");
+    db_ = open(schema_);
+    odb::transaction in(db_->begin());
+    odb::schema_catalog::create_schema(*db_);
+    in.commit();
+  }
+  ~mysql_row_place() override {
+    db_.reset();
+    raw_mysql::root().run("DROP DATABASE " + schema_);
+  }
+
+  odb::database& db() override { return *db_; }
+  std::string url() const override { return locks_.url(); }
+  std::unique_ptr<odb::database> elsewhere() override { return nullptr; }
+  bool is_sqlite() const override { return false; }
+  std::string time_from_now(int seconds) const override {
+    return "now() + INTERVAL " + std::to_string(seconds) + " SECOND";
+  }
+
+ private:
+  static std::string next_schema() {
+    static std::atomic<int> count{0};
+    return "dlock_rows_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
+  }
+
+  mysql_place locks_;
+  const std::string schema_ = next_schema();
+  std::unique_ptr<odb::mysql::database> db_;
+};
+
+}  // namespace
+
+std::unique_ptr<row_place> make_row_place() { return std::make_unique<mysql_row_place>(); }
+
+}  // namespace dlock::test

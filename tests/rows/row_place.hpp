@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// A database with the tables of entities.hpp, and locks in it.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <chrono>
+#include <memory>
+#include <odb/database.hxx>
+#include <odb/transaction.hxx>
+#include <string>
+
+#include "dlock/lock_service.hpp"
+
+namespace dlock::test {
+
+class row_place {
+ public:
+  virtual ~row_place() = default;
+
+  virtual odb::database& db() = 0;
+  /// Of the locks.
+  virtual std::string url() const = 0;
+  /// Where neither the tables nor the locks are; null: this test has none.
+  virtual std::unique_ptr<odb::database> elsewhere() = 0;
+  virtual bool is_sqlite() const = 0;
+  /// A literal or name of this database: the time `seconds` from now as an expiry column has it.
+  virtual std::string time_from_now(int seconds) const = 0;
+};
+
+/// Each program has the one of its database.
+std::unique_ptr<row_place> make_row_place();
+
+/// Two services, as two processes would have, on one place.
+struct rows {
+  std::unique_ptr<row_place> place = make_row_place();
+  odb::database& db = place->db();
+  lock_service locks{place->url(), {.label = "one"}};
+  lock_service others{place->url(), {.label = "two"}};
+
+  /// Rows changed, outside of any mapped class.
+  unsigned long long sql(const std::string& text) {
+    odb::transaction in(db.begin());
+    const auto changed = db.execute(text);
+    in.commit();
+    return changed;
+  }
+  template <class T>
+  void add(T entity) {
+    odb::transaction in(db.begin());
+    db.persist(entity);
+    in.commit();
+  }
+  /// As anybody would read it.
+  template <class T, class Id>
+  std::unique_ptr<T> load(const Id& id) {
+    odb::transaction in(db.begin());
+    std::unique_ptr<T> entity(db.load<T>(id));
+    in.commit();
+    return entity;
+  }
+  template <class T>
+  void update(T& entity) {
+    odb::transaction in(db.begin());
+    db.update(entity);
+    in.commit();
+  }
+  /// What another process does that found the holder of an order dead: the row is granted anew.
+  void take_over(int id) {
+    sql("UPDATE orders SET lock_owner = '00112233445566778899aabbccddeeff/0000000000000001', "
+        "lock_fence = lock_fence + 1, version = version + 1 WHERE id = " +
+        std::to_string(id));
+  }
+};
+
+inline const lock_options at_once{.wait = std::chrono::milliseconds{0}};
+
+}  // namespace dlock::test

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rows/row_place.hpp"
+//
+#include <sqlite3.h>
+
+#include <odb/connection.hxx>
+#include <odb/schema-catalog.hxx>
+#include <odb/sqlite/database.hxx>
+
+#include "dlock/stores/sqlite.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+/// Waits for other writers, as an application's connections do.
+class patient_factory final : public odb::sqlite::connection_pool_factory {
+ public:
+  patient_factory() : connection_pool_factory(0, 0) {}
+
+ private:
+  pooled_connection_ptr create() override {
+    auto made = connection_pool_factory::create();
+    ::sqlite3_busy_timeout(made->handle(), 5000);
+    return made;
+  }
+};
+
+std::unique_ptr<odb::sqlite::database> open(const std::string& file) {
+  // Without a shared cache, as several programs on one file are.
+  return std::make_unique<odb::sqlite::database>(file,
+                                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE,
+                                                 true, "", std::make_unique<patient_factory>());
+}
+
+class sqlite_row_place final : public row_place {
+ public:
+  sqlite_row_place() {
+    const auto on = db_->connection();
+    on->execute("PRAGMA journal_mode = WAL");
+    on->execute("PRAGMA foreign_keys = OFF");
+    odb::transaction in(on->begin());
+    odb::schema_catalog::create_schema(*db_);
+    in.commit();
+  }
+
+  odb::database& db() override { return *db_; }
+  std::string url() const override { return "sqlite:" + folder_ / "app.db"; }
+  std::unique_ptr<odb::database> elsewhere() override { return open(folder_ / "other.db"); }
+  bool is_sqlite() const override { return true; }
+  std::string time_from_now(int seconds) const override {
+    return "datetime('now', '" + std::to_string(seconds) + " seconds')";
+  }
+
+ private:
+  scratch_folder folder_;
+  std::unique_ptr<odb::sqlite::database> db_ = open(folder_ / "app.db");
+};
+
+}  // namespace
+
+std::unique_ptr<row_place> make_row_place() { return std::make_unique<sqlite_row_place>(); }
+
+}  // namespace dlock::test

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Mapped classes whose rows can't be locked in place.
+
+#include <dlock/odb/row_lock.hpp>
+
+#include <cstdint>
+#include <odb/core.hxx>
+
+namespace dlock {
+namespace test {
+
+// clang-format off
+#pragma db object optimistic
+struct bare {
+  #pragma db id
+  std::int32_t id = 0;
+  #pragma db version
+  std::uint32_t version = 0;
+};
+
+#pragma db object
+struct draft {
+  #pragma db id
+  std::int32_t id = 0;
+  dlock::row_lock lock{};
+};
+// clang-format on
+
+}  // namespace test
+}  // namespace dlock

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "support/row_fixture.hpp"
+
+namespace dlock::test {
+
+struct broken : std::runtime_error {
+  broken() : std::runtime_error("broken") {}
+};
+
+/// An engine, and transactions beside it that take rows.
+struct adopt_fixture : row_fixture {
+  const std::shared_ptr<const row_table> table = table_named("t", row_renewal::session);
+  std::shared_ptr<detail::engine> home = engine_fixture::engine(options());
+  using claimed = std::vector<detail::engine::taken>;
+  using claim = std::function<claimed(detail::engine::ticket&)>;
+
+  ~adopt_fixture() {
+    static_cast<void>(home->close(0ms));
+    home->finish();
+  }
+
+  lock_key row(std::int64_t id) { return existing(lock_key::of_row(table, {id})); }
+
+  /// As statements of a transaction would: beside the engine. 0: it is not free.
+  std::uint64_t take(const detail::engine::ticket& by, const lock_key& key) {
+    fault why;
+    const auto on = rows->connect(1s, why);
+    const request ask{
+        .what = verb::take, .resource = key.view(), .session = by.session, .nonce = by.nonce, .own_ttl = by.own_ttl};
+    reply answer;
+    rows->execute(*on, {&ask, 1}, {&answer, 1});
+    return answer.what == outcome::yes ? answer.fence : 0;
+  }
+  claim take_all(std::vector<lock_key> keys) {
+    return [this, keys = std::move(keys)](detail::engine::ticket& by) {
+      claimed done;
+      for (const auto& each : keys) {
+        by.maybe.push_back(each);
+        if (const auto fence = take(by, each); fence > 0) done.push_back({each, fence});
+      }
+      return done;
+    };
+  }
+  std::vector<lease> adopt(const claim& how, const lock_options& wanted = {.ttl = 30s}) {
+    return home->adopt(wanted, table->renewal, how);
+  }
+  lease adopt_one(const lock_key& key, const lock_options& wanted = {.ttl = 30s}) {
+    auto all = adopt(take_all({key}), wanted);
+    REQUIRE(all.size() == 1);
+    return std::move(all.front());
+  }
+  /// Lets the background do what it waits to do.
+  bool freed(const lock_key& key) {
+    return eventually([&] {
+      clock.advance(50ms);
+      return is_free(key);
+    });
+  }
+};
+
+}  // namespace dlock::test

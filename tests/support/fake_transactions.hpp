@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "engine/transaction_watch.hpp"
+
+namespace dlock::test {
+
+/// A transaction of the application's: open on the thread that made it from then until end(), which any thread may call.
+/// One at a time on a thread. `of`: the store that shares its database.
+class fake_transaction {
+ public:
+  explicit fake_transaction(const store& of) : now_(std::make_shared<state>(&of)) {
+    watch();
+    current() = now_;
+  }
+  ~fake_transaction() { end(); }
+  fake_transaction(const fake_transaction&) = delete;
+  fake_transaction& operator=(const fake_transaction&) = delete;
+
+  /// Commit or rollback: the engine need not know. What waited for it is told on the calling thread.
+  void end() { now_->end(); }
+  /// Nobody can be told of its end.
+  void tell_nobody() { now_->deaf = true; }
+  /// How many wait for its end.
+  std::size_t waited_for() const {
+    const std::lock_guard lock(now_->mutex);
+    return now_->ended.size();
+  }
+
+ private:
+  struct state {
+    explicit state(const store* shared) : of(shared) {}
+    void end() {
+      std::vector<std::function<void()>> tell;
+      {
+        const std::lock_guard lock(mutex);
+        open = false;
+        tell.swap(ended);
+      }
+      for (const auto& each : tell) each();
+    }
+
+    const store* const of;
+    mutable std::mutex mutex{};
+    std::vector<std::function<void()>> ended{};
+    bool open = true;
+    bool deaf = false;
+  };
+
+  class as_seen final : public detail::transaction_watch {
+   public:
+    bool open_here(const store& where) noexcept override {
+      const auto one = current().lock();
+      if (one == nullptr || one->of != &where) return false;
+      const std::lock_guard lock(one->mutex);
+      return one->open;
+    }
+    bool at_end(const store& where, std::function<void()> ended) noexcept override {
+      const auto one = current().lock();
+      if (one == nullptr || !open_here(where)) return false;
+      const std::lock_guard lock(one->mutex);
+      if (one->deaf) return false;
+      one->ended.push_back(std::move(ended));
+      return true;
+    }
+  };
+
+  static void watch() {
+    static as_seen all;
+    detail::watch_transactions(all);
+  }
+  static std::weak_ptr<state>& current() {
+    static thread_local std::weak_ptr<state> here;
+    return here;
+  }
+
+  const std::shared_ptr<state> now_;
+};
+
+}  // namespace dlock::test

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "contract/row_contract.hpp"
+#include "support/mysql_store_place.hpp"
+
+namespace dlock::test {
+
+/// An application whose sessions live eight hours ahead of the server's.
+class mysql_application final : public application {
+ public:
+  explicit mysql_application(const std::string& url, const std::string& time_zone = "+08:00");
+  std::uint64_t run(const std::string& sql) override;
+  std::optional<std::string> one(const std::string& sql) override;
+  std::vector<std::string> all(const std::string& sql) override;
+  void begin() override { run("BEGIN"); }
+
+  raw_mysql raw;
+};
+
+/// Locks in the database of DLOCK_TEST_MYSQL_OWNER_URL, the application's tables in that of DLOCK_TEST_MYSQL_APP_URL.
+class mysql_row_place final : public row_place {
+ public:
+  ~mysql_row_place() override;
+  std::shared_ptr<store> open() override { return locks.open(more); }
+  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
+  std::shared_ptr<const row_table> make_table(const row_shape& shape) override;
+  std::unique_ptr<application> connect() override;
+  std::string literal(const std::string& text) const override;
+  std::string plain_take(const row_table& table, const std::string& where, const std::string& owner,
+                         int seconds) const override;
+  std::string plain_expiry(int seconds) const override;
+  std::string expiry(microseconds from_now) const override;
+  bool locks_rows() const override { return true; }
+
+  mysql_place locks{};
+  std::string more{};  ///< parameters of the stores to come
+
+ private:
+  std::vector<std::string> tables_{};
+};
+
+}  // namespace dlock::test

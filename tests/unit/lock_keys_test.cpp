@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/lock_keys.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <list>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "dlock/dlock.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace std::chrono_literals;
+
+std::vector<std::string> texts(const lock_keys& keys) {
+  std::vector<std::string> made;
+  for (const auto& each : keys) made.emplace_back(each.view());
+  return made;
+}
+
+lock_key row(std::int64_t id) {
+  static const auto table = [] {
+    row_table made;
+    made.table = "`orders`";
+    made.label = "orders";
+    made.id = {"`id`"};
+    return std::make_shared<const row_table>(made);
+  }();
+  return lock_key::of_row(table, {id});
+}
+
+std::vector<std::string> numbered(int count) {
+  std::vector<std::string> made;
+  for (int i = 0; i < count; ++i) made.push_back("k" + std::to_string(i));
+  return made;
+}
+
+std::string refusal(const std::vector<std::string>& of) {
+  try {
+    static_cast<void>(lock_keys(of));
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return {};
+}
+
+template <class Wanted, class Got>
+constexpr bool is = std::is_same_v<Wanted, Got>;
+
+}  // namespace
+
+TEST_CASE("lock_keys: one order whatever the order they are named in", "[lock_keys][T76]") {
+  CHECK(texts({"b", "a", "c"}) == std::vector<std::string>{"a", "b", "c"});
+  CHECK(lock_keys{"b", "a"} == lock_keys{"a", "b"});
+  // By bytes: no locale, no case.
+  CHECK(texts({"b", "B", "a\xff", "a"}) == std::vector<std::string>{"B", "a", "a\xff", "b"});
+}
+
+TEST_CASE("lock_keys: a key named twice counts once", "[lock_keys][T77]") {
+  CHECK(texts({"a", "b", "a", "a"}) == std::vector<std::string>{"a", "b"});
+  CHECK(lock_keys{row(1), row(1)}.size() == 1);
+}
+
+TEST_CASE("lock_keys: texts and rows are mixed, and never taken for each other", "[lock_keys]") {
+  const lock_keys keys{row(7), "orders:7", "a"};
+  REQUIRE(keys.size() == 3);
+  CHECK(keys[0].view() == "a");
+  CHECK(keys[1].row() == nullptr);
+  CHECK(keys[2].row() != nullptr);
+  CHECK(keys.find(row(7)) == 2);
+  CHECK(keys.find("orders:7") == 1);
+  CHECK(keys.find(row(8)) == keys.size());
+}
+
+TEST_CASE("lock_keys: any range of keys or texts will do", "[lock_keys]") {
+  const lock_keys wanted{"a", "b"};
+  CHECK(lock_keys(std::vector<std::string>{"b", "a"}) == wanted);
+  CHECK(lock_keys(std::set<std::string_view>{"b", "a"}) == wanted);
+  CHECK(lock_keys(std::list<const char*>{"b", "a"}) == wanted);
+  CHECK(lock_keys(std::vector<lock_key>{"b", "a"}) == wanted);
+}
+
+TEST_CASE("lock_keys: 1 to 256, and the error names the number", "[lock_keys]") {
+  CHECK(refusal({}).find("0 keys") != std::string::npos);
+  CHECK(refusal(numbered(1)).empty());
+  CHECK(refusal(numbered(256)).empty());
+  CHECK(refusal(numbered(257)).find("257 keys") != std::string::npos);
+  CHECK_THROWS_AS(lock_keys({}), std::invalid_argument);
+  CHECK_THROWS_AS(lock_keys({"a", ""}), std::invalid_argument);
+  // It is the different ones that are counted.
+  auto twice = numbered(200);
+  for (const auto& each : numbered(200)) twice.push_back(each);
+  CHECK(refusal(twice).empty());
+}
+
+TEST_CASE("lock_keys: for messages each is quoted and printable", "[lock_keys]") {
+  CHECK(printable(lock_keys{"b", "a\n"}) == "'a\\x0a', 'b'");
+}
+
+TEST_CASE("lock_keys: one key gives a lease, a list or range a multi_lease", "[lock_keys]") {
+  // Only asked, never called: there is no service.
+  std::string text;
+  std::vector<std::string> several;
+  std::vector<lock_key> more;
+  const lock_key one("k");
+  const lock_keys keys{"k"};
+  const lock_options how;
+  STATIC_CHECK(is<lease, decltype(acquire("a"))>);
+  STATIC_CHECK(is<lease, decltype(acquire(text, {.wait = 1s}))>);
+  STATIC_CHECK(is<lease, decltype(try_acquire(one, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(acquire({"a"}))>);
+  STATIC_CHECK(is<multi_lease, decltype(acquire({text}, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(acquire({one}, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(acquire({one, "a", text, row(1)}, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(acquire(keys))>);
+  STATIC_CHECK(is<multi_lease, decltype(acquire({keys}, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(try_acquire(several))>);
+  STATIC_CHECK(is<multi_lease, decltype(try_acquire(more, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(locked({"a", "b"}, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(locked({"a"}))>);
+  STATIC_CHECK(is<multi_lease, decltype(locked(keys, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(locked(several, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(std::declval<lock_service&>().acquire({"a"}))>);
+  STATIC_CHECK(is<multi_lease, decltype(std::declval<lock_service&>().try_acquire(several, how))>);
+}

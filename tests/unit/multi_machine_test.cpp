@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/multi_machine.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::detail;
+using namespace std::chrono_literals;
+
+constexpr instant start{1'000s};
+constexpr instant for_ever = instant::max();
+
+const fault transient{.native = 1213, .transient = true, .text = "deadlock"};
+const fault contended{.native = 1205, .transient = true, .contended = true, .text = "lock wait"};
+const fault broken{.native = 2013, .connection = true, .text = "gone"};
+const fault fatal{.native = 1142, .text = "denied"};
+
+multi_machine::settings waiting(std::chrono::milliseconds wait = 10s) {
+  return {.deadline = start + wait, .retry = {.pause = 10ms, .max_pause = 100ms, .jitter = 0.0}};
+}
+
+seen holder(microseconds left = 20s) {
+  return {.holder = id128::random(), .fence = 3, .kept = true, .left = left, .who = "host/1"};
+}
+seen dead(bool gone, bool expired, bool kept = true) {
+  return {.holder = id128::random(), .fence = 3, .kept = kept, .gone = gone, .expired = expired};
+}
+reply look(const seen& by) { return {.what = outcome::yes, .now = by}; }
+reply failed(const fault& why) { return {.what = outcome::failed, .why = why}; }
+
+using act = std::function<multi_step(multi_machine&)>;
+const act late = [](multi_machine& m) { return m.taken(start, start); };
+const act busy = [](multi_machine& m) { return m.refused(2, holder()); };
+const act back = [](multi_machine& m) { return m.given_back(start); };
+const act rested = [](multi_machine& m) { return m.paused(); };
+act trouble(const fault& why, bool unknown = false) {
+  return [=](multi_machine& m) { return m.troubled(1, why, unknown); };
+}
+act looked(const reply& what) {
+  return [=](multi_machine& m) { return m.looked(what, start); };
+}
+
+struct line {
+  const char* what;
+  std::vector<act> acts;
+  multi_step next;
+};
+
+multi_step walk(multi_machine& m, const std::vector<act>& acts) {
+  auto at = m.begin();
+  for (const auto& each : acts) at = each(m);
+  return at;
+}
+
+void check(const std::vector<line>& table, const multi_machine::settings& how) {
+  for (const auto& each : table) {
+    INFO(each.what);
+    multi_machine m(how);
+    CHECK(walk(m, each.acts) == each.next);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("multi_machine: each end of a round leads where the state table says", "[multi_machine][T76]") {
+  check(
+      {
+          {"begin", {}, multi_step::take},
+          {"all ours", {[](multi_machine& m) { return m.taken(start, for_ever); }}, multi_step::granted},
+          {"too late", {late}, multi_step::give_back},
+          {"too late, given back", {late, back}, multi_step::pause},
+          {"too late, paused", {late, back, rested}, multi_step::take},
+          {"busy", {busy}, multi_step::give_back},
+          {"busy, given back", {busy, back}, multi_step::pause},
+          {"busy, paused", {busy, back, rested}, multi_step::look},
+          {"still busy", {busy, back, rested, looked(look(holder()))}, multi_step::pause},
+          {"look: no row", {busy, back, rested, looked({.what = outcome::absent})}, multi_step::take},
+          {"look: free", {busy, back, rested, looked(look({}))}, multi_step::take},
+          {"look: session gone", {busy, back, rested, looked(look(dead(true, false)))}, multi_step::take},
+          {"look: session expired", {busy, back, rested, looked(look(dead(false, true)))}, multi_step::take},
+          {"look: own expiry over", {busy, back, rested, looked(look(dead(false, true, false)))}, multi_step::take},
+          {"look contended", {busy, back, rested, looked(failed(contended))}, multi_step::pause},
+          {"look failed, transient", {busy, back, rested, looked(failed(transient))}, multi_step::pause},
+          {"look without an answer", {busy, back, rested, looked({.what = outcome::unknown})}, multi_step::pause},
+          {"look failed otherwise", {busy, back, rested, looked(failed(fatal))}, multi_step::failed},
+          {"trouble", {trouble(transient)}, multi_step::give_back},
+          {"transient, given back", {trouble(transient), back}, multi_step::pause},
+          {"transient, paused", {trouble(transient), back, rested}, multi_step::take},
+          {"connection", {trouble(broken), back}, multi_step::pause},
+          {"no outcome", {trouble({.text = "no answer"}, true), back}, multi_step::pause},
+          {"failed otherwise", {trouble(fatal), back}, multi_step::failed},
+          {"two rounds", {busy, back, rested, looked(look({})), busy, back}, multi_step::pause},
+          {"three rounds",
+           {busy, back, rested, looked(look({})), busy, back, rested, looked(look({})), busy, back},
+           multi_step::one_by_one},
+          {"rounds in trouble don't count",
+           {trouble(transient), back, rested, late, back, rested, busy, back},
+           multi_step::pause},
+      },
+      waiting());
+}
+
+TEST_CASE("multi_machine: one attempt is one round", "[multi_machine]") {
+  auto once = waiting();
+  once.once = true;
+  check(
+      {
+          {"busy", {busy, back}, multi_step::busy},
+          {"late", {late, back}, multi_step::failed},
+          {"transient", {trouble(transient), back}, multi_step::failed},
+          {"failed", {trouble(fatal), back}, multi_step::failed},
+      },
+      once);
+}
+
+TEST_CASE("multi_machine: the end of the wait ends it after one more look", "[multi_machine][T32]") {
+  multi_machine m(waiting(50ms));
+  m.begin();
+  m.refused(1, holder());
+  CHECK(m.given_back(start) == multi_step::pause);
+  CHECK(m.paused() == multi_step::look);
+  SECTION("free just then: one more round") {
+    CHECK(m.looked(look({}), start + 50ms) == multi_step::take);
+    CHECK(m.refused(2, holder()) == multi_step::give_back);
+    CHECK(m.given_back(start + 50ms) == multi_step::busy);
+    CHECK(m.busy_key() == 2);
+  }
+  SECTION("busy") {
+    CHECK(m.looked(look(holder()), start + 50ms) == multi_step::busy);
+    CHECK(m.busy_key() == 1);
+    CHECK(m.holder().who == "host/1");
+  }
+  SECTION("trouble") {
+    CHECK(m.looked(failed(transient), start + 50ms) == multi_step::failed);
+    CHECK(m.why().native == 1213);
+  }
+}
+
+TEST_CASE("multi_machine: pauses grow, and end with the wait or the holder's lease", "[multi_machine]") {
+  multi_machine m(waiting(200ms));
+  m.begin();
+  std::vector<std::chrono::microseconds> pauses;
+  const auto pause_after = [&](microseconds left, instant now) {
+    m.refused(0, holder(left));
+    m.paused();
+    if (m.looked(look(holder(left)), now) == multi_step::pause) pauses.push_back(m.pause());
+  };
+  pause_after(20s, start);
+  pause_after(20s, start);
+  pause_after(20s, start);
+  pause_after(3ms, start);          // cut short by the holder's end
+  pause_after(1us, start);          // never zero
+  pause_after(0us, start);          // an end that is not known does not count
+  pause_after(20s, start + 199ms);  // cut short by the deadline
+  CHECK(pauses == std::vector<std::chrono::microseconds>{10ms, 20ms, 40ms, 3ms, 500us, 100ms, 1ms});
+}
+
+TEST_CASE("multi_machine: a retry limit counts pauses, the rest is for one by one", "[multi_machine][T10]") {
+  auto how = waiting();
+  how.retry.limit = 3u;
+  multi_machine m(how);
+  m.begin();
+  CHECK(m.retries_left() == 3u);
+  for (unsigned i = 0; i < 2; ++i) {
+    m.refused(0, holder());
+    CHECK(m.given_back(start) == multi_step::pause);
+    m.paused();
+    m.looked(look({}), start);
+  }
+  m.refused(0, holder());
+  CHECK(m.given_back(start) == multi_step::one_by_one);
+  CHECK(m.retries_left() == 1u);
+
+  how.retry.limit = 0u;
+  multi_machine none(how);
+  none.begin();
+  none.refused(0, holder());
+  CHECK(none.given_back(start) == multi_step::busy);
+  CHECK_FALSE(multi_machine(waiting()).retries_left());
+}
+
+TEST_CASE("multi_machine: the reason of a failure is kept, and an answer that the key is busy clears it",
+          "[multi_machine]") {
+  multi_machine m(waiting());
+  m.begin();
+  m.troubled(1, {.transient = true, .text = "no answer"}, true);
+  CHECK(m.outcome_unknown());
+  CHECK(m.why().text == "no answer");
+  CHECK(m.busy_key() == 1);
+  m.given_back(start);
+  m.refused(2, holder());
+  CHECK_FALSE(m.outcome_unknown());
+  CHECK(m.why().text.empty());
+  m.troubled(0, {.native = 7}, false);
+  CHECK_FALSE(m.why().text.empty());
+}
