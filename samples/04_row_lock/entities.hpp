@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <dlock/odb/row_lock.hpp>
+#include <odb/core.hxx>
+#include <string>
+
+/// An order, which is locked in its own row: `lock`, `optimistic` and the version make it lockable.
+#pragma db object table("sample_order") optimistic
+struct order {
+#pragma db id
+  std::int32_t id = 0;
+  std::string customer;
+#pragma db mysql : type("VARCHAR(20)") index
+  std::string status = "paid";
+  std::int32_t shipped_by = 0;
+  dlock::row_lock lock;
+#pragma db version
+  std::uint32_t version = 0;
+};
