@@ -72,6 +72,7 @@ TEST_CASE("mysql sweep: never lets a fence go back while others lock", "[mysql][
   bool rose = true;
   for (int i = 0; i < 300 || (swept < 3 && i < 20'000); ++i) {
     reply r = a.take("k");
+    if (r.what == outcome::failed && r.why.contended) continue;  // the cleaner's statement has the row just now
     if (r.what == outcome::no) {
       r = a.insert("k");
       ++swept;
