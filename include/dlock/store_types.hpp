@@ -67,6 +67,7 @@ struct request {
   microseconds own_ttl{0};      ///< take, insert, take_over, extend: > 0: own expiry; 0: kept by the session
   microseconds min_hold{0};     ///< release
   seen of{};                    ///< take_over: the holder that was seen
+  bool looked = false;  ///< take: it follows a look, so what makes it wait may be a transaction of a dead holder
 };
 
 struct reply {

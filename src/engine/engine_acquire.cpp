@@ -204,7 +204,8 @@ step engine::send(attempt& a, step what) {
                         .row = a.key.row(),
                         .nonce = a.nonce,
                         .own_ttl = a.how.own_ttl(),
-                        .of = what == step::take_over ? a.machine.holder() : seen{}};
+                        .of = what == step::take_over ? a.machine.holder() : seen{},
+                        .looked = what == step::take && a.machine.statements() > 0};
       shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
     }
     if (answer.what == outcome::unknown) a.lost = (*on).identity();

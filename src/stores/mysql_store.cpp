@@ -117,6 +117,26 @@ reply execute_one(mysql_connection& on, const mysql_sql& sql, const mysql_row_sq
   return refuse("no such verb");
 }
 
+/// A dead holder may have left a transaction open that has the row locked. MySQL can't bound the wait of an UPDATE below
+/// a second (MariaDB can, and its statements do), so it is asked first, by a read that locks and does not wait.
+bool asks_first(const mysql_connection& on, const request& what) noexcept {
+  if (!on.quick_prefix().empty()) return false;
+  return what.what == verb::take_over || (what.what == verb::take && what.looked);
+}
+
+reply execute_after_asking(mysql_connection& on, const mysql_sql& sql, const mysql_row_sql& rows, const request& what) {
+  const auto from = what.row != nullptr
+                        ? what.row->table->table + " WHERE " + rows.rows_by_id(*what.row->table, {&what.row, 1})
+                        : sql.names().expand("{lock} WHERE {lock.lock_key}=") + mysql_literal(what.resource);
+  reply made;
+  made.what = on.query("SELECT 1 FROM " + from + " FOR UPDATE NOWAIT", "ask for a row", nullptr, nullptr, made.why);
+  if (made.what == outcome::unknown) made.what = outcome::failed;  // a read: nothing of it can be done later
+  if (made.what != outcome::yes) return made;
+  made = execute_one(on, sql, rows, what);
+  ++made.statements;
+  return made;
+}
+
 }  // namespace
 
 // The database object never connects by itself: the factory does, with all settings.
@@ -169,7 +189,8 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
     return;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
-    replies[i] = guarded(with, "lock", [&] { return execute_one(with, sql_, row_sql_, requests[i]); });
+    const auto run = asks_first(with, requests[i]) ? execute_after_asking : execute_one;
+    replies[i] = guarded(with, "lock", [&] { return run(with, sql_, row_sql_, requests[i]); });
   }
 }
 
