@@ -34,8 +34,9 @@ struct engine::won {
 
 /// How a lease of these options is kept, and for how long.
 struct keeping {
-  keeping(const lock_key& key, const lock_options& how) noexcept
-      : kept(how.renew == renewal::automatic && !column_renewed(key)),
+  keeping(const lock_key& key, const lock_options& how) noexcept : keeping(column_renewed(key), how) {}
+  keeping(bool by_column, const lock_options& how) noexcept
+      : kept(how.renew == renewal::automatic && !by_column),
         ttl(kept ? microseconds{ttl_class(how.ttl)} : microseconds{how.ttl}) {}
 
   static bool column_renewed(const lock_key& key) noexcept {
@@ -43,6 +44,13 @@ struct keeping {
   }
   /// As a store wants it: 0 for kept.
   microseconds own_ttl() const noexcept { return kept ? microseconds{0} : ttl; }
+  /// The ttl of the session that it is asked for with.
+  microseconds session_ttl() const noexcept { return kept ? ttl : naming_class; }
+  /// Rule 4, of a grant asked for at `sent` and answered at `now`: by the deadline of the very session that it was asked
+  /// with; an expiry of its own counts from the sending (rule 8: the server's clock stood still while the statement waited).
+  instant trusted_until(session& by, instant sent, instant now, microseconds margin) const noexcept {
+    return kept ? now + by.deadline.left(now) : sent + ttl - margin_for(ttl, margin);
+  }
 
   bool kept;
   microseconds ttl;

@@ -37,11 +37,7 @@ void chores::stop() noexcept {
 bool chores::cancel(chore& one, connection& on) {
   // Rule 6: first see the old connection gone, then cancel: the other way round it could run afterwards.
   if (!one.settled && !one.lasting) one.settled = one.lost.id == 0 || shared_.where->settle(on, one.lost);
-  const request ask{.what = verb::cancel,
-                    .resource = one.key->view(),
-                    .session = one.by->id,
-                    .row = one.key->row(),
-                    .nonce = one.nonce};
+  const auto ask = one.ask(verb::cancel);
   reply answer;
   shared_.where->execute(on, {&ask, 1}, {&answer, 1});
   // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it can't run any more.
@@ -70,13 +66,7 @@ bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
     case chore::kind::let_go:
     case chore::kind::release: break;
   }
-  const request ask{.what = verb::release,
-                    .resource = one.key->view(),
-                    .session = one.by->id,
-                    .row = one.key->row(),
-                    .nonce = one.nonce,
-                    .fence = one.fence,
-                    .min_hold = one.min_hold};
+  const auto ask = one.ask(verb::release);
   reply answer;
   shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
   return answer.what == outcome::yes || answer.what == outcome::no;

@@ -37,6 +37,17 @@ struct chore {
   instant give_up{};                ///< after that the server's own expiry has done the work
   std::shared_ptr<grant> untold{};  ///< not before the holder of this one has been told that it is lost, ...
   instant not_before{};             ///< ... or until then, should a callback of somebody else's block the herald
+
+  /// The statement about its key: release by session and fence, cancel by session and nonce.
+  request ask(verb with) const noexcept {
+    return {.what = with,
+            .resource = key->view(),
+            .session = by->id,
+            .row = key->row(),
+            .nonce = nonce,
+            .fence = fence,
+            .min_hold = min_hold};
+  }
 };
 
 /// Does chores in the background, retries them at each beat, and cleans the tables up now and then (rule 11).

@@ -118,6 +118,7 @@ class engine : public std::enable_shared_from_this<engine> {
   step rest(attempt& a);
   void wait_out(microseconds pause, const lock_key& key, const lock_options& options, instant begun);
   step give_back(attempt& a);
+  bool looks_first(const lock_options& options, bool once) const;
   bool pinned(attempt& a, fault& why);
   lease granted(won& w);
   void check_row(const lock_key& key, const lock_options& options) const;

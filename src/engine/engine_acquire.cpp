@@ -118,8 +118,7 @@ lease engine::reenter(const lock_key& key, const lock_options& options, const st
 
 lease engine::drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
                     instant begun, bool look_first) {
-  // A take may stand behind somebody's open transaction for longer than this caller wants to wait.
-  look_first = look_first || (shared_.where->caps().take_waits && (once || options.wait < 2 * statement_patience));
+  look_first = look_first || looks_first(options, once);
   attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1));
   // Whatever happens, the turn goes on and nothing stays pinned; a grant takes both over.
   struct cleanup {
@@ -175,10 +174,15 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
   }
 }
 
+/// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
+bool engine::looks_first(const lock_options& options, bool once) const {
+  return shared_.where->caps().take_waits && (once || options.wait < 2 * statement_patience);
+}
+
 bool engine::pinned(attempt& a, fault& why) {
   if (a.by != nullptr && a.by->deadline.left(shared_.now()) > 0us) return true;
   if (a.by != nullptr) keeper_.unpin(*std::exchange(a.by, nullptr));
-  a.by = keeper_.pin(a.how.kept ? a.how.ttl : naming_class, a.limit(shared_.now()), why);
+  a.by = keeper_.pin(a.how.session_ttl(), a.limit(shared_.now()), why);
   return a.by != nullptr;
 }
 
@@ -218,10 +222,7 @@ step engine::send(attempt& a, step what) {
   if (answer.what == outcome::absent && a.key.row() != nullptr) {
     throw lock_refused(errc::no_such_row, fmt::format("row '{}'", printable(a.key)));
   }
-  // Rule 4: by the deadline of the very session that it was asked with; an expiry of its own counts from the
-  // sending (rule 8: the server's clock stood still while the statement waited).
-  a.trusted_until = a.how.kept ? (grants ? now + a.by->deadline.left(now) : instant::max())
-                               : sent + a.how.ttl - margin_for(a.how.ttl, shared_.options.margin);
+  if (grants) a.trusted_until = a.how.trusted_until(*a.by, sent, now, shared_.options.margin);
   return a.machine.replied(answer, now, a.trusted_until);
 }
 

@@ -18,8 +18,7 @@ multi_step engine::several::round() {
   }
   if (parts_.empty()) return multi_step::granted;  // other threads of this owner got them meanwhile
   if (fault why; !pin_all(why)) return machine_.troubled(parts_.front().key, why, false);
-  // A take may stand behind somebody's open transaction for longer than this caller wants to wait.
-  if (home_.shared_.where->caps().take_waits && (once_ || options_.wait < 2 * statement_patience)) {
+  if (home_.looks_first(options_, once_)) {
     if (const auto end = look_around()) return *end;
   }
   take_all();
@@ -107,9 +106,7 @@ void engine::several::take_all() {
     auto& a = parts_[i].a;
     if (answers[i].what == outcome::unknown) a.lost = (*on).identity();
     if (answers[i].what == outcome::absent && a.key.row() != nullptr) missing = &a.key;
-    // Rule 4, as for one key.
-    a.trusted_until = a.how.kept ? at + a.by->deadline.left(at)
-                                 : sent + a.how.ttl - margin_for(a.how.ttl, home_.shared_.options.margin);
+    a.trusted_until = a.how.trusted_until(*a.by, sent, at, home_.shared_.options.margin);
     if (answers[i].what == outcome::failed && answers[i].why.contended) {
       // Which of them it was, looks must tell.
       a.machine = acquire_machine({.deadline = deadline_, .once = true, .look_first = true});

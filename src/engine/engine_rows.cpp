@@ -33,8 +33,7 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
   check_rows("rows to be claimed", how, options);
   const visit here(*this);
   if (closed_.stop_requested()) throw lock_refused(errc::closed, "rows to be claimed");
-  const bool kept = how == row_renewal::session && options.renew == renewal::automatic;
-  const microseconds ttl = kept ? microseconds{ttl_class(options.ttl)} : microseconds{options.ttl};
+  const keeping as(how == row_renewal::column, options);
   const auto begun = shared_.now();
   fault why;
   struct pin {  // whatever happens
@@ -44,13 +43,13 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
       if (by != nullptr) of.unpin(*by);
     }
   };
-  const pin mine{keeper_, keeper_.pin(kept ? ttl : naming_class, begun + statement_patience, why)};
+  const pin mine{keeper_, keeper_.pin(as.session_ttl(), begun + statement_patience, why)};
   if (mine.by == nullptr) {
     throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
                       fmt::format("rows to be claimed: {}: {}", shared_.where->name(), why.text), why.native,
                       why.sqlstate, why.transient);
   }
-  ticket about{mine.by->id, shared_.nonces.fetch_add(1), kept ? 0us : ttl, {}, false};
+  ticket about{mine.by->id, shared_.nonces.fetch_add(1), as.own_ttl(), {}, false};
   const auto cancel = [&](const lock_key& key) {
     chores_.add({.what = chore::kind::cancel,
                  .by = mine.by,
@@ -58,7 +57,7 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
                  .nonce = about.nonce,
                  .settled = !about.unsure,
                  .lasting = about.unsure,
-                 .kept = kept,
+                 .kept = as.kept,
                  .ghost = false,
                  .give_up = about.unsure ? shared_.now() + 10min : instant::max()});
   };
@@ -83,9 +82,7 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
             .by = nullptr,
             .nonce = about.nonce,
             .fence = rows[next].fence,
-            // Rule 4, as for an acquire.
-            .trusted_until =
-                kept ? now + mine.by->deadline.left(now) : sent + ttl - margin_for(ttl, shared_.options.margin),
+            .trusted_until = as.trusted_until(*mine.by, sent, now, shared_.options.margin),
             .begun = begun,
             .attempts = 1,
             .has_turn = shared_.queue.try_enter(rows[next].key)};

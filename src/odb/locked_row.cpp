@@ -81,15 +81,7 @@ void update_row(odb::database& db, const lease& held, const std::function<void()
 void update_row(odb::transaction& in, const lease& held, const std::function<void()>& write) {
   verify(in, held);
   // ODB's functions act in the current transaction, whichever they are called for.
-  auto* const outer = odb::transaction::has_current() ? &odb::transaction::current() : nullptr;
-  const auto restore = [&] {
-    if (outer == &in) return;
-    if (outer != nullptr) {
-      odb::transaction::current(*outer);
-    } else {
-      odb::transaction::reset_current();
-    }
-  };
+  const odb_outer outer;
   odb::transaction::current(in);
   try {
     write();
@@ -99,10 +91,8 @@ void update_row(odb::transaction& in, const lease& held, const std::function<voi
     } catch (...) {
       // The connection broke: the server rolls back.
     }
-    restore();
     throw;
   }
-  restore();
 }
 
 void empty_row(const char* call) { throw std::logic_error(std::string("dlock: ") + call + " on an empty locked_row"); }

@@ -31,9 +31,7 @@ void ensure_can_write(engine& home) {
 }
 
 own_transaction::own_transaction(engine& home, odb::database& db, use what)
-    : outer_(odb::transaction::has_current() ? &odb::transaction::current() : nullptr),
-      session_(odb::session::current_pointer()),
-      on_(db.connection()) {
+    : session_(odb::session::current_pointer()), on_(db.connection()) {
   if (what == use::writes) ensure_can_write(home);
   mine_.reset(what == use::writes ? place_of(home).begin_to_write(*on_) : on_->begin(), false);
   odb::transaction::current(mine_);
@@ -47,11 +45,6 @@ own_transaction::~own_transaction() {
     } catch (...) {
       // The connection broke: the server rolls back.
     }
-  }
-  if (outer_ != nullptr) {
-    odb::transaction::current(*outer_);
-  } else {
-    odb::transaction::reset_current();
   }
   odb::session::current_pointer(session_);
 }

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "engine/engine.hpp"
+#include "stores/odb_outer.hpp"
 #include "stores/odb_place.hpp"
 
 namespace dlock::detail {
@@ -40,7 +41,7 @@ class own_transaction {
   void commit(odb_place& place, const std::function<void()>& unsure = {});
 
  private:
-  odb::transaction* const outer_;
+  const odb_outer outer_{};  // before mine_: put back after its end
   odb::session* const session_;
   const odb::connection_ptr on_;
   odb::transaction mine_;

@@ -6,6 +6,8 @@
 #include <odb/connection.hxx>
 #include <odb/transaction.hxx>
 
+#include "stores/odb_outer.hpp"
+
 namespace dlock::detail {
 
 /// An ODB transaction on a connection of ours. ODB keeps one current transaction for each thread: the
@@ -21,9 +23,7 @@ class odb_scope {
   void commit();
 
  private:
-  void restore() noexcept;
-
-  odb::transaction* outer_;
+  const odb_outer outer_{};  // before mine_: put back after its end
   odb::transaction mine_;
 };
 
