@@ -41,6 +41,7 @@ class trust {
   std::chrono::microseconds left(instant now) noexcept {
     auto end = until_.load(std::memory_order_acquire);
     while (end != over) {
+      if (end == for_ever) return std::chrono::microseconds::max();
       if (now.time_since_epoch().count() < end) return std::chrono::microseconds{end - now.time_since_epoch().count()};
       if (until_.compare_exchange_weak(end, over, std::memory_order_acq_rel)) break;
     }
@@ -133,7 +134,8 @@ struct grant : std::enable_shared_from_this<grant> {
   /// How long it can be trusted; 0: lost.
   std::chrono::microseconds left(instant now) noexcept {
     if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap) return std::chrono::microseconds{0};
-    const auto mine = std::min(own_end.left(now), std::chrono::microseconds{cap - now});
+    auto mine = own_end.left(now);
+    if (cap != instant::max()) mine = std::min(mine, std::chrono::microseconds{cap - now});
     return kept ? std::min(mine, kept_by->deadline.left(now)) : mine;
   }
   /// Why left() is 0.
