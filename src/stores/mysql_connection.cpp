@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "stores/mysql_errors.hpp"
+#include "stores/mysql_session.hpp"
 
 namespace dlock::detail {
 namespace {
@@ -62,8 +63,10 @@ void mysql_connection::heed(const fault& why) noexcept {
 
 bool mysql_connection::may_run(fault& why) {
   // A statement sent on a connection that the server closed while it was idle would have an unknown outcome.
-  if (usable() && !closed_by_server(socket_)) return true;
-  why = make_own_fault("the connection was closed", true, true);
+  // In a transaction that nobody knows of, it would be done for us alone and undone when the connection ends.
+  const bool strange = usable() && !in_autocommit(handle());
+  if (usable() && !strange && !closed_by_server(socket_)) return true;
+  why = make_own_fault(strange ? "the connection was in a transaction" : "the connection was closed", true, true);
   heed(why);
   return false;
 }
