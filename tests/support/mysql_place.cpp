@@ -109,6 +109,8 @@ std::future<std::uint64_t> raw_mysql::start(std::string sql) {
 
 std::uint64_t raw_mysql::id() const { return mysql_thread_id(handle_); }
 
+std::uint64_t raw_mysql::insert_id() const { return mysql_insert_id(handle_); }
+
 bool raw_mysql::is_mariadb() const {
   return std::string_view(mysql_get_server_info(handle_)).find("MariaDB") != std::string_view::npos;
 }

@@ -43,6 +43,8 @@ class raw_mysql {
   /// Runs it in a thread of its own; the connection is not to be used until it is done.
   std::future<std::uint64_t> start(std::string sql);
   std::uint64_t id() const;
+  /// What the last statement's answer says of LAST_INSERT_ID.
+  std::uint64_t insert_id() const;
   bool is_mariadb() const;
 
  private:
