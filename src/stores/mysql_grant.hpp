@@ -23,9 +23,12 @@ void tell_fence(mysql_connection& on, std::uint64_t came_along, Select&& select,
   }
   if (made.fence != 0) return;
   // Granted, but nobody knows how: as a grant without an answer it is cancelled, by session and nonce.
-  if (said == outcome::yes) made.why = make_own_fault("read the fence: the row is not as it was granted", true, true);
+  if (said == outcome::yes) {
+    made.why = make_own_fault("read the fence: the row is not as it was granted", true, true);
+    on.heed(made.why);
+  }
   made.why.transient = made.why.connection = true;
-  on.heed(made.why);
+  on.interrupt();
   made.what = outcome::unknown;
 }
 

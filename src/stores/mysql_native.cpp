@@ -96,7 +96,7 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
                          CLIENT_FOUND_ROWS) == nullptr) {
     why = make_mysql_fault(mysql_errno(handle.get()), mysql_sqlstate(handle.get()), mysql_error(handle.get()), doing);
     why.connection = true;
-    if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = false;  // in a handshake: a certificate, a version
+    if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = tls_may_succeed_later(mysql_error(handle.get()));
     return nullptr;
   }
   const bool must_encrypt = settings.tls == tls_mode::require || settings.tls == tls_mode::verify;

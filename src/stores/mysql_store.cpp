@@ -43,23 +43,25 @@ void fill(mysql_values& to, const request& from) noexcept {
 }
 
 /// Affected rows alone say whether the condition held.
-reply changed(mysql_connection& on, mysql_hot which, const mysql_statement** told = nullptr) {
+reply changed(mysql_connection& on, mysql_hot which, mysql_done& done) {
   reply made;
-  const mysql_statement* done = nullptr;
   made.what = on.run(which, done, made.why);
-  if (made.what != outcome::yes) return made;
-  made.what = done->rows() == 0 ? outcome::no : outcome::yes;
-  if (told != nullptr) *told = done;
+  if (made.what == outcome::yes && done.rows == 0) made.what = outcome::no;
   return made;
+}
+
+reply changed(mysql_connection& on, mysql_hot which) {
+  mysql_done done;
+  return changed(on, which, done);
 }
 
 /// LAST_INSERT_ID's value means something only if the condition held.
 reply granted(mysql_connection& on, const mysql_sql& sql, mysql_hot which, const request& what) {
-  const mysql_statement* done = nullptr;
-  reply made = changed(on, which, &done);
+  mysql_done done;
+  reply made = changed(on, which, done);
   if (made.what != outcome::yes) return made;
   tell_fence(
-      on, done->insert_id(),
+      on, done.insert_id,
       [&] {
         return sql.names().expand(
             fmt::format("SELECT {{lock.fence}} FROM {{lock}} WHERE {{lock.lock_key}}={} AND "
@@ -101,11 +103,8 @@ seen seen_of(const mysql_look_row& row) {
 
 reply look(mysql_connection& on) {
   reply made;
-  const mysql_statement* done = nullptr;
-  made.what = on.run(mysql_hot::look, done, made.why);
-  if (made.what != outcome::yes) return made;
   mysql_look_row row;
-  made.what = on.fetch(row, made.why);
+  made.what = on.look(row, made.why);
   if (made.what == outcome::yes) made.now = seen_of(row);
   return made;
 }
