@@ -273,7 +273,9 @@ class sweeper {
 reply mysql_store::sweep(connection& on, microseconds idle, std::size_t limit) noexcept {
   auto& with = static_cast<native&>(on);
   return guarded(with, "sweep", [&] {
-    const std::lock_guard lock(sweep_mutex_);
+    // Another service on this store is at it: who closes must not wait for the other's statements.
+    const std::unique_lock lock(sweep_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return reply{.what = outcome::yes, .statements = 0};
     return sweeper(with, sql_.names(), sweep_at_, idle, std::max<std::size_t>(1, limit)).run();
   });
 }

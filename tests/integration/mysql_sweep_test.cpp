@@ -244,6 +244,26 @@ TEST_CASE("mysql sweep: a session that was renewed after the look stays", "[mysq
   CHECK(s.has_session(ids[1]));
 }
 
+TEST_CASE("mysql sweep: of two services with one store the second does not wait for the first", "[mysql]") {
+  swept_place s;
+  actor b(s.where);
+  s.add_key("k");
+  const auto gate = "'" + s.where.tables.prefix() + "gate'";
+  make_trigger("`locks`." + s.floor(), "BEFORE UPDATE", "DO GET_LOCK(" + gate + ", 20)");
+  REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
+  auto first = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
+  REQUIRE(eventually([&] { return s.waits_at_gate(connection_id(b)); }));
+  fault why;
+  const auto other = b.where->connect(5s, why);
+  REQUIRE(other != nullptr);
+  const reply second = b.where->sweep(*other, 1us, 10);
+  CHECK(answer(second) == outcome::yes);
+  CHECK(second.fence == 0);
+  CHECK(second.statements == 0);
+  s.root.run("DO RELEASE_LOCK(" + gate + ")");
+  CHECK(first.get() == 1);
+}
+
 TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in it is forgotten", "[mysql][T58]") {
   swept_place s;
   actor holding(s.where), b(s.where);

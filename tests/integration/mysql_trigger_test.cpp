@@ -180,4 +180,26 @@ TEST_CASE("mysql triggers: a grant whose fence can't be read is unknown, and fre
   CHECK(b.acquire("k") == 2);
 }
 
+TEST_CASE("mysql triggers: of a batch, what was granted and can't be seen is unknown", "[mysql][triggers]") {
+  audited_scene s("AFTER");
+  row_actor a(s), b(s);
+  for (const char* key : {"k1", "k2", "k3"})
+    REQUIRE(answer(b.actor::release(key, b.actor::acquire(key))) == outcome::yes);
+  REQUIRE(b.actor::acquire("k3") == 2);
+  make_trigger(s.lock, "BEFORE UPDATE", "IF NEW.lock_key='k2' AND NEW.nonce=801 THEN SET NEW.nonce=9; END IF");
+  const std::array<const char*, 3> keys{"k1", "k2", "k3"};
+  std::array<request, 3> asked;
+  std::array<reply, 3> told;
+  for (std::size_t i = 0; i != 3; ++i) {
+    asked[i] = {.what = verb::take, .resource = keys[i], .session = a.id, .nonce = 800 + i};
+  }
+  a.where->execute(*a.on, asked, told);
+  CHECK(told[0].fence == 2);
+  CHECK(told[1].what == outcome::unknown);
+  CHECK(told[1].why.transient);
+  CHECK(told[2].what == outcome::unknown);  // nobody can tell which it is
+  CHECK_FALSE(a.on->usable());
+  CHECK(answer(b.run({.what = verb::cancel, .resource = "k1", .session = a.id, .nonce = 800})) == outcome::yes);
+}
+
 }  // namespace dlock::test
