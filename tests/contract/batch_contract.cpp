@@ -98,7 +98,7 @@ TEST_CASE("store: an older fence of the same session frees, extends and delays n
   actor a(*place);
   REQUIRE(answer(a.release("k", a.acquire("k", 20s))) == yes);
   REQUIRE(a.acquire("k", 20s) == 2);
-  for (const std::uint64_t other : {1, 3}) {
+  for (const std::uint64_t other : {1u, 3u}) {
     CHECK(answer(a.release("k", other)) == no);
     CHECK(answer(a.release("k", other, 1h)) == no);
     CHECK(answer(a.extend("k", other, 1h)) == no);
