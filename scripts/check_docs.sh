@@ -5,8 +5,8 @@
 #   - a code block after the line <!-- region: FILE NAME --> equals the lines of FILE between "// [NAME]" and
 #     "// [/NAME]", and every C++ block of README.md has such a line;
 #   - links to files and headings of this repository lead somewhere, and README.md leads to every page of docs/;
-#   - error codes, reasons of loss, events, URL parameters and options are in the page that explains them, and the
-#     table of MySQL's error numbers in docs/errors.md is that of the source;
+#   - error codes, reasons of loss, events, URL parameters, options and what is set for MySQL's connections are in the
+#     page that explains them, and the table of MySQL's error numbers in docs/errors.md is that of the source;
 #   - the statements in docs/protocol.md are those of the source.
 # Prints each offence as file:line: text; exit code 1 when there is one. DLOCK_DOCS_ROOT: another folder, for its tests.
 set -euo pipefail
@@ -102,6 +102,8 @@ grep -hoE 'take_param\("[a-z_]+"' src/stores/*.cpp | sed -E 's/.*"(.*)"/\1/' | s
   expect_in docs/operations.md '| `%s` |'
 fields include/dlock/service_options.hpp service_options | expect_in docs/operations.md '| `%s` |'
 fields include/dlock/lock_options.hpp lock_options | expect_in docs/operations.md '| `%s` |'
+sed -nE 's/^ *\{[a-z_0-9| ]+, \{"([a-z_]+)".*/\1/p' src/stores/mysql_session.cpp | sort -u |
+  expect_in docs/operations.md '`%s`'
 
 letters() { # "again, connection" as the source writes it
   sed -E 's/unknown/u/; s/again/t/; s/connection/c/; s/busy/b/; s/hidden/v/; s/, //g'

@@ -1,234 +1,32 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A private MariaDB server for the tests: own data, port and socket; the system's server and its configuration
-# are neither read nor touched.
-#   scripts/mariadb.sh up        starts it (or finds it running); prints "export NAME=value" lines for eval
-#   scripts/mariadb.sh status    the same lines, or exit code 3 when it is down
-#   scripts/mariadb.sh down      stops it, keeps the data
-#   scripts/mariadb.sh wipe      stops it, removes the data
-#   scripts/mariadb.sh stop-all  stops every server of this user that this script ever started here
-# Environment:
-#   DLOCK_LAB_DIR     folder of the data                       (default build/lab)
-#   DLOCK_LAB_NAME    name of the server, so that several can run     (default mariadb)
-#   DLOCK_LAB_OPTIONS more server options, e.g. "--innodb-snapshot-isolation=ON"; they count when it really starts
-#   DLOCK_LAB_OWNER_PID  a process to live with: the server stops soon after that process is gone
-# Root of this server has no password and is reachable over the socket only.
-set -euo pipefail
-export LC_ALL=C
-umask 077
+# A private MariaDB server for the tests; scripts/lab_server.sh tells the verbs and the environment.
+kind=mariadb
+# shellcheck source=scripts/lab_server.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lab_server.sh"
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-lab=${DLOCK_LAB_DIR:-$root/build/lab}
-name=${DLOCK_LAB_NAME:-mariadb}
-case $name in '' | *[!a-zA-Z0-9_-]*) echo "mariadb.sh: DLOCK_LAB_NAME '$name': letters, digits, _ and - only" >&2; exit 2 ;; esac
-mkdir -p "$lab"
-lab=$(cd "$lab" && pwd -P)
-home=$lab/$name
-data=$home/data
-config=$home/server.cnf
-log=$home/server.log
-# A socket's path is limited to about 107 bytes, which a build folder may exceed, so it stands in a short one.
-# The folder's name is drawn from the data's, so every call finds it again.
-short=${TMPDIR:-/tmp}
-if [ ${#short} -gt 60 ]; then short=/tmp; fi
-runtime_of() { printf %s "$short/dlock-lab-$(id -u)-$(printf %s "$1" | cksum | tr ' ' -)"; } # home
-runtime=$(runtime_of "$home")
-socket=$runtime/s
-
-die() { printf 'mariadb.sh: %s\n' "$*" >&2; exit 1; }
-
-# ---- the process ------------------------------------------------------------------------------------------------
-
-running() { # pid: alive and no zombie
-  case "$(sed 's/.*) //;s/ .*//' "/proc/$1/stat" 2>/dev/null)" in '' | Z | X) return 1 ;; esac
+find_server() {
+  if ! command -v mariadbd >/dev/null || ! command -v mariadb-install-db >/dev/null; then
+    die "mariadb-server-core is not installed; ./dev setup does it"
+  fi
 }
-is_server() { # pid config: a number may have been given to another process since
-  running "$1" && tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | grep -qxF -- "--defaults-file=$2"
-}
-server_pid() {
-  local pid
-  pid=$(cat "$home/pid" 2>/dev/null || true)
-  if [ -n "$pid" ] && is_server "$pid" "$config"; then printf %s "$pid"; fi
-}
-# From 11.4 on the client wants TLS even over the socket, and a server may be told to offer none.
-client=(mariadb --no-defaults --skip-ssl --protocol=socket -S "$socket" -u root -NB)
-answers() { timeout 3 "${client[@]}" -e 'SELECT 1' </dev/null >/dev/null 2>&1; }
-stop_process() { # pid
-  local waited
-  kill -CONT "$1" 2>/dev/null || true # a test may have stopped it in mid-flight
-  kill -TERM "$1" 2>/dev/null || true
-  for ((waited = 0; waited < 300; waited++)); do
-    running "$1" || return 0
-    sleep 0.1
-  done
-  kill -KILL "$1" 2>/dev/null || true
-}
-free_port() {
-  local port
-  for ((port = 33100 + $$ % 400; port < 34000; port++)); do
-    if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-      printf %s "$port"
-      return 0
-    fi
-  done
-  die "no free port between 33100 and 34000"
-}
-
-# ---- up -----------------------------------------------------------------------------------------------------------
-
 write_config() { # port
-  cat >"$config" <<CONFIG
-[mariadbd]
-datadir=$data
-socket=$socket
-port=$1
-bind-address=127.0.0.1
-pid-file=$home/pid
-log-error=$log
-tmpdir=$home/tmp
-skip-name-resolve
+  write_common_config mariadbd "$1"
+  cat >>"$config" <<CONFIG
 # the same for every release: from 11.4 on a server makes itself a certificate
 skip-ssl
-max_connections=1000
-innodb_buffer_pool_size=128M
 innodb_log_file_size=64M
-# a commit that the tests saw is on the disk: fencing tokens depend on it
-innodb_flush_log_at_trx_commit=1
 CONFIG
 }
 make_data() {
-  if [ -e "$home/ready" ]; then return 0; fi # an interrupted creation left something unusable
-  rm -rf "$data"
-  mkdir -p "$data"
   mariadb-install-db --defaults-file="$config" --user="$(id -un)" --datadir="$data" \
     --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve --force \
     >"$home/install.log" 2>&1 </dev/null || { tail -20 "$home/install.log" >&2; die "mariadb-install-db failed"; }
 }
-make_users() {
-  local host
-  {
-    echo "DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> 'localhost'); FLUSH PRIVILEGES;"
-    echo "CREATE DATABASE IF NOT EXISTS locks; CREATE DATABASE IF NOT EXISTS app;"
-    for host in 127.0.0.1 localhost; do
-      sed -e "s/@HOST@/$host/g; s/@LOCKS@/locks/g; s/@OWNER@/dlock_owner/g; s/@APP@/dlock_app/g" \
-        -e "s/@OWNER_PASSWORD@/owner-pw/g; s/@APP_PASSWORD@/app-pw/g" "$root/scripts/grants.sql.in"
-      # the samples' and tests' own tables, which dlock itself never needs
-      echo "GRANT ALL ON app.* TO 'dlock_owner'@'$host'; GRANT ALL ON app.* TO 'dlock_app'@'$host';"
-    done
-  } | timeout 60 "${client[@]}"
+drop_strangers() {
+  echo "DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> 'localhost'); FLUSH PRIVILEGES;"
 }
-start_process() { # port
-  local pid waited
-  # A session of its own: Ctrl-C at the terminal reaches the tests, which still need the server to finish.
-  # No descriptor is inherited, or a pipe that somebody reads from us would stay open as long as the server.
-  # shellcheck disable=SC2086
-  setsid mariadbd --defaults-file="$config" --user="$(id -un)" ${DLOCK_LAB_OPTIONS:-} \
-    </dev/null >>"$home/stdout.log" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
-  pid=$!
-  printf '%s\n' "$pid" >"$home/pid"
-  for ((waited = 0; waited < 600; waited++)); do
-    if answers; then return 0; fi
-    if ! running "$pid"; then
-      if grep -q 'Address already in use' "$log" 2>/dev/null; then return 1; fi
-      break
-    fi
-    sleep 0.1
-  done
-  stop_process "$pid"
-  tail -30 "$log" >&2
-  die "the server does not start, see $log"
-}
-watch_owner() { # stops the server when the process that wanted it is gone without saying so
-  [ -n "${DLOCK_LAB_OWNER_PID:-}" ] || return 0
-  local server
-  server=$(server_pid)
-  (
-    while running "$DLOCK_LAB_OWNER_PID" && running "$server"; do sleep 1; done
-    if is_server "$server" "$config"; then stop_process "$server"; fi
-  ) </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
-  disown
-}
-up() {
-  local port attempt
-  if ! command -v mariadbd >/dev/null || ! command -v mariadb-install-db >/dev/null; then
-    die "mariadb-server-core is not installed; ./dev setup does it"
-  fi
-  mkdir -p "$home/tmp" "$runtime"
-  [ -O "$runtime" ] || die "$runtime belongs to somebody else"
-  exec 9>"$home/lock"
-  flock 9
-  if [ -n "$(server_pid)" ] && ! answers; then # left over from a killed run: stopped, or on its way out
-    stop_process "$(server_pid)"
-  fi
-  if [ -z "$(server_pid)" ]; then
-    for attempt in 1 2 3; do # somebody may take the port between our look and the server's
-      port=$(free_port)
-      write_config "$port"
-      make_data
-      : >"$log"
-      if start_process "$port"; then break; fi
-      [ "$attempt" -lt 3 ] || die "no port could be had"
-    done
-    printf '%s\n' "$port" >"$home/port"
-    make_users
-    : >"$home/ready"
-    watch_owner
-  fi
-  flock -u 9
-  status
-}
+server_command() { server=(mariadbd); }
 
-# ---- the other verbs --------------------------------------------------------------------------------------------
-
-status() {
-  local pid port
-  pid=$(server_pid)
-  if [ -z "$pid" ]; then
-    echo "mariadb.sh: $name is down" >&2
-    return 3
-  fi
-  answers || die "the server (pid $pid) does not answer"
-  port=$(cat "$home/port")
-  cat <<EXPORTS
-export DLOCK_TEST_MYSQL_URL='mysql://dlock_app:app-pw@127.0.0.1:$port/locks'
-export DLOCK_TEST_MYSQL_OWNER_URL='mysql://dlock_owner:owner-pw@127.0.0.1:$port/locks'
-export DLOCK_TEST_MYSQL_APP_URL='mysql://dlock_app:app-pw@127.0.0.1:$port/app'
-export DLOCK_TEST_MYSQL_PORT='$port'
-export DLOCK_TEST_MYSQL_SOCKET='$socket'
-export DLOCK_TEST_MYSQL_ROOT_SOCKET='$socket'
-export DLOCK_TEST_MYSQL_PID='$pid'
-EXPORTS
-}
-down() {
-  local pid
-  pid=$(server_pid)
-  if [ -n "$pid" ]; then stop_process "$pid"; fi
-  rm -f "$home/pid" "$home/port"
-  rm -rf "$runtime"
-}
-stop_all() {
-  local folder pid
-  for folder in "$lab"/*/; do
-    folder=${folder%/}
-    pid=$(cat "$folder/pid" 2>/dev/null || true)
-    if [ -n "$pid" ] && is_server "$pid" "$folder/server.cnf"; then stop_process "$pid"; fi
-    rm -f "$folder/pid" "$folder/port"
-    rm -rf "$(runtime_of "$folder")"
-  done
-}
-
-case "${1:-}" in
-  up) up ;;
-  status) status ;;
-  down) down ;;
-  wipe)
-    down
-    rm -rf "$home"
-    ;;
-  stop-all) stop_all ;;
-  *)
-    echo "usage: $0 up|status|down|wipe|stop-all" >&2
-    exit 2
-    ;;
-esac
+main "$@"

@@ -82,8 +82,9 @@ class store {
   /// the key, or by an expiry of its own (which ends by itself).
   virtual reply doom(connection& on, std::string_view resource) noexcept = 0;
 
-  /// Clean-up in small primary-key steps, autocommitted: sessions long dead that hold nothing, and free keys not granted
-  /// for `idle`. Deletes at most `limit` rows of each kind. reply::fence: how many rows went.
+  /// One step of clean-up, by primary key, autocommitted: sessions long dead that hold nothing, and free keys not granted
+  /// for `idle` (0: none). Deletes at most `limit` rows of each kind, and passes over what a transaction has locked.
+  /// reply::fence: how many rows went; `limit` or more: there may be more to do.
   virtual reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept = 0;
 };
 

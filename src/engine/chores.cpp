@@ -2,6 +2,7 @@
 #include "engine/chores.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlock::detail {
 
@@ -11,7 +12,10 @@ namespace {
 constexpr microseconds beat = 500ms;
 constexpr microseconds patience = 2s;    // of one statement
 constexpr microseconds last_round = 2s;  // all in all
-constexpr std::size_t sweep_rows = 100;  // of a kind, at one time
+// Clean-up goes on while there is work, but takes at most half of one connection's time and deletes some 200 rows a
+// second; what else there is to do waits for one step at most.
+constexpr std::size_t sweep_rows = 20;  // of a kind, in one step
+constexpr microseconds sweep_pause = 100ms;
 }  // namespace
 
 bool chores::add(chore one) {
@@ -31,6 +35,7 @@ void chores::wake() noexcept {
 void chores::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
+  if (sweeping_ != nullptr) sweeping_->interrupt();  // nobody waits for that
   wake_.notify_all();
 }
 
@@ -119,10 +124,26 @@ void chores::sweep(instant now) {
   fault why;
   const auto on = shared_.pool.get(now + patience, patience, why);
   if (!on) return;
-  const auto answer = shared_.where->sweep(*on, shared_.options.idle_key, sweep_rows);
-  if (answer.what == outcome::yes && answer.fence > 0) {
-    news_.post({.what = event::kind::clean_up, .attempts = static_cast<unsigned>(answer.fence)});
-  }
+  const auto answer = send_sweep(*on);
+  const auto after = shared_.now();
+  swept_ += answer.fence;
+  const bool more = answer.what == outcome::yes && answer.fence >= sweep_rows;
+  if (more) next_sweep_ = after + std::max(sweep_pause, after - now);
+  if (swept_ == 0 || (more && after < tell_swept_)) return;
+  news_.post({.what = event::kind::clean_up, .attempts = static_cast<unsigned>(std::exchange(swept_, 0))});
+  tell_swept_ = after + shared_.options.sweep_every;
+}
+
+reply chores::send_sweep(connection& on) {
+  const auto set = [&](connection* sweeping) {
+    const std::lock_guard lock(mutex_);
+    sweeping_ = sweeping;
+    return !stop_;
+  };
+  reply answer;
+  if (set(&on)) answer = shared_.where->sweep(on, shared_.options.idle_key, sweep_rows);
+  set(nullptr);
+  return answer;
 }
 
 void chores::run() {

@@ -77,6 +77,7 @@ class chores {
   void end();
   void given_up(const chore& one);
   void sweep(instant now);
+  reply send_sweep(connection& on);
 
   context& shared_;
   keeper& sessions_;
@@ -85,10 +86,14 @@ class chores {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::list<chore> waiting_;
-  std::atomic<bool> stop_{false};  // set under the mutex
-  bool over_ = false;              // run() has ended
-  bool retry_ = false;             // what waits has been tried once already
-  instant next_sweep_{};           // the thread's own
+  std::atomic<bool> stop_{false};   // set under the mutex
+  bool over_ = false;               // run() has ended
+  bool retry_ = false;              // what waits has been tried once already
+  connection* sweeping_ = nullptr;  // guarded by mutex_: in the middle of a sweep
+  // The thread's own:
+  instant next_sweep_{};
+  instant tell_swept_{};  // not before, unless there is nothing more to sweep
+  std::uint64_t swept_ = 0;
 };
 
 }  // namespace dlock::detail

@@ -197,7 +197,6 @@ step engine::send(attempt& a, step what) {
     const auto on = shared_.pool.get(a.limit(sent), statement_patience, why);
     if (!on) return a.machine.not_sent(why, shared_.now());
     sent = shared_.now();
-    ++statements_;
     if (what == step::kill) {
       answer = shared_.where->session(*on, session_verb::kill, {.id = a.machine.holder().holder});
     } else {
@@ -212,6 +211,7 @@ step engine::send(attempt& a, step what) {
                         .looked = what == step::take && a.machine.statements() > 0};
       shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
     }
+    statements_ += answer.statements;
     if (answer.what == outcome::unknown) a.lost = (*on).identity();
     if (what == step::take_over && answer.what == outcome::failed && answer.why.contended) news = blocked(a, *on);
   }

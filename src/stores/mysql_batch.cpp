@@ -107,6 +107,16 @@ void fill_all(std::span<reply> replies, outcome what, const fault& why) {
   }
 }
 
+/// More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and nonce.
+void doubt(mysql_connection& on, std::span<reply> replies) {
+  for (auto& each : replies) {
+    if (each.what != outcome::no) continue;
+    each.what = outcome::unknown;
+    each.why = make_own_fault("read a batch: a row is not as it was granted", true, true);
+    on.heed(each.why);
+  }
+}
+
 reply execute_all(mysql_connection& on, const mysql_sql& sql, std::span<const request> requests,
                   std::span<reply> replies) {
   const bool take = requests.front().what == verb::take;
@@ -124,10 +134,13 @@ reply execute_all(mysql_connection& on, const mysql_sql& sql, std::span<const re
     fill_all(replies, outcome::unknown, why);
     return two;
   }
+  std::uint64_t done = 0;
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto at = found.find(requests[i].resource);
     replies[i] = answer(requests[i], at == found.end() ? nullptr : &at->second);
+    if (replies[i].what == outcome::yes) ++done;
   }
+  if (take && done < changed) doubt(on, replies);
   return two;
 }
 

@@ -2,6 +2,7 @@
 #include "stores/mysql_connection.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,11 +14,13 @@
 #include <utility>
 
 #include "stores/mysql_errors.hpp"
+#include "stores/mysql_session.hpp"
 
 namespace dlock::detail {
 namespace {
 
 constexpr unsigned most_tries = 50;
+constexpr unsigned unprepared_for = 100;
 constexpr std::chrono::seconds longest_retry{2};
 
 int own_descriptor(MYSQL* handle) {
@@ -36,12 +39,20 @@ bool closed_by_server([[maybe_unused]] int socket) noexcept {
 #endif
 }
 
+std::string server_of(MYSQL* handle) {
+  if (handle->unix_socket != nullptr) return handle->unix_socket;
+  const std::string_view host = handle->host == nullptr ? "" : handle->host;
+  const bool numbers = host.find(':') != std::string_view::npos;
+  return fmt::format("{}{}{}:{}", numbers ? "[" : "", host, numbers ? "]" : "", handle->port);
+}
+
 }  // namespace
 
 mysql_connection::mysql_connection(odb::mysql::connection_ptr native, const mysql_server& server, const mysql_sql& sql)
     : native_(std::move(native)),
       sql_(sql),
       quick_(can_refuse_to_wait(native_->handle())),
+      where_(server_of(native_->handle())),
       identity_{server.id, incarnation_text(server), server.connection},
       socket_(own_descriptor(native_->handle())) {}
 
@@ -55,15 +66,22 @@ void mysql_connection::interrupt() noexcept {
   ::shutdown(socket_, SHUT_RDWR);
 }
 
-void mysql_connection::heed(const fault& why) noexcept {
+void mysql_connection::heed(fault& why) noexcept {
+  try {
+    why.text = fmt::format("{}: {}", where_, why.text);
+  } catch (...) {
+    // Without that, then.
+  }
   // Our descriptor keeps the socket open; the server must see that nobody is there any more.
   if (why.connection) interrupt();
 }
 
 bool mysql_connection::may_run(fault& why) {
   // A statement sent on a connection that the server closed while it was idle would have an unknown outcome.
-  if (usable() && !closed_by_server(socket_)) return true;
-  why = make_own_fault("the connection was closed", true, true);
+  // In a transaction that nobody knows of, it would be done for us alone and undone when the connection ends.
+  const bool strange = usable() && !in_autocommit(handle());
+  if (usable() && !strange && !closed_by_server(socket_)) return true;
+  why = make_own_fault(strange ? "the connection was in a transaction" : "the connection was closed", true, true);
   heed(why);
   return false;
 }
@@ -84,30 +102,59 @@ bool mysql_connection::retry(const fault& why, tries& made) const {
 
 mysql_statement* mysql_connection::statement(mysql_hot which, fault& why) {
   auto& place = statements_[static_cast<std::size_t>(which)];
-  if (!place) place = mysql_statement::prepare(handle(), sql_.hot(which, quick_), values_, why);
+  if (!place && as_text_ != 0) {
+    --as_text_;
+    return nullptr;
+  }
+  if (!place) {
+    place = mysql_statement::prepare(handle(), sql_.hot(which, quick_), values_, why);
+    if (!place && goes_as_text(static_cast<unsigned>(why.native))) {
+      why = {};
+      as_text_ = unprepared_for;
+    }
+  }
   return place.get();
 }
 
-outcome mysql_connection::run(mysql_hot which, const mysql_statement*& done, fault& why) {
+outcome mysql_connection::execute_as_text(mysql_hot which, mysql_done& done, mysql_look_row* row, fault& why) {
+  const auto& text = sql_.hot(which, quick_);
+  mysql_rows rows;
+  if (!run_mysql(handle(), written_out(text, values_), text.name, row == nullptr ? nullptr : &rows, why)) {
+    return outcome_of_mysql_error(static_cast<unsigned>(why.native));
+  }
+  done = {mysql_affected_rows(handle()), mysql_insert_id(handle())};
+  if (row == nullptr) return outcome::yes;
+  if (rows.empty()) return outcome::absent;
+  take_look_row(*row, rows.front());
+  return outcome::yes;
+}
+
+outcome mysql_connection::execute(mysql_hot which, mysql_done& done, mysql_look_row* row, fault& why) {
+  mysql_statement* const prepared = statement(which, why);
+  if (prepared == nullptr) {
+    // Not even prepared: nothing of it can run.
+    return why.text.empty() ? execute_as_text(which, done, row, why) : outcome::failed;
+  }
+  const auto said = prepared->execute(why);
+  if (said != outcome::yes) return said;
+  done = prepared->done();
+  return row == nullptr ? said : prepared->fetch(*row, why);
+}
+
+outcome mysql_connection::run(mysql_hot which, mysql_done& done, mysql_look_row* row, fault& why) {
   for (tries made;;) {
     if (!may_run(why)) return outcome::failed;
-    mysql_statement* const prepared = statement(which, why);
-    // Not even prepared: nothing of it can run.
-    const auto said = prepared != nullptr ? prepared->execute(why) : outcome::failed;
-    if (said == outcome::yes) {
-      done = prepared;
-      if (made.count != 0) why = {};
-      return said;
-    }
+    why = {};
+    const auto said = execute(which, done, row, why);
+    if (said == outcome::yes || said == outcome::absent) return said;
     heed(why);
     if (!retry(why, made)) return said;
   }
 }
 
-outcome mysql_connection::fetch(mysql_look_row& row, fault& why) {
-  const auto said = statements_[static_cast<std::size_t>(mysql_hot::look)]->fetch(row, why);
-  if (said == outcome::failed) heed(why);
-  return said;
+outcome mysql_connection::look(mysql_look_row& row, fault& why) {
+  mysql_done done;
+  return run(mysql_hot::look, done, &row, why);
 }
 
 outcome mysql_connection::query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,
@@ -127,7 +174,10 @@ outcome mysql_connection::query(const std::string& sql, const char* doing, mysql
 
 bool mysql_connection::prepare_all(fault& why) {
   for (std::size_t i = 0; i != mysql_hot_count; ++i) {
-    if (statement(static_cast<mysql_hot>(i), why) == nullptr) return false;
+    if (statement(static_cast<mysql_hot>(i), why) == nullptr && !why.text.empty()) {
+      heed(why);
+      return false;
+    }
   }
   return true;
 }

@@ -42,16 +42,16 @@ class mysql_connection final : public connection {
 
   /// Executes a hot statement; a deadlock, or a row that changed meanwhile, is tried again. yes: `done` tells what it
   /// did. Else failed or unknown.
-  outcome run(mysql_hot which, const mysql_statement*& done, fault& why);
-  /// After run(mysql_hot::look).
-  outcome fetch(mysql_look_row& row, fault& why);
+  outcome run(mysql_hot which, mysql_done& done, fault& why) { return run(which, done, nullptr, why); }
+  /// The hot statement that reads: yes and the row, or absent. Else failed or unknown.
+  outcome look(mysql_look_row& row, fault& why);
   /// Executes a statement whose text holds all its values; likewise. `rows` and `affected` may be null.
   outcome query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected, fault& why);
   /// Prepares all hot statements: what the server won't have shows now. False, and the reason.
   bool prepare_all(fault& why);
 
-  /// Takes note of an error: some end the connection.
-  void heed(const fault& why) noexcept;
+  /// Takes note of an error: some end the connection. Adds which server it was.
+  void heed(fault& why) noexcept;
 
  private:
   struct tries {
@@ -59,6 +59,9 @@ class mysql_connection final : public connection {
     std::chrono::steady_clock::time_point first{};
   };
 
+  outcome run(mysql_hot which, mysql_done& done, mysql_look_row* row, fault& why);
+  outcome execute(mysql_hot which, mysql_done& done, mysql_look_row* row, fault& why);
+  outcome execute_as_text(mysql_hot which, mysql_done& done, mysql_look_row* row, fault& why);
   mysql_statement* statement(mysql_hot which, fault& why);
   bool may_run(fault& why);
   bool retry(const fault& why, tries& made) const;
@@ -66,6 +69,7 @@ class mysql_connection final : public connection {
   odb::mysql::connection_ptr native_;
   const mysql_sql& sql_;
   const bool quick_;
+  const std::string where_;
   connection_identity identity_;
   // A descriptor of our own for the same socket: the client library closes its one without telling, and the
   // number may then be anybody's.
@@ -73,6 +77,7 @@ class mysql_connection final : public connection {
   std::atomic<bool> broken_{false};
   mysql_values values_{};
   std::array<std::unique_ptr<mysql_statement>, mysql_hot_count> statements_{};
+  unsigned as_text_ = 0;  // so many more are not tried to be prepared
 };
 
 }  // namespace dlock::detail

@@ -19,8 +19,13 @@ struct table_line {
 constexpr auto table = std::to_array<table_line>({
     {1020, "tb"},   // record has changed since last read: MariaDB with innodb_snapshot_isolation, its newer default
     {1021, "t"},    // disk full
+    {1026, "ut"},   // error writing a file: the binary log, for instance
+    {1036, "tc"},   // table is read-only: InnoDB is
+    {1037, "t"},    // out of memory
+    {1038, "t"},    // out of sort memory
     {1040, "tc"},   // too many connections
     {1041, "t"},    // out of memory
+    {1042, "tc"},   // the server cannot resolve our address
     {1043, "tc"},   // bad handshake
     {1047, "tc"},   // Galera: this node is not part of the cluster now
     {1053, "utc"},  // server shutdown in progress
@@ -32,6 +37,7 @@ constexpr auto table = std::to_array<table_line>({
     {1129, "c"},    // host is blocked
     {1135, "t"},    // cannot create a thread
     {1152, "utc"},  // aborted connection
+    {1156, "utc"},  // packets out of order
     {1158, "utc"},  // error reading communication packets
     {1159, "utc"},  // timeout reading communication packets
     {1160, "utc"},  // error writing communication packets
@@ -51,12 +57,17 @@ constexpr auto table = std::to_array<table_line>({
     {1366, "v"},    // incorrect string value
     {1406, "v"},    // data too long
     {1412, "t"},    // table definition has changed
+    {1461, "t"},    // no more prepared statements (max_prepared_stmt_count): the text is sent instead
+    {1598, "utc"},  // MySQL: the binary log cannot be written, the server stops
     {1614, "tb"},   // deadlock in an XA transaction
     {1615, "t"},    // prepared statement needs to be re-prepared
     {1637, "t"},    // too many concurrent transactions
+    {1689, "tb"},   // wait for a lock was aborted
     {1792, "tc"},   // read-only transaction
     {1836, "tc"},   // read-only mode
     {1874, "tc"},   // InnoDB is in read-only mode
+    {1878, "t"},    // temporary file cannot be written
+    {1881, "tc"},   // InnoDB was started by force
     {1927, "utc"},  // MariaDB: connection was killed
     {1969, "t"},    // MariaDB: max_statement_time exceeded
     {2000, "uc"},   // unknown error
@@ -71,7 +82,7 @@ constexpr auto table = std::to_array<table_line>({
     {2012, "tc"},   // handshake failed
     {2013, "utc"},  // connection lost while waiting for the answer
     {2014, "c"},    // commands out of sync: a mistake of ours, nothing was sent
-    {2026, "utc"},  // TLS; also a connection that ends while the answer is awaited
+    {2026, "utc"},  // TLS; also a connection that ends while the answer is awaited; in a handshake by its text
     {2027, "utc"},  // malformed packet
     {2030, "c"},    // statement not prepared
     {2033, "c"},    // no such parameter
@@ -81,12 +92,35 @@ constexpr auto table = std::to_array<table_line>({
     {2056, "tc"},   // statement closed by an earlier loss of the connection
     {2059, "c"},    // authentication plugin cannot be loaded
     {2061, "c"},    // authentication plugin failed
+    {3015, "t"},    // engine out of memory
+    {3019, "t"},    // undo log full
     {3024, "t"},    // MySQL: maximum execution time exceeded
+    {3032, "tc"},   // MySQL: offline mode
     {3058, "tb"},   // MySQL: deadlock of user locks
     {3100, "utc"},  // group replication: error in the commit hook
-    {3101, "t"},    // group replication: rolled back by the certification
+    {3101, "tb"},   // group replication: rolled back by the certification
+    {3168, "tc"},   // MySQL: server isn't available
+    {3169, "utc"},  // MySQL: session was killed
     {3572, "tb"},   // NOWAIT, and the row is locked
+    {3781, "tc"},   // group replication: waited too long for a new primary
+    {3782, "tc"},   // group replication: stopped while a new primary was awaited
+    {3783, "tc"},   // group replication: this member is in error
+    {3796, "tc"},   // group replication: not in this member's state
+    {3797, "t"},    // group replication: waited in vain for the others before the statement
+    {3798, "t"},    // group replication: waited in vain for the others' last statements
+    {3799, "tc"},   // group replication: it is being stopped
+    {3950, "t"},    // MySQL: out of memory
+    {3989, "t"},    // MySQL: the schema is read-only
     {4031, "tc"},   // MySQL: disconnected by the server for inactivity
+    {4081, "utc"},  // MySQL: global memory limit of connections exceeded
+    {4082, "utc"},  // MySQL: memory limit of the connection exceeded
+    {4094, "t"},    // group replication: a new primary is being set
+    {4311, "tc"},   // group replication: connection handed over
+    {4312, "tc"},   // MySQL: offline mode, with its reason
+    {4313, "tc"},   // MySQL: offline mode, with the user who set it
+    {5013, "utc"},  // MariaDB's client: read error
+    {5014, "utc"},  // MariaDB's client: write error
+    {9001, "tc"},   // ProxySQL: no server could be reached
 });
 
 }  // namespace
@@ -109,6 +143,20 @@ mysql_error_class classify_mysql_error(unsigned code) noexcept {
   made.contended = has('b');
   made.tells_values = has('v');
   return made;
+}
+
+bool goes_as_text(unsigned code) noexcept {
+  constexpr unsigned none_left = 1461, not_this_one = 1295;
+  return code == none_left || code == not_this_one;
+}
+
+bool tls_may_succeed_later(std::string_view text) noexcept {
+  // MariaDB's library has OpenSSL's text, or the system's with its number; MySQL's has OpenSSL's, where "lib(0)" means
+  // that OpenSSL itself found nothing wrong.
+  constexpr auto network = std::to_array<std::string_view>(
+      {"unexpected eof", "lib(0)", "(32)", "(101)", "(103)", "(104)", "(110)", "(113)", "reset by peer", "timed out"});
+  return std::any_of(network.begin(), network.end(),
+                     [&](std::string_view each) { return text.find(each) != std::string_view::npos; });
 }
 
 fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_view text, std::string_view doing) {

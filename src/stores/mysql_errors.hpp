@@ -28,6 +28,11 @@ constexpr unsigned mysql_deadlock = 1213;
 constexpr unsigned mysql_duplicate_key = 1062;
 constexpr unsigned mysql_no_such_thread = 1094;
 
+/// The server prepares no statement, or not this one: its text may be sent instead.
+bool goes_as_text(unsigned code) noexcept;
+/// A TLS handshake failed (2026): whether by its text the network broke. The rest stays as it is: a certificate, a version.
+bool tls_may_succeed_later(std::string_view text) noexcept;
+
 /// For numbers that the table does not list: a server's answer means "not done", anything of the client
 /// library means "don't know".
 mysql_error_class classify_mysql_error(unsigned code) noexcept;

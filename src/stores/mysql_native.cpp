@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "stores/mysql_errors.hpp"
+#include "stores/mysql_session.hpp"
 
 namespace dlock::detail {
 namespace {
@@ -59,20 +60,6 @@ void set_options(MYSQL* handle, const mysql_settings& settings, microseconds lim
   if (!settings.tls_key.empty()) mysql_options(handle, MYSQL_OPT_SSL_KEY, settings.tls_key.c_str());
 }
 
-/// Rule 9, in one round trip. Strict: nothing is ever cut off in silence.
-bool set_session(MYSQL* handle, const mysql_settings& settings, fault& why) {
-  // MariaDB has the standard's name since 11.1.
-  const bool old_name = is_mariadb(handle) && mysql_get_server_version(handle) < 110'100;
-  const char* const prefix = old_name ? "tx" : "transaction";
-  const auto sql = fmt::format(
-      "SET SESSION autocommit=1, {0}_isolation='READ-COMMITTED', {0}_read_only=0, "
-      "innodb_lock_wait_timeout=1, "
-      "lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
-      "wait_timeout=28800",
-      prefix);
-  return run_mysql(handle, sql, fmt::format("{}: setting up the session", settings.name), nullptr, why);
-}
-
 bool read_rows(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why) {
   const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(handle), mysql_free_result);
   if (!result) {
@@ -109,7 +96,7 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
                          CLIENT_FOUND_ROWS) == nullptr) {
     why = make_mysql_fault(mysql_errno(handle.get()), mysql_sqlstate(handle.get()), mysql_error(handle.get()), doing);
     why.connection = true;
-    if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = false;  // in a handshake: a certificate, a version
+    if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = tls_may_succeed_later(mysql_error(handle.get()));
     return nullptr;
   }
   const bool must_encrypt = settings.tls == tls_mode::require || settings.tls == tls_mode::verify;
@@ -117,7 +104,8 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
     why = make_own_fault(fmt::format("{}: TLS was asked for and the server does not offer it", doing), false, true);
     return nullptr;
   }
-  if (!set_session(handle.get(), settings, why)) return nullptr;
+  if (!set_session(handle.get(), session_variables(handle.get()), doing + ", setting up the session", why))
+    return nullptr;
   return handle;
 }
 

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <odb/exceptions.hxx>
 #include <odb/mysql/exceptions.hxx>
+#include <odb/schema-catalog.hxx>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -87,15 +89,30 @@ struct probe {
 
   void check_clock() const {
     // One reading in a thousand ends in 000 by chance; five in a row do if the clock has only milliseconds.
+    std::string before;
     for (int i = 0; i != 5; ++i) {
       const auto now = rows("SELECT {now}", "reading the clock").at(0).at(0).value_or("");
       if (now.size() < 16) fail(store, fmt::format("the server's clock says {} microseconds since 1970", now));
-      if (now.substr(now.size() - 3) != "000") return;
+      if (now == before) {
+        fail(store, "the server's clock stands still for this connection: does init_connect set a timestamp?");
+      }
+      if (i != 0 && now.substr(now.size() - 3) != "000") return;
+      before = now;
     }
     fail(store, "the server's clock does not count microseconds");
   }
 
-  void check_tables() const {
+  /// Whether the tables are as our statements need them. Some servers prepare an INSERT without looking at its columns.
+  bool statements_fit(fault& why) const {
+    const auto columns = names.expand(
+        "SELECT {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence}, {lock.acquired_at_us}, "
+        "l.{lock.expires_at_us}, {lock.verified_by}, {lock.verifies}, {session.id}, s.{session.expires_at_us}, "
+        "{session.ttl_us}, {session.beat}, {session.doomed}, {session.host}, {session.pid}, {session.label}, "
+        "{session.started_at_us}, {session.boot} FROM {lock} l, {session} s WHERE 1=0");
+    return on.prepare_all(why) && on.query(columns, "looking at the tables", nullptr, nullptr, why) == outcome::yes;
+  }
+
+  void check_tables(schema_mode mode) const {
     for (const char* const table : {"lock", "session", "floor"}) {
       const auto name = names.table(table);
       const auto found = rows(
@@ -110,14 +127,19 @@ struct probe {
       }
     }
     fault why;
-    if (on.prepare_all(why)) return;
+    if (statements_fit(why)) return;
     if (denied(why)) {
       why.text += fmt::format(
           ": the user needs SELECT, INSERT, UPDATE and DELETE on the tables {0}lock, {0}session and "
           "{0}floor",
           names.prefix());
     }
-    if (why.native == 1146) why.text += ": open the store with schema=create to make the tables";
+    if (why.native == 1146) {
+      why.text += mode == schema_mode::create
+                      ? ": somebody dropped it. Stop all programs, drop the other tables " + names.prefix() +
+                            "* too and begin anew, as docs/operations.md tells under \"An interrupted migration\""
+                      : ": open the store with schema=create to make the tables";
+    }
     fail(store, why);
   }
 
@@ -134,6 +156,54 @@ struct probe {
         "making the floor");
   }
 };
+
+/// How far the tables are, as the version table says it.
+struct written_version {
+  std::uint64_t version = 0;
+  bool migrating = false;
+};
+
+written_version read_version(const probe& look) {
+  constexpr int no_such_table = 1146;
+  mysql_rows rows;
+  fault why;
+  const auto sql =
+      look.names.expand(fmt::format("SELECT version, migration FROM {{version}} WHERE name='{}'", odb_names::schema));
+  if (look.on.query(sql, "reading the version of the tables", &rows, nullptr, why) != outcome::yes) {
+    if (why.native != no_such_table) fail_schema(look.store, why);
+    return {};
+  }
+  if (rows.empty()) return {};
+  return {std::strtoull(rows.at(0).at(0).value_or("0").c_str(), nullptr, 10), rows.at(0).at(1).value_or("0") != "0"};
+}
+
+/// A migration that a crash interrupted: it is finished where the tables turn out to be complete, which a server without
+/// transactions for such changes can't promise. Else the way out is said. Version 1 has nothing to migrate but columns.
+void finish_migration(const probe& look, odb::mysql::database& database, schema_mode mode) {
+  const auto there = read_version(look);
+  if (!there.migrating) return;
+  const auto ours = odb::schema_catalog::current_version(database, odb_names::schema);
+  const auto table = look.names.table("schema_version");
+  const auto begun = fmt::format("a migration of the lock tables to version {} was begun and not finished (table {})",
+                                 there.version, table);
+  if (there.version != ours) {
+    fail(look.store,
+         fmt::format("{}: start a program that knows version {}, and no other, with schema=create to finish it", begun,
+                     there.version));
+  }
+  if (mode != schema_mode::create) fail(look.store, begun + ": start one program with schema=create to finish it");
+  fault why;
+  if (!look.statements_fit(why)) {
+    fail(look.store,
+         fmt::format("{}, and a statement does not fit the tables ({}): stop all programs, note the highest "
+                     "fence, drop the tables {}* and begin anew, as docs/operations.md tells under \"An "
+                     "interrupted migration\"",
+                     begun, why.text, look.names.prefix()));
+  }
+  look.change(fmt::format("UPDATE {{version}} SET migration=0 WHERE name='{}' AND version={}", odb_names::schema,
+                          there.version),
+              "finishing a migration");
+}
 
 /// One process at a time makes the tables. The name is free of what GET_LOCK limits: length and letter case.
 class schema_turn {
@@ -176,9 +246,11 @@ void mysql_store::prepare() {
   try {
     if (settings_.schema == schema_mode::create) {
       const schema_turn turn(look, settings_.database);
+      finish_migration(look, database_, schema_mode::create);
       run_schema(database_, schema_mode::create, look);
       look.ensure_floor(schema_mode::create);
     } else {
+      finish_migration(look, database_, schema_mode::verify);
       run_schema(database_, schema_mode::verify, look);
       look.ensure_floor(schema_mode::verify);
     }
@@ -187,7 +259,7 @@ void mysql_store::prepare() {
   } catch (const odb::exception& e) {
     fail_schema(settings_.name, make_own_fault(fmt::format("the lock tables: {}", e.what()), true, !on->usable()));
   }
-  look.check_tables();
+  look.check_tables(settings_.schema);
 }
 
 bool mysql_store::settle(connection& on, const connection_identity& lost) noexcept {

@@ -143,6 +143,12 @@ std::string mysql_row_sql::take_over(const request& what) const {
                             table.fence, what.of.fence, dead));
 }
 
+std::string mysql_row_sql::fence_of(const request& what) const {
+  const auto& table = *what.row->table;
+  return fmt::format("SELECT {} FROM {} WHERE {} AND {}", table.fence, table.table, where(*what.row),
+                     ours(table, owner_of(what)));
+}
+
 std::string mysql_row_sql::extend(const request& what) const {
   const auto& table = *what.row->table;
   const auto fence = fence_is_ours(table) ? fmt::format(" AND {}={}", table.fence, what.fence) : std::string();

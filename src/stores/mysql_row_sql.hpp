@@ -39,6 +39,8 @@ class mysql_row_sql {
   /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label.
   std::string look(const request& what) const;
   std::string take_over(const request& what) const;
+  /// The fence of a row that this attempt was granted.
+  std::string fence_of(const request& what) const;
   std::string extend(const request& what) const;
   std::string cancel(const request& what) const;
   /// In the store's own connection, or in a transaction of the application's.

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "stores/mysql_errors.hpp"
+#include "stores/mysql_grant.hpp"
 #include "stores/mysql_text.hpp"
 #include "stores/row_owner.hpp"
 
@@ -25,18 +26,22 @@ reply refused(std::string text) {
   return made;
 }
 
-reply change(mysql_connection& on, const std::string& sql, const char* doing, bool granted) {
+reply change(mysql_connection& on, const std::string& sql, const char* doing) {
   reply made;
   std::uint64_t rows = 0;
   made.what = on.query(sql, doing, nullptr, &rows, made.why);
-  if (made.what != outcome::yes) return made;
-  if (rows == 0) made.what = outcome::no;
-  if (granted && made.what == outcome::yes) made.fence = mysql_insert_id(on.handle());
+  if (made.what == outcome::yes && rows == 0) made.what = outcome::no;
   return made;
 }
 
-reply grant(mysql_connection& on, const std::string& sql, const char* doing) {
-  return change(on, std::string(on.quick_prefix()) + sql, doing, true);
+reply grant(mysql_connection& on, const mysql_row_sql& sql, const request& what, const std::string& text,
+            const char* doing) {
+  reply made = change(on, std::string(on.quick_prefix()) + text, doing);
+  if (made.what == outcome::yes) {
+    tell_fence(
+        on, mysql_insert_id(on.handle()), [&] { return sql.fence_of(what); }, made);
+  }
+  return made;
 }
 
 std::int64_t number(const std::optional<std::string>& from) {
@@ -103,14 +108,14 @@ reply execute_on_row(mysql_connection& on, const mysql_row_sql& sql, const reque
                                row.table->expires_at));
   }
   switch (what.what) {
-    case verb::take: return grant(on, sql.take(what), "take a row");
-    case verb::take_over: return grant(on, sql.take_over(what), "take over a row");
+    case verb::take: return grant(on, sql, what, sql.take(what), "take a row");
+    case verb::take_over: return grant(on, sql, what, sql.take_over(what), "take over a row");
     case verb::look: return look(on, sql.look(what));
     // Rows are the application's: none is made by being locked.
     case verb::insert: return {outcome::absent, 0, {}, {}};
-    case verb::extend: return change(on, sql.extend(what), "extend a row's lock", false);
-    case verb::release: return change(on, sql.release(what).text, "release a row", false);
-    case verb::cancel: return change(on, sql.cancel(what), "cancel a row's lock", false);
+    case verb::extend: return change(on, sql.extend(what), "extend a row's lock");
+    case verb::release: return change(on, sql.release(what).text, "release a row");
+    case verb::cancel: return change(on, sql.cancel(what), "cancel a row's lock");
   }
   return refused("no such verb");
 }

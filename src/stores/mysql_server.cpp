@@ -20,12 +20,12 @@ constexpr const char* mariadb_sql =
     "VARIABLE_NAME='UPTIME'), "
     "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME='WSREP_ON'), "
     "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
-    "VARIABLE_NAME='WSREP_CLUSTER_STATE_UUID')";
+    "VARIABLE_NAME='WSREP_CLUSTER_STATE_UUID'), DATABASE()";
 constexpr const char* mysql_text_sql =
     "SELECT CONNECTION_ID(), @@server_uuid, "
     "UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE "
     "VARIABLE_NAME='Uptime'), "
-    "'OFF', ''";
+    "'OFF', '', DATABASE()";
 
 constexpr std::string_view behind_proxy = "proxy";
 
@@ -51,6 +51,7 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   server.connection = std::strtoull(row.at(0).value_or("0").c_str(), nullptr, 10);
   server.node = row.at(1).value_or("");
   server.start = row.at(2).value_or("");
+  server.database = row.at(5).value_or("");
   const bool cluster = row.at(3).value_or("") == "ON" && !row.at(4).value_or("").empty();
   server.id = cluster ? "galera|" + *row.at(4) : server.node;
   // A proxy answers the handshake with a number of its own.

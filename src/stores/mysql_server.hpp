@@ -14,6 +14,7 @@ struct mysql_server {
   std::string node{};   ///< which process serves it: of a cluster, one of several
   std::string start{};  ///< when that process started; empty: not known
   std::uint64_t connection = 0;
+  std::string database{};  ///< of the connection
 };
 
 /// Reads it in one round trip. False, and the reason, if that failed.

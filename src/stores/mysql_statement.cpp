@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "stores/mysql_errors.hpp"
+#include "stores/mysql_native.hpp"
 
 namespace dlock::detail {
 namespace {
@@ -47,7 +50,48 @@ void bind_value(MYSQL_BIND& to, mysql_value which, mysql_values& from) {
   }
 }
 
+std::string literal_of(mysql_value which, const mysql_values& from) {
+  switch (which) {
+    case mysql_value::key: return mysql_literal(from.key.view());
+    case mysql_value::session: return mysql_literal(from.session.view());
+    case mysql_value::holder: return mysql_literal(from.holder.view());
+    case mysql_value::nonce: return std::to_string(from.nonce);
+    case mysql_value::fence: return std::to_string(from.fence);
+    case mysql_value::seen_fence: return std::to_string(from.seen_fence);
+    case mysql_value::own_ttl: return from.no_own_ttl ? "NULL" : std::to_string(from.own_ttl);
+    case mysql_value::min_hold: return std::to_string(from.min_hold);
+    case mysql_value::ttl: return std::to_string(from.ttl);
+    case mysql_value::pid: return std::to_string(from.pid);
+    case mysql_value::host: return "_utf8mb4 " + mysql_literal(from.host.view());
+    case mysql_value::label: return "_utf8mb4 " + mysql_literal(from.label.view());
+  }
+  return "NULL";
+}
+
 }  // namespace
+
+std::string written_out(const mysql_hot_text& text, const mysql_values& values) {
+  std::string made;
+  std::string_view rest = text.sql;  // with no question mark but those of the parameters
+  for (std::size_t i = 0; i != text.count; ++i) {
+    const auto mark = rest.find('?');
+    made.append(rest.substr(0, mark)).append(literal_of(text.values[i], values));
+    rest.remove_prefix(mark + 1);
+  }
+  return made.append(rest);
+}
+
+void take_look_row(mysql_look_row& to, const std::vector<std::optional<std::string>>& from) {
+  const auto number = [&](std::size_t at) { return std::strtoll(from.at(at).value_or("0").c_str(), nullptr, 10); };
+  to.holder.assign(from.at(0).value_or(""));
+  to.fence = std::strtoull(from.at(1).value_or("0").c_str(), nullptr, 10);
+  to.kept = number(2);
+  to.gone = number(3);
+  to.left_us = number(4);
+  to.host.assign(from.at(5).value_or(""));
+  to.pid = number(6);
+  to.label.assign(from.at(7).value_or(""));
+}
 
 std::unique_ptr<mysql_statement> mysql_statement::prepare(MYSQL* handle, const mysql_hot_text& text,
                                                           mysql_values& values, fault& why) {
@@ -86,9 +130,9 @@ outcome mysql_statement::execute(fault& why) {
   return outcome_of_mysql_error(mysql_stmt_errno(native_));
 }
 
-std::uint64_t mysql_statement::rows() const noexcept { return mysql_stmt_affected_rows(native_); }
-
-std::uint64_t mysql_statement::insert_id() const noexcept { return mysql_stmt_insert_id(native_); }
+mysql_done mysql_statement::done() const noexcept {
+  return {mysql_stmt_affected_rows(native_), mysql_stmt_insert_id(native_)};
+}
 
 outcome mysql_statement::fetch(mysql_look_row& row, fault& why) {
   std::array<MYSQL_BIND, 8> binds{};

@@ -8,8 +8,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "dlock/store_types.hpp"
 #include "stores/mysql_sql.hpp"
@@ -27,6 +30,7 @@ struct mysql_bytes {
 
   /// What does not fit is cut off: callers check before.
   void assign(std::string_view text) noexcept { size = static_cast<unsigned long>(text.copy(bytes.data(), Size)); }
+  std::string_view view() const noexcept { return {bytes.data(), size}; }
 };
 
 /// Room for all parameters of the hot statements, one for each connection: they are bound once, to these places.
@@ -58,6 +62,17 @@ struct mysql_look_row {
   mysql_bytes<256> label{};
 };
 
+/// What an UPDATE, INSERT or DELETE did.
+struct mysql_done {
+  std::uint64_t rows = 0;       ///< that matched
+  std::uint64_t insert_id = 0;  ///< the value of LAST_INSERT_ID
+};
+
+/// The statement with its parameters written in, for servers that prepare no more.
+std::string written_out(const mysql_hot_text& text, const mysql_values& values);
+/// The row that such a look reads.
+void take_look_row(mysql_look_row& to, const std::vector<std::optional<std::string>>& from);
+
 /// A hot statement prepared on one connection.
 class mysql_statement {
  public:
@@ -68,10 +83,9 @@ class mysql_statement {
   mysql_statement(const mysql_statement&) = delete;
   mysql_statement& operator=(const mysql_statement&) = delete;
 
-  /// One round trip. yes: rows() and insert_id() tell the rest. Else failed or unknown, and why.
+  /// One round trip. yes: done() tells the rest. Else failed or unknown, and why.
   outcome execute(fault& why);
-  std::uint64_t rows() const noexcept;
-  std::uint64_t insert_id() const noexcept;
+  mysql_done done() const noexcept;
   /// After execute() of look: yes, and the row, or absent.
   outcome fetch(mysql_look_row& row, fault& why);
 

@@ -11,6 +11,7 @@
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql_batch.hpp"
+#include "stores/mysql_grant.hpp"
 #include "stores/mysql_guard.hpp"
 #include "stores/mysql_rows.hpp"
 #include "stores/mysql_text.hpp"
@@ -41,14 +42,33 @@ void fill(mysql_values& to, const request& from) noexcept {
   to.min_hold = from.min_hold.count();
 }
 
-/// Affected rows alone say whether the condition held; LAST_INSERT_ID's value means something only then.
-reply changed(mysql_connection& on, mysql_hot which, bool granted) {
+/// Affected rows alone say whether the condition held.
+reply changed(mysql_connection& on, mysql_hot which, mysql_done& done) {
   reply made;
-  const mysql_statement* done = nullptr;
   made.what = on.run(which, done, made.why);
+  if (made.what == outcome::yes && done.rows == 0) made.what = outcome::no;
+  return made;
+}
+
+reply changed(mysql_connection& on, mysql_hot which) {
+  mysql_done done;
+  return changed(on, which, done);
+}
+
+/// LAST_INSERT_ID's value means something only if the condition held.
+reply granted(mysql_connection& on, const mysql_sql& sql, mysql_hot which, const request& what) {
+  mysql_done done;
+  reply made = changed(on, which, done);
   if (made.what != outcome::yes) return made;
-  made.what = done->rows() == 0 ? outcome::no : outcome::yes;
-  if (granted && made.what == outcome::yes) made.fence = done->insert_id();
+  tell_fence(
+      on, done.insert_id,
+      [&] {
+        return sql.names().expand(
+            fmt::format("SELECT {{lock.fence}} FROM {{lock}} WHERE {{lock.lock_key}}={} AND "
+                        "{{lock.session_id}}={} AND {{lock.nonce}}={}",
+                        mysql_literal(what.resource), mysql_literal(bytes_of(what.session)), what.nonce));
+      },
+      made);
   return made;
 }
 
@@ -58,8 +78,8 @@ reply unless_there(reply made) {
   return {outcome::no, 0, {}, {}};
 }
 
-reply insert(mysql_connection& on, const mysql_sql& sql) {
-  reply made = changed(on, mysql_hot::insert, true);
+reply insert(mysql_connection& on, const mysql_sql& sql, const request& what) {
+  reply made = granted(on, sql, mysql_hot::insert, what);
   if (made.what != outcome::no) return unless_there(std::move(made));
   return refuse(fmt::format("insert: table {} has no row with id 1: open the store with schema=create to repair it",
                             sql.names().table("floor")));
@@ -83,19 +103,16 @@ seen seen_of(const mysql_look_row& row) {
 
 reply look(mysql_connection& on) {
   reply made;
-  const mysql_statement* done = nullptr;
-  made.what = on.run(mysql_hot::look, done, made.why);
-  if (made.what != outcome::yes) return made;
   mysql_look_row row;
-  made.what = on.fetch(row, made.why);
+  made.what = on.look(row, made.why);
   if (made.what == outcome::yes) made.now = seen_of(row);
   return made;
 }
 
-reply take_over(mysql_connection& on, const request& what) {
+reply take_over(mysql_connection& on, const mysql_sql& sql, const request& what) {
   on.values().holder.assign(bytes_of(what.of.holder));
   on.values().seen_fence = what.of.fence;
-  return changed(on, mysql_hot::take_over, true);
+  return granted(on, sql, mysql_hot::take_over, what);
 }
 
 reply execute_one(mysql_connection& on, const mysql_sql& sql, const mysql_row_sql& rows, const request& what) {
@@ -105,16 +122,22 @@ reply execute_one(mysql_connection& on, const mysql_sql& sql, const mysql_row_sq
   }
   fill(on.values(), what);
   switch (what.what) {
-    case verb::take: return changed(on, mysql_hot::take, true);
-    case verb::insert: return insert(on, sql);
+    case verb::take: return granted(on, sql, mysql_hot::take, what);
+    case verb::insert: return insert(on, sql, what);
     case verb::look: return look(on);
-    case verb::take_over: return take_over(on, what);
-    case verb::extend: return changed(on, mysql_hot::extend, false);
-    case verb::release:
-      return changed(on, what.min_hold.count() > 0 ? mysql_hot::release_later : mysql_hot::release, false);
-    case verb::cancel: return changed(on, mysql_hot::cancel, false);
+    case verb::take_over: return take_over(on, sql, what);
+    case verb::extend: return changed(on, mysql_hot::extend);
+    case verb::release: return changed(on, what.min_hold.count() > 0 ? mysql_hot::release_later : mysql_hot::release);
+    case verb::cancel: return changed(on, mysql_hot::cancel);
   }
   return refuse("no such verb");
+}
+
+/// A server may keep the names of databases in small letters.
+bool equal_names(std::string_view left, std::string_view right) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [&](char a, char b) { return small(a) == small(b); });
 }
 
 /// A dead holder may have left a transaction open that has the row locked. MySQL can't bound the wait of an UPDATE below
@@ -159,6 +182,15 @@ std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, fault
   if (!made) return nullptr;
   mysql_server server;
   if (!read_server(made->handle(), server, why)) return nullptr;
+  // Our tables are named without their database.
+  if (!equal_names(server.database, settings_.database)) {
+    why = make_own_fault(
+        fmt::format("the connection is in another database than {}: does the server's init_connect choose "
+                    "one?",
+                    settings_.database),
+        false, true);
+    return nullptr;
+  }
   take_waits_.store(!can_refuse_to_wait(made->handle()), std::memory_order_relaxed);
   skips_locked_.store(can_skip_locked(made->handle()), std::memory_order_relaxed);
   {
@@ -205,10 +237,10 @@ reply mysql_store::session(connection& on, session_verb what, const session_reco
         values.host.assign(clip_utf8(of.host, 255));
         values.pid = of.pid;
         values.label.assign(clip_utf8(of.label, 64));
-        return unless_there(changed(with, mysql_hot::session_open, false));
-      case session_verb::renew: return changed(with, mysql_hot::session_renew, false);
-      case session_verb::kill: return changed(with, mysql_hot::session_kill, false);
-      case session_verb::close: return changed(with, mysql_hot::session_close, false);
+        return unless_there(changed(with, mysql_hot::session_open));
+      case session_verb::renew: return changed(with, mysql_hot::session_renew);
+      case session_verb::kill: return changed(with, mysql_hot::session_kill);
+      case session_verb::close: return changed(with, mysql_hot::session_close);
     }
     return refuse("no such session verb");
   });

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "dlock/store.hpp"
@@ -13,6 +14,17 @@
 #include "stores/mysql_settings.hpp"
 #include "stores/mysql_sql.hpp"
 #include "stores/odb_place.hpp"
+
+namespace dlock::detail {
+
+/// Where clean-up is on its way through the lock table.
+struct mysql_sweep_place {
+  std::string after{};                   ///< it goes on behind this key; empty: it begins
+  std::set<std::string> dead{};          ///< sessions that were dead when it began, and were not met on the way
+  std::vector<std::string> forgotten{};  ///< those left at its end: nothing names them, so they may go
+};
+
+}  // namespace dlock::detail
 
 namespace dlock::stores {
 
@@ -69,7 +81,7 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   std::mutex server_mutex_;
   std::string server_{};  // guarded by server_mutex_
   std::mutex sweep_mutex_;
-  std::string sweep_after_{};  // guarded by sweep_mutex_: where the next sweep goes on
+  dlock::detail::mysql_sweep_place sweep_at_{};  // guarded by sweep_mutex_
 };
 
 }  // namespace dlock::stores

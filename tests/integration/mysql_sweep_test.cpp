@@ -2,13 +2,18 @@
 
 /// Clean-up beyond what the contract says of every store.
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "support/eventually.hpp"
 #include "support/mysql_store_place.hpp"
+#include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
 
@@ -19,6 +24,40 @@ std::uint64_t sweep(actor& by, microseconds idle, std::size_t limit) {
   CHECK(answer(r) == outcome::yes);
   return r.fence;
 }
+
+std::string hex(const id128& id) { return "X'" + id.hex() + "'"; }
+
+/// Tables of a test, and a connection of root's beside dlock.
+struct swept_place {
+  swept_place() { where.open(); }
+
+  std::string lock() const { return where.tables.table("lock"); }
+  std::string session() const { return where.tables.table("session"); }
+  std::string floor() const { return where.tables.table("floor"); }
+  bool has(const std::string& table, const std::string& condition) {
+    return root.one("SELECT COUNT(*) FROM " + table + " WHERE " + condition) == "1";
+  }
+  bool has_session(const id128& id) { return has(session(), "id=" + hex(id)); }
+  /// A free key of that fence, granted long ago.
+  void add_key(const std::string& key, int fence = 1) {
+    root.run("INSERT INTO " + lock() + " VALUES ('" + key + "', NULL, 1, " + std::to_string(fence) +
+             ", 1, NULL, 0, 0)");
+  }
+  /// The holder died long ago.
+  void kill(const actor& holder) {
+    root.run("UPDATE " + session() + " SET expires_at_us=1, ttl_us=1 WHERE id=" + hex(holder.id));
+    root.run("UPDATE " + lock() + " SET acquired_at_us=1 WHERE session_id=" + hex(holder.id));
+  }
+
+  /// Whether that connection waits for a GET_LOCK.
+  bool waits_at_gate(std::uint64_t connection) {
+    return root.one("SELECT COUNT(*) FROM information_schema.processlist WHERE state='User lock' AND id=" +
+                    std::to_string(connection)) == "1";
+  }
+
+  mysql_store_place where{};
+  raw_mysql root = raw_mysql::root();
+};
 
 }  // namespace
 
@@ -58,6 +97,196 @@ TEST_CASE("mysql sweep: goes on where the last step ended, and round", "[mysql]"
   // Behind the end it begins anew.
   REQUIRE(answer(a.release("again", a.acquire("again"))) == outcome::yes);
   pass_until(where, [&] { return sweep(b, 1us, 7) == 1; });
+}
+
+TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, and all else goes", "[mysql][T58]") {
+  swept_place s;
+  actor dead(s.where), b(s.where);
+  s.add_key("a");
+  dead.acquire("b");
+  s.add_key("c");
+  s.add_key("d");
+  s.kill(dead);
+  const auto locked_session = id128::random(), other_session = id128::random();
+  for (const auto& id : {locked_session, other_session}) {
+    REQUIRE(answer(b.where->session(*b.on, session_verb::open, {.id = id, .ttl = 1us})) == outcome::yes);
+  }
+  // A holder that verified stands still in its transaction; somebody has touched another key; somebody a session.
+  raw_mysql stopped(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  stopped.run("BEGIN");
+  stopped.run("UPDATE " + s.lock() + " SET verifies=verifies+1 WHERE lock_key IN ('b', 'c')");
+  stopped.run("UPDATE " + s.session() + " SET beat=beat+1 WHERE id=" + hex(locked_session));
+  const auto began = std::chrono::steady_clock::now();
+  CHECK(sweep(b, 1us, 10) == 3);  // a, d and a session
+  CHECK(std::chrono::steady_clock::now() - began < 900ms);
+  CHECK(answer(b.look("a")) == outcome::absent);
+  CHECK(answer(b.look("d")) == outcome::absent);
+  CHECK(b.at("b").holder == dead.id);
+  CHECK_FALSE(s.has_session(other_session));
+  CHECK(s.has_session(locked_session));
+  stopped.run("COMMIT");
+  pass_until(s.where, [&] { return sweep(b, 1us, 10) == 0; });
+  CHECK(s.root.one("SELECT COUNT(*) FROM " + s.lock()) == "0");
+  CHECK_FALSE(s.has_session(locked_session));
+  CHECK_FALSE(s.has_session(dead.id));
+}
+
+TEST_CASE("mysql sweep: locked rows at the front do not keep it from those behind", "[mysql][T58]") {
+  swept_place s;
+  actor b(s.where);
+  for (const char* key : {"a", "b", "c"}) s.add_key(key);
+  raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  other.run("BEGIN");
+  other.run("SELECT * FROM " + s.lock() + " WHERE lock_key IN ('a', 'b') FOR UPDATE");
+  CHECK(sweep(b, 1us, 1) + sweep(b, 1us, 1) == 1);
+  CHECK(answer(b.look("c")) == outcome::absent);
+  other.run("COMMIT");
+}
+
+TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait once at most", "[mysql][mysql9][T58]") {
+  swept_place s;
+  actor b(s.where);
+  for (const char* key : {"a", "b", "c", "d", "e"}) s.add_key(key);
+  const auto gate = "'" + s.where.tables.prefix() + "gate'";
+  make_trigger("`locks`." + s.floor(), "BEFORE UPDATE", "DO GET_LOCK(" + gate + ", 20)");
+  REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
+  auto sweeping = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
+  REQUIRE(eventually([&] { return s.waits_at_gate(connection_id(b)); }));
+  raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  other.run("BEGIN");
+  other.run("SELECT * FROM " + s.lock() + " FOR UPDATE");
+  const auto began = std::chrono::steady_clock::now();
+  s.root.run("DO RELEASE_LOCK(" + gate + ")");
+  CHECK(sweeping.get() == 0);
+  CHECK(std::chrono::steady_clock::now() - began < 2500ms);
+  other.run("COMMIT");
+  CHECK(sweep(b, 1us, 10) + sweep(b, 1us, 10) == 5);
+}
+
+TEST_CASE("mysql sweep: a floor that stays locked ends the keys' turn, not the sessions'", "[mysql][T58]") {
+  swept_place s;
+  actor dead(s.where), b(s.where);
+  s.add_key("a");
+  s.kill(dead);
+  raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  other.run("BEGIN");
+  other.run("SELECT * FROM " + s.floor() + " FOR UPDATE");
+  CHECK(sweep(b, 1us, 10) == 1);
+  CHECK_FALSE(s.has_session(dead.id));
+  CHECK(answer(b.look("a")) == outcome::yes);
+  other.run("COMMIT");
+  CHECK(sweep(b, 1us, 10) == 1);
+}
+
+TEST_CASE("mysql sweep: a key that was granted after the look stays", "[mysql][T58]") {
+  for (const bool held : {true, false}) {
+    INFO((held ? "still held" : "and is free again"));
+    swept_place s;
+    actor other(s.where), b(s.where);
+    s.add_key("k", 4);
+    s.add_key("l", 2);
+    // The floor is raised after the look and before anything is deleted.
+    make_trigger("`locks`." + s.floor(), "BEFORE UPDATE",
+                 held ? "UPDATE " + s.lock() + " SET session_id=" + hex(other.id) + ", nonce=9 WHERE lock_key='k'"
+                      : "UPDATE " + s.lock() + " SET fence=5 WHERE lock_key='k'");
+    CHECK(sweep(b, 1us, 10) == 1);
+    const seen now = b.at("k");
+    CHECK(now.fence == (held ? 4 : 5));
+    CHECK(bool(now.holder) == held);
+    CHECK(answer(b.look("l")) == outcome::absent);
+  }
+}
+
+TEST_CASE("mysql sweep: a dead holder's key that changed after the look is left to whom it belongs", "[mysql][T58]") {
+  for (const std::string change : {"renewed", "taken over", "extended"}) {
+    INFO(change);
+    swept_place s;
+    actor holder(s.where), other(s.where), b(s.where);
+    const bool own = change == "extended";
+    REQUIRE(answer(holder.insert("k", own ? 1h : 0us)) == outcome::yes);
+    s.kill(holder);
+    if (own) s.root.run("UPDATE " + s.lock() + " SET expires_at_us=1");
+    const auto later = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))+60000000";
+    make_trigger("`locks`." + s.floor(), "BEFORE UPDATE",
+                 change == "renewed"
+                     ? "UPDATE " + s.session() + " SET expires_at_us=" + later + " WHERE id=" + hex(holder.id)
+                 : own ? "UPDATE " + s.lock() + " SET expires_at_us=" + later
+                       : "UPDATE " + s.lock() + " SET session_id=" + hex(other.id) + ", fence=2");
+    sweep(b, 1us, 10);
+    const seen now = b.at("k");
+    CHECK(now.holder == (change == "taken over" ? other.id : holder.id));
+    CHECK_FALSE(now.gone);
+    CHECK_FALSE(now.expired);
+    CHECK(now.fence == (change == "taken over" ? 2 : 1));
+  }
+}
+
+TEST_CASE("mysql sweep: a session that was renewed after the look stays", "[mysql][T58]") {
+  swept_place s;
+  actor b(s.where);
+  std::vector<id128> ids{id128::random(), id128::random()};
+  std::sort(ids.begin(), ids.end());
+  for (const auto& id : ids) {
+    REQUIRE(answer(b.where->session(*b.on, session_verb::open, {.id = id, .ttl = 1us})) == outcome::yes);
+  }
+  s.where.pass(2ms);
+  // Where a session is deleted, the server waits for us.
+  const auto gate = "'" + s.where.tables.prefix() + "gate'";
+  make_trigger("`locks`." + s.session(), "BEFORE DELETE", "DO GET_LOCK(" + gate + ", 20)");
+  REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
+  auto sweeping = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
+  REQUIRE(eventually([&] { return s.waits_at_gate(connection_id(b)); }));
+  // A renewal that began in time may come so late.
+  CHECK(s.root.run("UPDATE " + s.session() + " SET expires_at_us=expires_at_us+60000000 WHERE id=" + hex(ids[1])) == 1);
+  s.root.run("DO RELEASE_LOCK(" + gate + ")");
+  CHECK(sweeping.get() == 1);
+  CHECK_FALSE(s.has_session(ids[0]));
+  CHECK(s.has_session(ids[1]));
+}
+
+TEST_CASE("mysql sweep: of two services with one store the second does not wait for the first", "[mysql]") {
+  swept_place s;
+  actor b(s.where);
+  s.add_key("k");
+  const auto gate = "'" + s.where.tables.prefix() + "gate'";
+  make_trigger("`locks`." + s.floor(), "BEFORE UPDATE", "DO GET_LOCK(" + gate + ", 20)");
+  REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
+  auto first = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
+  REQUIRE(eventually([&] { return s.waits_at_gate(connection_id(b)); }));
+  fault why;
+  const auto other = b.where->connect(5s, why);
+  REQUIRE(other != nullptr);
+  const reply second = b.where->sweep(*other, 1us, 10);
+  CHECK(answer(second) == outcome::yes);
+  CHECK(second.fence == 0);
+  CHECK(second.statements == 0);
+  s.root.run("DO RELEASE_LOCK(" + gate + ")");
+  CHECK(first.get() == 1);
+}
+
+TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in it is forgotten", "[mysql][T58]") {
+  swept_place s;
+  actor holding(s.where), b(s.where);
+  const auto idle_session = id128::random();
+  REQUIRE(answer(b.where->session(*b.on, session_verb::open, {.id = idle_session, .ttl = 1us})) == outcome::yes);
+  // 16384 keys granted just now, each 700th long ago.
+  s.root.run("INSERT INTO " + s.lock() + " VALUES ('00000', NULL, 1, 1, 1000000000000000000, NULL, 0, 0)");
+  for (int n = 1; n != 16384; n *= 2) {
+    s.root.run("INSERT INTO " + s.lock() + " SELECT LPAD(lock_key+" + std::to_string(n) +
+               ",5,'0'), NULL, 1, 1, acquired_at_us, NULL, 0, 0 FROM " + s.lock());
+  }
+  s.root.run("UPDATE " + s.lock() + " SET acquired_at_us=1 WHERE lock_key MOD 700=350");
+  holding.acquire("12000x");
+  s.kill(holding);
+  s.root.run("UPDATE " + s.lock() + " SET acquired_at_us=1000000000000000000 WHERE lock_key='12000x'");
+  std::uint64_t gone = 0;
+  int steps = 0;
+  while (gone < 24 && ++steps < 20) gone += sweep(b, 1us, 5);
+  CHECK(gone == 24);  // 23 keys, and the session that holds nothing
+  CHECK(steps < 12);
+  CHECK_FALSE(s.has_session(idle_session));
+  CHECK(s.has_session(holding.id));
+  CHECK(s.root.one("SELECT COUNT(*) FROM " + s.lock()) == "16362");
 }
 
 TEST_CASE("mysql sweep: never lets a fence go back while others lock", "[mysql][T50][T58]") {

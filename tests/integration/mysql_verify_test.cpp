@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "stores/mysql_row_sql.hpp"
 #include "stores/odb_place.hpp"
 #include "support/mysql_row_place.hpp"
 
@@ -191,6 +192,64 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   CHECK_FALSE(told.why.transient);
   CHECK(told.why.text.find("UPDATE") != std::string::npos);
   CHECK(on->usable());
+}
+
+TEST_CASE("mysql verify: another grant of the same session, older or later, proves and frees nothing", "[mysql]") {
+  row_scene s;
+  row_actor a(s);
+  const auto row = s.make(1);
+  const lock_key key("k");
+  REQUIRE(answer(a.insert("k")) == outcome::yes);
+  REQUIRE(answer(a.actor::release("k", 1)) == outcome::yes);
+  REQUIRE(a.actor::acquire("k") == 2);
+  REQUIRE(answer(a.release(row, a.acquire(row))) == outcome::yes);
+  const auto fence = a.acquire(row);
+  s.app->begin();
+  for (const std::uint64_t other : {fence - 1, fence + 1}) {
+    INFO(other);
+    for (const auto& about : {key, row}) {
+      CHECK(s.app->run(a.verify_text(about, other)) == 0);
+      CHECK(s.app->run(a.release_text(about, other)) == 0);
+      auto later = a.grant(about, other);
+      later.min_hold = about.row() == nullptr ? microseconds{1h} : microseconds{0};
+      CHECK(s.app->run(a.where->release_of(later).text) == 0);
+    }
+  }
+  CHECK(s.app->run(a.verify_text(key, 2)) == 1);
+  CHECK(s.app->run(a.verify_text(row, fence)) == 1);
+  s.app->commit();
+  CHECK(a.actor::at("k").holder == a.id);
+  CHECK(a.actor::at("k").kept);
+}
+
+TEST_CASE("mysql verify: the statement with parameters is the one whose text holds all values", "[mysql]") {
+  const auto written = [](const verification& from) {
+    std::string made;
+    std::string_view rest = from.sql;
+    for (const auto& parameter : from.parameters) {
+      const auto mark = rest.find('?');
+      REQUIRE(mark != std::string_view::npos);
+      made.append(rest.substr(0, mark)).append(detail::mysql_value_literal(parameter));
+      rest.remove_prefix(mark + 1);
+    }
+    CHECK(rest.find('?') == std::string_view::npos);
+    return made.append(rest);
+  };
+  for (const auto kind : {row_id_kind::integer, row_id_kind::composite}) {
+    row_scene s({.id = kind});
+    row_actor a(s);
+    const auto row = kind == row_id_kind::integer ? s.make(7) : s.make(7, "it is");
+    for (const auto& about : {lock_key("k"), row}) {
+      auto grant = a.grant(about, 3);
+      for (const auto& made : {a.where->verification_of(grant), a.where->release_of(grant)}) {
+        CHECK(made.parameters.size() > 2);
+        CHECK(written(made) == made.text);
+      }
+      if (about.row() != nullptr) continue;
+      grant.min_hold = 5s;
+      CHECK(written(a.where->release_of(grant)) == a.where->release_of(grant).text);
+    }
+  }
 }
 
 TEST_CASE("mysql verify: a take-over concurrent with a check lets exactly one of them commit", "[mysql][T71]") {

@@ -28,6 +28,10 @@ class gate {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds{20}, [this] { return here_ > 0; });
   }
+  bool is_reached() {
+    const std::lock_guard lock(mutex_);
+    return here_ > 0;
+  }
   void open() {
     const std::lock_guard lock(mutex_);
     open_ = true;
@@ -49,8 +53,10 @@ class gate {
   bool open_ = false;
 };
 
+/// What is neither about a key nor about a session.
+enum class other_verb { sweep };
 /// Which statements a script is about.
-using statement = std::variant<verb, session_verb>;
+using statement = std::variant<verb, session_verb, other_verb>;
 
 /// What becomes of one. Default: it is executed and answered.
 enum class fate {
@@ -146,6 +152,8 @@ class faulty_store final : public store {
   /// Requests that named a row, and those that did not.
   std::size_t with_row() const { return with_row_; }
   std::size_t without_row() const { return without_row_; }
+  /// What a key must be idle for, as the last sweep was told.
+  microseconds idle() const { return microseconds{idle_}; }
   std::size_t ghosts() const {
     const std::lock_guard lock(mutex_);
     return ghosts_.size();
@@ -229,7 +237,9 @@ class faulty_store final : public store {
     return inner_->doom(*static_cast<link&>(on).inner, key);
   }
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
-    return inner_->sweep(*static_cast<link&>(on).inner, idle, limit);
+    auto& by = static_cast<link&>(on);
+    idle_ = idle.count();
+    return run(by, other_verb::sweep, nullptr, [&] { return inner_->sweep(*by.inner, idle, limit); });
   }
 
  private:
@@ -263,8 +273,8 @@ class faulty_store final : public store {
   };
 
   static std::size_t index(statement of) {
-    return of.index() == 0 ? static_cast<std::size_t>(std::get<verb>(of))
-                           : 10 + static_cast<std::size_t>(std::get<session_verb>(of));
+    if (of.index() == 0) return static_cast<std::size_t>(std::get<verb>(of));
+    return of.index() == 1 ? 10 + static_cast<std::size_t>(std::get<session_verb>(of)) : 15;
   }
 
   bool blocks(statement of) const {
@@ -349,6 +359,7 @@ class faulty_store final : public store {
   std::atomic<std::size_t> blockers_asked_{0};
   std::atomic<std::size_t> with_row_{0};
   std::atomic<std::size_t> without_row_{0};
+  std::atomic<std::int64_t> idle_{0};
   std::array<std::atomic<std::size_t>, 16> counts_{};
   std::array<std::atomic<std::size_t>, 10> batches_{};
   mutable std::mutex mutex_;

@@ -12,7 +12,7 @@ namespace dlock::test {
 class global_setting {
  public:
   global_setting(std::string name, const std::string& value) : name_(std::move(name)) {
-    before_ = root_.one("SELECT IF(@@global." + name_ + " REGEXP '^[0-9]+$', @@global." + name_ + ", QUOTE(@@global." +
+    before_ = root_.one("SELECT IF(@@global." + name_ + " REGEXP '^[0-9.]+$', @@global." + name_ + ", QUOTE(@@global." +
                         name_ + "))");
     root_.run("SET GLOBAL " + name_ + "=" + value);
   }

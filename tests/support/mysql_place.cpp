@@ -15,8 +15,12 @@
 
 namespace dlock::test {
 
-std::string mysql_setting(const char* variable) {
-  if (const char* const value = std::getenv(variable); value != nullptr && *value != '\0') return value;
+std::string mysql_setting(const char* name) {
+  std::string variable = name;
+  if (const char* const kind = std::getenv("DLOCK_TEST_SERVER"); kind != nullptr && kind == std::string("mysql9")) {
+    variable.insert(std::string_view("DLOCK_TEST_MYSQL").size(), "9");
+  }
+  if (const char* const value = std::getenv(variable.c_str()); value != nullptr && *value != '\0') return value;
   if (std::getenv("CI") != nullptr || std::getenv("DLOCK_TEST_REQUIRE_MYSQL") != nullptr) {
     FAIL(variable << " is not set although a server was promised");
   }
@@ -104,6 +108,8 @@ std::future<std::uint64_t> raw_mysql::start(std::string sql) {
 }
 
 std::uint64_t raw_mysql::id() const { return mysql_thread_id(handle_); }
+
+std::uint64_t raw_mysql::insert_id() const { return mysql_insert_id(handle_); }
 
 bool raw_mysql::is_mariadb() const {
   return std::string_view(mysql_get_server_info(handle_)).find("MariaDB") != std::string_view::npos;

@@ -3,7 +3,8 @@
 
 /// Tests against the private server that scripts/mariadb.sh starts, or any other that the environment names:
 /// DLOCK_TEST_MYSQL_URL (may only lock), DLOCK_TEST_MYSQL_OWNER_URL (may make tables),
-/// DLOCK_TEST_MYSQL_ROOT_SOCKET.
+/// DLOCK_TEST_MYSQL_ROOT_SOCKET. With DLOCK_TEST_SERVER=mysql9 it is the server of scripts/mysql9.sh, whose variables are
+/// called DLOCK_TEST_MYSQL9_...
 
 #include <mysql.h>
 
@@ -20,7 +21,7 @@ namespace dlock::test {
 
 /// The variable's value. Unset: the test is skipped, or fails where a server was promised (CI or
 /// DLOCK_TEST_REQUIRE_MYSQL is set).
-std::string mysql_setting(const char* variable);
+std::string mysql_setting(const char* name);
 
 /// A plain connection of the client library, for what happens beside dlock. Throws std::runtime_error for any error.
 class raw_mysql {
@@ -42,6 +43,8 @@ class raw_mysql {
   /// Runs it in a thread of its own; the connection is not to be used until it is done.
   std::future<std::uint64_t> start(std::string sql);
   std::uint64_t id() const;
+  /// What the last statement's answer says of LAST_INSERT_ID.
+  std::uint64_t insert_id() const;
   bool is_mariadb() const;
 
  private:

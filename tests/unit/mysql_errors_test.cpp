@@ -9,9 +9,10 @@ using dlock::outcome;
 using dlock::detail::classify_mysql_error;
 using dlock::detail::make_mysql_fault;
 using dlock::detail::outcome_of_mysql_error;
+using dlock::detail::tls_may_succeed_later;
 
 TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy", "[unit][T53]") {
-  for (const unsigned code : {1205u, 3572u, 3058u, 1213u, 1020u}) {
+  for (const unsigned code : {1205u, 3572u, 3058u, 1213u, 1020u, 1689u, 3101u}) {
     INFO(code);
     const auto kind = classify_mysql_error(code);
     CHECK(kind.contended);
@@ -23,8 +24,8 @@ TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy", 
 
 TEST_CASE("mysql errors: a statement without an answer has an unknown outcome", "[unit]") {
   // Lost, killed, shut down, in the middle of a commit, or nothing that we know of the client library.
-  for (const unsigned code :
-       {2013u, 2055u, 2026u, 2027u, 1927u, 1053u, 1158u, 1159u, 1160u, 1161u, 1180u, 2999u, 5123u}) {
+  for (const unsigned code : {2013u, 2055u, 2026u, 2027u, 1927u, 3169u, 1053u, 1158u, 1159u, 1160u, 1161u, 1180u, 1598u,
+                              2999u, 5014u, 5123u}) {
     INFO(code);
     CHECK(outcome_of_mysql_error(code) == outcome::unknown);
   }
@@ -35,7 +36,7 @@ TEST_CASE("mysql errors: a statement without an answer has an unknown outcome", 
 }
 
 TEST_CASE("mysql errors: what was never sent was certainly not done", "[unit]") {
-  for (const unsigned code : {2002u, 2003u, 2005u, 2006u, 1040u, 4031u}) {
+  for (const unsigned code : {2002u, 2003u, 2005u, 2006u, 1040u, 4031u, 3032u, 3168u, 4312u, 4313u, 9001u}) {
     INFO(code);
     CHECK(outcome_of_mysql_error(code) == outcome::failed);
     CHECK(classify_mysql_error(code).connection);
@@ -53,7 +54,7 @@ TEST_CASE("mysql errors: a server that takes no writes ends the connection, so t
 }
 
 TEST_CASE("mysql errors: an interrupted statement may succeed later", "[unit]") {
-  for (const unsigned code : {1317u, 1969u, 3024u, 1412u, 1615u}) {
+  for (const unsigned code : {1317u, 1969u, 3024u, 1412u, 1615u, 1461u, 3797u}) {
     INFO(code);
     CHECK(classify_mysql_error(code).transient);
     CHECK(outcome_of_mysql_error(code) == outcome::failed);
@@ -68,6 +69,26 @@ TEST_CASE("mysql errors: a mistake that stays is not transient", "[unit][T49]") 
     CHECK(outcome_of_mysql_error(code) == outcome::failed);
     CHECK_FALSE(classify_mysql_error(code).transient);
     CHECK_FALSE(classify_mysql_error(code).connection);
+  }
+}
+
+TEST_CASE("mysql errors: a TLS handshake that the network broke may succeed later, one that was refused does not",
+          "[unit]") {
+  // As MariaDB's library tells it, and MySQL's.
+  for (const char* text :
+       {"TLS/SSL error: unexpected eof while reading", "TLS/SSL error: Connection reset by peer (104)",
+        "TLS/SSL error: Die Wartezeit ist abgelaufen (110)", "SSL connection error: error:00000005:lib(0)::reason(5)",
+        "SSL connection error: error:0A000126:SSL routines::unexpected eof while reading"}) {
+    INFO(text);
+    CHECK(tls_may_succeed_later(text));
+  }
+  for (const char* text :
+       {"TLS/SSL error: self-signed certificate in certificate chain", "TLS/SSL error: tlsv1 alert protocol version",
+        "TLS/SSL error: wrong version number", "TLS/SSL error: SSL is required, but the server does not support it",
+        "TLS/SSL error: Validation of SSL server certificate failed",
+        "SSL connection error: error:0A000086:SSL routines::certificate verify failed"}) {
+    INFO(text);
+    CHECK_FALSE(tls_may_succeed_later(text));
   }
 }
 

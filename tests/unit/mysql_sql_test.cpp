@@ -10,6 +10,7 @@
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql_server.hpp"
+#include "stores/mysql_statement.hpp"
 #include "stores/mysql_text.hpp"
 
 using namespace dlock::detail;
@@ -48,6 +49,35 @@ TEST_CASE("mysql sql: a take over names holder and fence, and a take reads no se
   CHECK(over.sql.find("`session_id`=? AND `fence`=?") != std::string::npos);
   // The insert reads the floor with a lock; without it a fence could go back.
   CHECK(sql.hot(mysql_hot::insert).sql.find("LOCK IN SHARE MODE") != std::string::npos);
+}
+
+TEST_CASE("mysql sql: a statement that is sent as text has each value in its place", "[unit]") {
+  const mysql_sql sql(names("x_"));
+  mysql_values values;
+  values.key.assign(std::string_view("a?'\0", 4));
+  values.session.assign(std::string(16, '\x01'));
+  values.holder.assign(std::string(16, '\x02'));
+  values.nonce = 18446744073709551615u;
+  values.fence = 7;
+  values.seen_fence = 8;
+  values.own_ttl = 9;
+  values.host.assign("h\xc3\xb6st");
+  const std::string first = "X'01010101010101010101010101010101'";
+  for (std::size_t i = 0; i != mysql_hot_count; ++i) {
+    const auto& hot = sql.hot(static_cast<mysql_hot>(i));
+    INFO(hot.sql);
+    CHECK(written_out(hot, values).find('?') == std::string::npos);
+  }
+  const auto take = written_out(sql.hot(mysql_hot::take), values);
+  CHECK(take.find("`session_id`=" + first + ", `nonce`=18446744073709551615,") != std::string::npos);
+  CHECK(take.find("`expires_at_us`=9+TIMESTAMPDIFF") != std::string::npos);
+  CHECK(take.find("`lock_key`=X'613F2700'") != std::string::npos);
+  values.no_own_ttl = 1;
+  CHECK(written_out(sql.hot(mysql_hot::take), values).find("`expires_at_us`=NULL+TIMESTAMPDIFF") != std::string::npos);
+  const auto over = written_out(sql.hot(mysql_hot::take_over), values);
+  CHECK(over.find("`session_id`=X'02020202020202020202020202020202' AND `fence`=8") != std::string::npos);
+  const auto open = written_out(sql.hot(mysql_hot::session_open), values);
+  CHECK(open.find("_utf8mb4 X'68C3B67374', 0, _utf8mb4 X''") != std::string::npos);
 }
 
 TEST_CASE("odb names: ODB's own statements get the prefix and may meet tables that are there", "[unit]") {

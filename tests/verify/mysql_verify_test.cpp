@@ -242,7 +242,7 @@ void copy_table(raw_mysql& from, raw_mysql& to, const std::string& table) {
 }  // namespace
 
 TEST_CASE_METHOD(verify_scene, "mysql verify: a copy of the locks on another server proves nothing",
-                 "[verify][mysql][T59]") {
+                 "[verify][mysql][mariadb][T59]") {
   const own_server replica;
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   const auto check = mine.verification().text;  // UPDATE <table> SET ...
