@@ -70,7 +70,7 @@ reply select_held(sqlite_connection& on, const query& condition, std::vector<hol
     try {
       out.resize(before);
       detail::odb_scope scope(on.odb());
-      const std::int64_t now = boot_clock::now().time_since_epoch().count();
+      const std::int64_t now = on.file().now();
       const query text = query(names.expand(held_until_now)) + query::_val(now) + names.expand(held_since_now);
       for (const held_lock_view& row : on.file().database().query<held_lock_view>(text + condition)) {
         out.push_back(described(row));

@@ -106,6 +106,11 @@ int sqlite_connection::ready(sqlite_statement& statement, const std::string& sql
   return code == SQLITE_OK ? code : ::sqlite3_extended_errcode(handle());
 }
 
+void sqlite_connection::roll_back() noexcept {
+  // Whatever happened, an interrupt too: an open transaction would stop everybody. Nothing to do after a commit.
+  if (::sqlite3_get_autocommit(handle()) == 0) ::sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
 reply sqlite_connection::refused(int code, bool wrote) {
   reply made{.what = wrote && may_be_committed(code) ? outcome::unknown : outcome::failed};
   // The connection's message is about its last call; a wait that ended otherwise made none.

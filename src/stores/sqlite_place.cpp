@@ -176,7 +176,7 @@ fault sqlite_store::fault_of(const std::exception& error) const {
 std::string sqlite_store::free_rows(const row_table& table) const { return row_free(table, row_now(table)); }
 
 std::string sqlite_store::abandoned_rows(const row_table& table) const {
-  return row_abandoned(table, file_->names, boot_clock::now().time_since_epoch());
+  return row_abandoned(table, file_->names, microseconds{file_->now()});
 }
 
 std::string sqlite_store::claim(const dlock::detail::claim_request& what) const {
@@ -192,7 +192,7 @@ std::string sqlite_store::add_columns(const row_table& table) const { return row
 
 microseconds sqlite_store::row_now(const row_table& table) const noexcept {
   return table.renewal == row_renewal::column ? row_time::wall_clock()
-                                              : boot_clock::now().time_since_epoch() + file_->row_epoch();
+                                              : microseconds{file_->now()} + file_->row_epoch();
 }
 
 }  // namespace dlock::stores

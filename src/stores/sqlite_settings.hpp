@@ -15,7 +15,7 @@ struct sqlite_settings {
   std::string name{};  ///< the URL, for messages
   std::string path{};  ///< absolute
   std::string prefix{};
-  detail::schema_mode schema{};
+  dlock::detail::schema_mode schema{};
   std::chrono::milliseconds busy_timeout{};
 
   /// Of a statement that somebody waits for with an acquire or a release: a file that is busy for longer makes the key

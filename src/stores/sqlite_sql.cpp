@@ -88,6 +88,8 @@ constexpr text texts[] = {
     // Rule 2: looks again whether it has expired. ?2 id
     {hot::session_kill, "DELETE FROM {session} WHERE {session.id} = ?2 AND {session.expires_at_us} <= ?1"},
     {hot::session_close, "DELETE FROM {session} WHERE {session.id} = ?2"},
+    // Before a session's row goes, which told how late it is: after a reboot it would be later than the clock.
+    {hot::latest, "UPDATE {floor} SET {floor.fence} = MAX({floor.fence}, ?1) WHERE {floor.id} = 2"},
 
     // Rule 2, of the session that a row locked in place names. ?2 id
     {hot::look_session,
@@ -124,7 +126,6 @@ constexpr text texts[] = {
 
     {hot::begin, "BEGIN IMMEDIATE"},
     {hot::commit, "COMMIT"},
-    {hot::rollback, "ROLLBACK"},
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace dlock::stores {
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
 class sqlite_store final : public store, public dlock::detail::odb_place {
  public:
-  explicit sqlite_store(sqlite_settings settings) : file_(std::make_shared<sqlite_file>(std::move(settings))) {}
+  explicit sqlite_store(sqlite_settings settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
+      : file_(std::make_shared<sqlite_file>(std::move(settings), std::move(host))) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers wait for nobody, writers for any transaction that writes to the file.

@@ -18,9 +18,11 @@
 /// The file is put into WAL mode and written with synchronous=FULL: a grant that was reported survives a
 /// crash. It must be on a file system of this host: WAL does not work on NFS, SMB or other network file
 /// systems, nor does it between a host and its virtual machines. All processes must share the kernel and its
-/// time namespace (containers of one host do).
+/// CLOCK_BOOTTIME. Containers of one host do, also with boot ids of their own, but not in a time namespace that shifts
+/// that clock, which prepare() refuses.
 ///
-/// Time is CLOCK_BOOTTIME. After a reboot no holder is alive, so whatever it left is freed by the first prepare().
+/// Time is CLOCK_BOOTTIME. After a reboot no holder is alive. The first prepare() frees what they left where the file
+/// shows times that are still to come; what it can't tell from the living ends within its ttl.
 ///
 /// SQLite has one writer at a time. A transaction that any program keeps open for writing in that file stops
 /// renewals too: longer than ttl - margin, and the leases are lost. Keep such transactions short, or give the
