@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <mutex>
+
 #include "dlock/store.hpp"
 #include "stores/odb_place.hpp"
 #include "stores/sqlite_connection.hpp"
 #include "stores/sqlite_file.hpp"
 
 namespace dlock::stores {
+
+/// Where the next step of clean-up begins.
+struct sqlite_sweep_position {
+  bool sessions = true;    ///< there may be more of them
+  std::int64_t after = 0;  ///< the rowid of the last key that was looked at; 0: from the first one
+};
 
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
 class sqlite_store final : public store, public dlock::detail::odb_place {
@@ -52,6 +60,8 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   microseconds row_now(const row_table& table) const noexcept;
 
   std::shared_ptr<sqlite_file> file_;
+  std::mutex sweep_mutex_{};
+  sqlite_sweep_position sweep_at_{};  // guarded by sweep_mutex_
 };
 
 /// For verbs, which never throw: what is left to say when there is no memory for the text.
