@@ -62,11 +62,30 @@ void check_place(const sqlite_settings& settings) {
   }
 }
 
+[[noreturn]] void refuse_tables(const sqlite_file& file, const std::string& why) {
+  const auto& names = file.names;
+  refuse(
+      fmt::format("SQLite file '{}': the lock tables are not those of this program's version: {}. To make them anew, "
+                  "while no program uses them: drop the tables {}, {} and {}; add 1000000 to fence in row 1 of {}, "
+                  "so that no fencing token comes twice; start with schema=create",
+                  file.settings.path, why, names.table("lock"), names.table("session"), names.table("schema_version"),
+                  names.table("floor")));
+}
+
+/// Why a statement of ours can't be prepared, by SQLite; empty: all can, so tables and columns are there.
+std::string unfit_tables(sqlite_connection& on) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(hot::count_); ++i) {
+    sqlite_statement s;
+    if (s.prepare(on.handle(), on.file().sql[static_cast<hot>(i)]) != SQLITE_OK) return ::sqlite3_errmsg(on.handle());
+  }
+  return {};
+}
+
 /// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
 bool is_made(sqlite_connection& on) {
+  if (!unfit_tables(on).empty()) return false;
   sqlite_file& file = on.file();
   sqlite_statement s;
-  // Without the tables it can't be prepared.
   const int code = s.prepare(on.handle(), file.names.expand("SELECT 1 FROM {version} WHERE name = ?1 AND version = ?2"
                                                             " AND NOT migration AND EXISTS"
                                                             " (SELECT 1 FROM {floor} WHERE {floor.id} = 1)"));
@@ -77,17 +96,35 @@ bool is_made(sqlite_connection& on) {
   return s.step() == SQLITE_ROW;
 }
 
+/// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the
+/// statements one by one may: what is missing can be made as if nothing had been begun.
+void begin_anew(sqlite_connection& on) {
+  sqlite_file& file = on.file();
+  sqlite_statement s;
+  const auto version = odb::schema_catalog::current_version(file.database(), detail::odb_names::schema);
+  const std::string sql = file.names.expand("DELETE FROM {version} WHERE name = ?1 AND migration AND version <= ?2");
+  if (s.prepare(on.handle(), sql) != SQLITE_OK) return;  // there is no such table yet
+  s.bind_text(1, detail::odb_names::schema);
+  s.bind(2, std::uint64_t{version});
+  if (const int code = s.step(); code != SQLITE_DONE) {
+    throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(on.handle()));
+  }
+}
+
 void make_schema(sqlite_connection& on) {
   sqlite_file& file = on.file();
   if (is_made(on)) return;
   on.odb().writes = file.settings.schema == detail::schema_mode::create;
   patiently(on, [&] {
     detail::odb_scope scope(on.odb());
+    if (on.odb().writes) begin_anew(on);
     detail::ensure_schema(file.database(), file.settings.schema, file.names, file.settings.name);
+    if (const std::string why = unfit_tables(on); !why.empty()) refuse_tables(file, why);
     if (on.odb().writes) {
+      // Above what can be seen: if the row was lost, nobody knows what has been given out and swept.
       on.odb().execute(
-          file.names.expand("INSERT INTO {floor} ({floor.id}, {floor.fence}) VALUES (1, 0)"
-                            " ON CONFLICT DO NOTHING"));
+          file.names.expand("INSERT INTO {floor} ({floor.id}, {floor.fence})"
+                            " SELECT 1, COALESCE(MAX({lock.fence}), 0) FROM {lock} WHERE TRUE ON CONFLICT DO NOTHING"));
     }
     scope.commit();
   });
