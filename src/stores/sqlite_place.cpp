@@ -50,8 +50,8 @@ struct description {
     if (code != SQLITE_OK) return ::sqlite3_extended_errcode(handle);
     s.bind_text(1, table);
     while ((code = s.step()) == SQLITE_ROW) {
-      const std::string name(s.bytes(0));
-      columns[lower(name)] = {name, lower(s.bytes(1)), s.integer(2) != 0};
+      const std::string name(s.text(0));
+      columns[lower(name)] = {name, lower(s.text(1)), s.integer(2) != 0};
       if (s.integer(3) > 0) key[s.integer(3)] = name;
     }
     return code == SQLITE_DONE ? code : ::sqlite3_extended_errcode(handle);

@@ -109,8 +109,8 @@ int look_at_session(sqlite_connection& on, sqlite_turn& turn, seen& now) {
   };
   const auto row = [&](const sqlite_statement& s) {
     found = true;
-    now.who = fmt::format("{}/{}", s.bytes(1), s.integer(2));
-    if (!s.bytes(3).empty()) now.who.append(" ").append(s.bytes(3));
+    now.who = fmt::format("{}/{}", s.text(1), s.integer(2));
+    if (!s.text(3).empty()) now.who.append(" ").append(s.text(3));
     if (!now.kept) return;
     now.left = microseconds{std::max<std::int64_t>(0, s.integer(0) - asked)};
     now.expired = s.integer(0) <= asked;
@@ -133,7 +133,7 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q, row_value
   };
   const auto row = [&](const sqlite_statement& s) {
     made.what = outcome::yes;
-    owner = s.bytes(0);
+    owner = s.text(0);
     made.now.fence = static_cast<std::uint64_t>(s.integer(1));
     end.reset();
     if (!s.is_null(2)) end = microseconds{s.integer(2)};

@@ -91,8 +91,8 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q) {
     made.now.left = microseconds{std::max<std::int64_t>(0, end - asked)};
     made.now.expired = end <= asked;
     if (!session) return;
-    made.now.who = fmt::format("{}/{}", s.bytes(4), s.integer(5));
-    if (!s.bytes(6).empty()) made.now.who.append(" ").append(s.bytes(6));
+    made.now.who = fmt::format("{}/{}", s.text(4), s.integer(5));
+    if (!s.text(6).empty()) made.now.who.append(" ").append(s.text(6));
   };
   const int code = on.run(hot::look, turn, bind, row);
   return code == SQLITE_DONE ? made : on.refused(code, false);

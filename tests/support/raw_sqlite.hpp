@@ -67,4 +67,12 @@ class raw_sqlite {
   sqlite3* handle_ = nullptr;
 };
 
+/// A new file whose texts are stored in that encoding, as its application may have chosen: UTF-8, UTF-16le, UTF-16be.
+inline void make_sqlite_file(const std::string& path, const std::string& encoding) {
+  raw_sqlite made(path);
+  made.run("PRAGMA encoding = '" + encoding + "'");
+  made.run("PRAGMA journal_mode = WAL");
+  made.run("CREATE TABLE of_the_application(id INTEGER)");  // only now is it written
+}
+
 }  // namespace dlock::test
