@@ -24,9 +24,12 @@ std::chrono::milliseconds parse_busy_timeout(const std::string& text) {
 
 void check_path(const store_url& url) {
   if (!url.hosts.empty() || !url.user.empty() || !url.password.empty()) {
-    bad("a file has no user and no host: write sqlite:path or sqlite:/absolute/path");
+    // None of it is repeated: it may have been meant as a password.
+    bad("what stands between '//' and the next '/' is a user and a host, and a file has no user and no host: write "
+        "sqlite:path for a path relative to the working directory, sqlite:/path or sqlite:///path for an absolute one");
   }
   if (url.path.empty()) bad("the path is empty");
+  if (url.path.ends_with('/')) bad(fmt::format("the path '{}' is a folder, the file has no name", url.path));
   if (url.path.find('\0') != std::string::npos) bad("the path contains a zero byte");
   if (url.path == ":memory:" || url.path.starts_with("file:")) {
     bad(fmt::format("'{}' is no file that processes can share: for locks within one process use memory:", url.path));
@@ -40,7 +43,8 @@ sqlite_settings sqlite_settings::parse(store_url url) {
   made.name = url.redacted();
   check_path(url);
   // Absolute from now on: the process may change its working directory.
-  made.path = std::filesystem::absolute(url.path).string();
+  const auto slashes = url.path.find_first_not_of('/');  // one is enough
+  made.path = std::filesystem::absolute(url.path.substr(slashes > 1 ? slashes - 1 : 0)).string();
   made.schema = detail::parse_schema_mode(url.take_param("schema", "create"));
   made.prefix = url.take_param("prefix", std::string(detail::odb_names::default_prefix));
   made.busy_timeout = parse_busy_timeout(url.take_param("busy_timeout", "5000"));

@@ -4,6 +4,7 @@
 /// Locks in an SQLite file, for the processes of one host.
 ///
 ///     sqlite:path                    relative to the working directory, or absolute
+///     sqlite:///path                 absolute
 ///     sqlite:path?schema=verify&prefix=locks_&busy_timeout=2000
 ///
 /// - schema: create (default) makes the file and the tables if missing, and migrates older ones; verify refuses to work
@@ -12,7 +13,7 @@
 /// - busy_timeout: how long, in ms, a statement waits while others write to the file. Default 5000; 1 to 3600000. At most
 ///   1000 counts where somebody waits for a key or frees one: then the key is busy, and asked for again within the wait.
 ///
-/// An unknown parameter, `:memory:` and an empty path are std::invalid_argument (for locks within one
+/// An unknown parameter, `:memory:`, an empty path and sqlite://path (that would be a host) are std::invalid_argument (for locks within one
 /// process: memory:).
 ///
 /// The file is put into WAL mode and written with synchronous=FULL: a grant that was reported survives a
