@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/sqlite_host.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
 #include <fstream>
 
 #include "dlock/clock.hpp"
@@ -18,6 +22,26 @@ std::int64_t sqlite_host::now() const noexcept { return boot_clock::now().time_s
 bool sqlite_host::shifted_clock() const {
   std::ifstream offsets("/proc/self/timens_offsets");
   return has_shifted_boot_clock(offsets);
+}
+
+std::uint32_t sqlite_host::file_system(const std::string& path) const noexcept {
+  struct ::statfs found {};
+  return ::statfs(path.c_str(), &found) == 0 ? static_cast<std::uint32_t>(found.f_type) : 0;
+}
+
+bool sqlite_host::mounted_alone([[maybe_unused]] const std::string& path) const noexcept {
+#ifdef STATX_ATTR_MOUNT_ROOT
+  struct ::statx found {};
+  return ::statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &found) == 0 &&
+         (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+#else
+  return false;
+#endif
+}
+
+std::uint64_t sqlite_host::names(const std::string& path) const noexcept {
+  struct ::stat found {};
+  return ::stat(path.c_str(), &found) == 0 ? static_cast<std::uint64_t>(found.st_nlink) : 0;
 }
 
 const std::shared_ptr<const sqlite_host>& sqlite_host::here() {

@@ -21,6 +21,13 @@ class sqlite_host {
   /// Whether now() differs from that of the kernel's other processes: this one is in a time namespace of its own.
   virtual bool shifted_clock() const;
 
+  /// What statfs() calls the file system that a file or folder is on; 0: it can't be asked.
+  virtual std::uint32_t file_system(const std::string& path) const noexcept;
+  /// Whether the file is mounted there by itself, as containers can have it.
+  virtual bool mounted_alone(const std::string& path) const noexcept;
+  /// How many names the file has; 0: it can't be asked.
+  virtual std::uint64_t names(const std::string& path) const noexcept;
+
   /// The real machine; lives for ever.
   static const std::shared_ptr<const sqlite_host>& here();
 };

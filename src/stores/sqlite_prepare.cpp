@@ -5,11 +5,7 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <algorithm>
-#include <charconv>
-#include <filesystem>
 #include <odb/exceptions.hxx>
 #include <odb/schema-catalog.hxx>
 #include <odb/sqlite/exceptions.hxx>
@@ -17,6 +13,7 @@
 #include "dlock/error.hpp"
 #include "stores/odb_schema.hpp"
 #include "stores/odb_scope.hpp"
+#include "stores/sqlite_location.hpp"
 #include "stores/sqlite_prepare.hpp"
 #include "stores/sqlite_store.hpp"
 
@@ -45,20 +42,6 @@ void check_system(const sqlite_file& file) {
     refuse(
         "this process runs in a time namespace whose clock differs from the host's (/proc/self/timens_offsets): it "
         "can't share an SQLite lock file with others");
-  }
-}
-
-void check_place(const sqlite_settings& settings) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;  // what can't be looked at, SQLite will name
-  const fs::path path = settings.path;
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  if (fs::is_directory(path, ignored)) refuse(fmt::format("SQLite file '{}' is a folder", settings.path));
-  if (!fs::exists(folder, ignored)) {
-    refuse(fmt::format("SQLite file '{}': the folder '{}' does not exist", settings.path, folder.string()));
-  }
-  if (settings.schema != detail::schema_mode::create && !fs::exists(path, ignored)) {
-    refuse(fmt::format("SQLite file '{}' does not exist; schema=create makes it", settings.path));
   }
 }
 
@@ -135,7 +118,7 @@ void make_schema(sqlite_connection& on) {
 
 void sqlite_store::prepare() {
   check_system(*file_);
-  check_place(file_->settings);
+  check_location(*file_);
   fault why;
   const bool create = file_->settings.schema == detail::schema_mode::create;
   const auto on = sqlite_connection::open(file_, file_->settings.busy_timeout, create, why);

@@ -22,6 +22,11 @@ std::chrono::milliseconds parse_busy_timeout(const std::string& text) {
   return std::chrono::milliseconds{ms};
 }
 
+bool parse_any_file_system(const std::string& text) {
+  if (text != "local" && text != "any") bad(fmt::format("filesystem={} is not local or any", text));
+  return text == "any";
+}
+
 void check_path(const store_url& url) {
   if (!url.hosts.empty() || !url.user.empty() || !url.password.empty()) {
     // None of it is repeated: it may have been meant as a password.
@@ -48,6 +53,7 @@ sqlite_settings sqlite_settings::parse(store_url url) {
   made.schema = detail::parse_schema_mode(url.take_param("schema", "create"));
   made.prefix = url.take_param("prefix", std::string(detail::odb_names::default_prefix));
   made.busy_timeout = parse_busy_timeout(url.take_param("busy_timeout", "5000"));
+  made.any_file_system = parse_any_file_system(url.take_param("filesystem", "local"));
   url.expect_no_more_params();
   return made;
 }

@@ -25,6 +25,12 @@ class sqlite_machine final : public stores::sqlite_host {
     return set_ ? time_.load() : sqlite_host::now();
   }
   bool shifted_clock() const override { return shifted; }
+  std::uint32_t file_system(const std::string& path) const noexcept override {
+    return files != 0 ? files : sqlite_host::file_system(path);
+  }
+  bool mounted_alone(const std::string& path) const noexcept override {
+    return alone || sqlite_host::mounted_alone(path);
+  }
 
   /// From now on it goes by hand only.
   void set(std::int64_t time) {
@@ -34,6 +40,8 @@ class sqlite_machine final : public stores::sqlite_host {
   void pass(std::chrono::microseconds time) { time_ += time.count(); }
 
   bool shifted = false;
+  std::uint32_t files = 0;  ///< a type of file system
+  bool alone = false;
   std::function<void()> before_now{};  ///< called by the thread that asks
 
  private:

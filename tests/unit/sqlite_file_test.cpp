@@ -4,7 +4,6 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -22,6 +21,7 @@
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/without_rights.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -50,19 +50,6 @@ void check_refused(const std::string& url, const std::string& text) {
   const auto made = open_store(url);
   CHECK_THROWS_MATCHES(made->prepare(), store_error, MessageMatches(ContainsSubstring(text)));
 }
-
-/// Does without the rights of the administrator, whom no permission stops.
-class as_nobody {
- public:
-  as_nobody() {
-    if (::geteuid() == 0 && ::seteuid(65534) != 0) throw std::runtime_error("seteuid failed");
-  }
-  ~as_nobody() {
-    if (::getuid() == 0 && ::seteuid(0) != 0) std::abort();
-  }
-  as_nobody(const as_nobody&) = delete;
-  as_nobody& operator=(const as_nobody&) = delete;
-};
 
 }  // namespace
 

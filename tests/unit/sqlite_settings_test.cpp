@@ -69,6 +69,7 @@ TEST_CASE("sqlite URL: what can't work is refused by name and value, before any 
   refused("sqlite:a.db?schema=drop", "schema=drop");
   refused("sqlite:a.db?prefix=", "prefix");
   refused("sqlite:a.db?prefix=a-b", "a-b");
+  refused("sqlite:a.db?filesystem=nfs", "filesystem=nfs");
   refused("sqlite:a.db?busy_timeout=0", "busy_timeout=0");
   refused("sqlite:a.db?busy_timeout=-5", "busy_timeout=-5");
   refused("sqlite:a.db?busy_timeout=5s", "busy_timeout=5s");
