@@ -48,6 +48,8 @@ class sqlite_file {
 
   /// By the clock that all times in the file go by.
   std::int64_t now() const noexcept { return host->now(); }
+  /// The clock of rows that are renewed by their own column.
+  microseconds wall_clock() const noexcept { return microseconds{host->wall_clock()}; }
 
   odb::sqlite::database& database() noexcept { return database_; }
   /// Throws odb::exception.

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "dlock/clock.hpp"
+#include "stores/sqlite_row_sql.hpp"
 
 namespace dlock::stores {
 
@@ -18,6 +19,8 @@ std::string sqlite_host::boot_id() const {
 }
 
 std::int64_t sqlite_host::now() const noexcept { return boot_clock::now().time_since_epoch().count(); }
+
+std::int64_t sqlite_host::wall_clock() const noexcept { return row_time::wall_clock().count(); }
 
 bool sqlite_host::shifted_clock() const {
   std::ifstream offsets("/proc/self/timens_offsets");

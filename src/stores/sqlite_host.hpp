@@ -18,6 +18,8 @@ class sqlite_host {
   virtual std::string boot_id() const;
   /// Microseconds since the boot, time asleep included. The same for all processes of the kernel.
   virtual std::int64_t now() const noexcept;
+  /// Microseconds since 1970, UTC: only for rows whose expiry other programs compare with datetime('now').
+  virtual std::int64_t wall_clock() const noexcept;
   /// Whether now() differs from that of the kernel's other processes: this one is in a time namespace of its own.
   virtual bool shifted_clock() const;
 

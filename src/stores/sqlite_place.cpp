@@ -191,8 +191,7 @@ std::string sqlite_store::rows_by_id(const row_table& table, std::span<const row
 std::string sqlite_store::add_columns(const row_table& table) const { return row_columns(table); }
 
 microseconds sqlite_store::row_now(const row_table& table) const noexcept {
-  return table.renewal == row_renewal::column ? row_time::wall_clock()
-                                              : microseconds{file_->now()} + file_->row_epoch();
+  return table.renewal == row_renewal::column ? file_->wall_clock() : microseconds{file_->now()} + file_->row_epoch();
 }
 
 }  // namespace dlock::stores

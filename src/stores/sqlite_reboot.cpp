@@ -53,7 +53,7 @@ class statements {
   bool run(std::string_view sql) {
     sqlite_file& file = on_.file();
     const std::int64_t now = file.now();
-    const microseconds epoch = row_time::wall_clock() - microseconds{now};
+    const microseconds epoch = file.wall_clock() - microseconds{now};
     sqlite_statement s;
     int code = s.prepare(on_.handle(), names_.expand(sql));
     if (code == SQLITE_OK) {

@@ -38,8 +38,8 @@ row_hot statement_for(const request& q) noexcept {
 /// The values of one request; they live until its statement was stepped to its end.
 class row_values {
  public:
-  row_values(const request& q, microseconds epoch)
-      : q_(q), column_(q.row->table->renewal == row_renewal::column), epoch_(epoch) {
+  row_values(const request& q, const sqlite_file& file)
+      : q_(q), column_(q.row->table->renewal == row_renewal::column), file_(file) {
     const row_owner ours{q.session, q.nonce};
     owner_ = ours.text();
     verified_owner_ = ours.verified_text();
@@ -51,7 +51,7 @@ class row_values {
 
   /// Of the clock that the table's rows go by.
   microseconds now(std::int64_t boot_time) const noexcept {
-    return column_ ? row_time::wall_clock() : microseconds{boot_time} + epoch_;
+    return column_ ? file_.wall_clock() : microseconds{boot_time} + file_.row_epoch();
   }
 
   void operator()(sqlite_statement& s, std::int64_t boot_time) {
@@ -95,7 +95,7 @@ class row_values {
 
   const request& q_;
   const bool column_;
-  const microseconds epoch_;
+  const sqlite_file& file_;
   std::string owner_{}, verified_owner_{}, seen_owner_{}, seen_verified_owner_{}, now_text_{}, end_text_{};
 };
 
@@ -182,7 +182,7 @@ reply run_row(sqlite_connection& on, sqlite_turn& turn, const request& q) {
   if (needs_ttl && q.own_ttl.count() == 0 && q.row->table->renewal == row_renewal::column) {
     return {.why = {.text = fmt::format("table {}: row_renewal::column needs a ttl", q.row->table->table)}};
   }
-  row_values values(q, on.file().row_epoch());
+  row_values values(q, on.file());
   auto& prepared = on.rows().of(q.row->table, statement_for(q), on.file().names);
   if (q.what == verb::look) return look(on, turn, q, values, prepared);
   if (q.what == verb::take || q.what == verb::take_over) {

@@ -24,6 +24,7 @@ class sqlite_machine final : public stores::sqlite_host {
     if (before_now) before_now();
     return set_ ? time_.load() : sqlite_host::now();
   }
+  std::int64_t wall_clock() const noexcept override { return wall_set_ ? wall_.load() : sqlite_host::wall_clock(); }
   bool shifted_clock() const override { return shifted; }
   std::uint32_t file_system(const std::string& path) const noexcept override {
     return files != 0 ? files : sqlite_host::file_system(path);
@@ -39,6 +40,12 @@ class sqlite_machine final : public stores::sqlite_host {
   }
   void pass(std::chrono::microseconds time) { time_ += time.count(); }
 
+  /// An operator, or NTP: the time of day from now on.
+  void set_wall_clock(std::int64_t time) {
+    wall_ = time;
+    wall_set_ = true;
+  }
+
   bool shifted = false;
   std::uint32_t files = 0;  ///< a type of file system
   bool alone = false;
@@ -48,6 +55,8 @@ class sqlite_machine final : public stores::sqlite_host {
   const std::string boot_;
   std::atomic<bool> set_{false};
   std::atomic<std::int64_t> time_{0};
+  std::atomic<bool> wall_set_{false};
+  std::atomic<std::int64_t> wall_{0};
 };
 
 /// A store on `url` that takes `machine` for the one it runs on. Not prepared.

@@ -19,6 +19,7 @@
 #include "contract/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/stores/sqlite.hpp"
+#include "stores/sqlite_connection.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/without_rights.hpp"
@@ -65,6 +66,22 @@ TEST_CASE("sqlite file: schema=create makes a file in WAL mode, and finds what i
   CHECK(raw.text("PRAGMA journal_mode") == "wal");
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "1");
   CHECK(raw.text("SELECT version FROM dlock_schema_version") == "1");
+}
+
+TEST_CASE("sqlite file: every connection syncs each commit, whatever others have chosen", "[unit][sqlite]") {
+  sqlite_folder place;
+  raw_sqlite(place.path).run("PRAGMA journal_mode = DELETE");  // of an application that had the file before
+  const auto where = place.open();
+  raw_sqlite stranger(place.path);
+  stranger.run("PRAGMA synchronous = OFF");
+  for (int i = 0; i < 3; ++i) {
+    fault why;
+    const auto on = where->connect(1s, why);
+    REQUIRE(on != nullptr);
+    auto& ours = dynamic_cast<stores::sqlite_connection&>(*on);
+    CHECK(raw_sqlite::text(ours.handle(), "PRAGMA synchronous") == "2");  // FULL
+    CHECK(raw_sqlite::text(ours.handle(), "PRAGMA journal_mode") == "wal");
+  }
 }
 
 TEST_CASE("sqlite file: many may create the same file at once", "[unit][sqlite]") {

@@ -15,13 +15,13 @@
 /// - filesystem: local (default) refuses a file on NFS, SMB, 9p, FUSE and other file systems that machines may share, one
 ///   that is mounted without its folder, and one with hard links. any does not look.
 ///
-/// An unknown parameter, `:memory:`, an empty path and sqlite://path (that would be a host) are std::invalid_argument (for locks within one
-/// process: memory:).
+/// An unknown parameter, an empty path, `:memory:` (for locks within one process: memory:) and sqlite://path (that would
+/// be a host) are std::invalid_argument.
 ///
-/// The file is put into WAL mode and written with synchronous=FULL: a grant that was reported survives a
-/// crash. It must be on a file system of this host: WAL does not work on network file systems, nor does it between a host and its virtual machines. All processes must share the kernel and its
-/// CLOCK_BOOTTIME. Containers of one host do, also with boot ids of their own, but not in a time namespace that shifts
-/// that clock, which prepare() refuses.
+/// The file is put into WAL mode and written with synchronous=FULL: a grant that was reported survives a crash. It must be
+/// on a file system of this host: WAL does not work on network file systems, nor between a host and its virtual machines.
+/// All processes must share the kernel and its CLOCK_BOOTTIME. Containers of one host do, also with boot ids of their own,
+/// but not in a time namespace that shifts that clock, which prepare() refuses.
 ///
 /// Time is CLOCK_BOOTTIME. After a reboot no holder is alive. The first prepare() frees what they left where the file
 /// shows times that are still to come; what it can't tell from the living ends within its ttl.
