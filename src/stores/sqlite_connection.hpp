@@ -34,14 +34,15 @@ class sqlite_connection final : public connection {
   int check() noexcept;
 
   /// Runs a hot statement to its end: prepares it at first use, calls bind(statement, now) before each try
-  /// and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it.
+  /// and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it. Throws what
+  /// bind and row do: for lack of memory.
   template <class Bind, class Row>
-  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept {
+  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) {
     return run(statements_[static_cast<std::size_t>(which)], file_->sql[which], turn, bind, row);
   }
   /// The same with a statement that the caller keeps.
   template <class Bind, class Row>
-  int run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept;
+  int run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind, Row&& row);
 
   /// Calls body() between BEGIN IMMEDIATE and COMMIT. It says whether all went well, or sets `failed`. False: `failed`
   /// says why, and what it changed was undone (unless that is unknown). Throws only std::bad_alloc, and what body does.
@@ -84,16 +85,19 @@ class sqlite_connection final : public connection {
 
 template <class Bind, class Row>
 int sqlite_connection::run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind,
-                           Row&& row) noexcept {
+                           Row&& row) {
   int code = turn.begin();
   if (code != SQLITE_OK) return code;
   do {
     code = statement ? SQLITE_OK : ready(statement, sql);
     if (code != SQLITE_OK) continue;  // to the question whether to try again
+    const struct ending {
+      sqlite_statement& of;
+      ~ending() { of.reset(); }
+    } at_the_end{statement};
     bind(statement, file_->now());
     while ((code = statement.step()) == SQLITE_ROW) row(statement);
     if (code != SQLITE_DONE) code = ::sqlite3_extended_errcode(handle());
-    statement.reset();
   } while (turn.again(code));
   return code;
 }

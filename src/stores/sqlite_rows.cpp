@@ -104,6 +104,7 @@ int look_at_session(sqlite_connection& on, sqlite_turn& turn, seen& now) {
   bool found = false;
   std::int64_t asked = 0;
   const auto bind = [&](sqlite_statement& s, std::int64_t at) {
+    found = false;
     asked = at;
     s.bind_id(2, now.holder);
   };
@@ -128,6 +129,8 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q, row_value
   std::optional<microseconds> end;
   std::string owner;
   const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) {
+    made.what = outcome::absent;
+    owner.clear();
     asked = values.now(boot_time);
     values(s, boot_time);
   };

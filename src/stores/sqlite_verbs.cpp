@@ -31,7 +31,8 @@ hot statement_for(const request& q) noexcept {
 /// take, insert, take_over: the row comes back with its new fence.
 reply grant(sqlite_connection& on, sqlite_turn& turn, const request& q) {
   std::uint64_t fence = 0;
-  const auto bind = [&q](sqlite_statement& s, std::int64_t now) {
+  const auto bind = [&](sqlite_statement& s, std::int64_t now) {
+    fence = 0;  // what an earlier try has shown was not committed
     s.bind(1, now);
     s.bind_blob(2, q.resource);
     s.bind_id(3, q.session);
@@ -73,10 +74,11 @@ reply change(sqlite_connection& on, sqlite_turn& turn, const request& q) {
 }
 
 reply look(sqlite_connection& on, sqlite_turn& turn, const request& q) {
-  reply made{.what = outcome::absent};
+  reply made;
   // Read before the row: a renewal in between can't make a live holder look dead for long, and kill looks again.
   std::int64_t asked = 0;
   const auto bind = [&](sqlite_statement& s, std::int64_t now) {
+    made = {.what = outcome::absent};
     asked = now;
     s.bind_blob(2, q.resource);
   };
