@@ -64,34 +64,38 @@ std::string unfit_tables(sqlite_connection& on) {
   return {};
 }
 
-/// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
-bool is_made(sqlite_connection& on) {
-  if (!unfit_tables(on).empty()) return false;
-  sqlite_file& file = on.file();
+/// Whether the statement, whose parameters are the name and the version of our tables, shows a row. Throws as ODB does.
+bool finds_row(sqlite_connection& on, const std::string& sql) {
   sqlite_statement s;
-  const int code = s.prepare(on.handle(), file.names.expand("SELECT 1 FROM {version} WHERE name = ?1 AND version = ?2"
-                                                            " AND NOT migration AND EXISTS"
-                                                            " (SELECT 1 FROM {floor} WHERE {floor.id} = 1)"));
-  if (code != SQLITE_OK) return false;
-  const auto ours = odb::schema_catalog::current_version(file.database(), detail::odb_names::schema);
-  s.bind_text(1, detail::odb_names::schema);
-  s.bind(2, std::uint64_t{ours});
-  return s.step() == SQLITE_ROW;
+  int code = s.prepare(on.handle(), sql);
+  if (code == SQLITE_OK) {
+    s.bind_named("?1", std::string_view(detail::odb_names::schema));
+    s.bind_named("?2",
+                 std::uint64_t{odb::schema_catalog::current_version(on.file().database(), detail::odb_names::schema)});
+    code = s.step();
+  }
+  if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
+  throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(on.handle()));
+}
+
+/// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
+bool is_made(sqlite_connection& on) try {
+  return unfit_tables(on).empty() &&
+         finds_row(on,
+                   on.file().names.expand("SELECT 1 FROM {version} WHERE name = ?1 AND version = ?2 AND NOT migration"
+                                          " AND EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 1)"));
+} catch (const odb::sqlite::database_exception&) {
+  return false;  // whoever makes it finds out what is the matter
 }
 
 /// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the
 /// statements one by one may: what is missing can be made as if nothing had been begun.
 void begin_anew(sqlite_connection& on) {
-  sqlite_file& file = on.file();
-  sqlite_statement s;
-  const auto version = odb::schema_catalog::current_version(file.database(), detail::odb_names::schema);
-  const std::string sql = file.names.expand("DELETE FROM {version} WHERE name = ?1 AND migration AND version <= ?2");
-  if (s.prepare(on.handle(), sql) != SQLITE_OK) return;  // there is no such table yet
-  s.bind_text(1, detail::odb_names::schema);
-  s.bind(2, std::uint64_t{version});
-  if (const int code = s.step(); code != SQLITE_DONE) {
-    throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(on.handle()));
-  }
+  const auto& names = on.file().names;
+  const std::string there = fmt::format(
+      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE", names.table("schema_version"));
+  if (!finds_row(on, there)) return;
+  finds_row(on, names.expand("DELETE FROM {version} WHERE name = ?1 AND migration AND version <= ?2"));
 }
 
 void make_schema(sqlite_connection& on) {
@@ -108,6 +112,9 @@ void make_schema(sqlite_connection& on) {
       on.odb().execute(
           file.names.expand("INSERT INTO {floor} ({floor.id}, {floor.fence})"
                             " SELECT 1, COALESCE(MAX({lock.fence}), 0) FROM {lock} WHERE TRUE ON CONFLICT DO NOTHING"));
+    } else if (!finds_row(on, file.names.expand("SELECT 1 FROM {floor} WHERE {floor.id} = 1"))) {
+      refuse(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it", file.settings.path,
+                         file.names.table("floor")));
     }
     scope.commit();
   });
