@@ -141,8 +141,10 @@ store_url store_url::parse(std::string_view text) {
     return made;
   }
   rest.remove_prefix(2);
+  // A file's path may hold an '@' (sqlite:///var/lib/app@1/locks.db), and no file has a user.
+  const bool file = made.scheme == "sqlite" && rest.substr(0, 1) == "/";
   // The last '@' before the path ends the user part, so that a password may hold an unescaped '/'.
-  const auto at = rest.rfind('@');
+  const auto at = file ? std::string_view::npos : rest.rfind('@');
   const auto slash = rest.find('/', at == std::string_view::npos ? 0 : at);
   const auto authority = rest.substr(0, slash);
   parse_authority(made, authority);

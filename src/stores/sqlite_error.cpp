@@ -61,9 +61,9 @@ fault sqlite_fault(int code, const std::string& path, std::string detail) {
   }
   made.text = fmt::format("SQLite file '{}': {} (code {}){}{}", path, detail, code, *advice ? ": " : "", advice);
   if (asks_for_rights(code)) {
-    std::string what = not_writable(path);
-    if (what.empty()) what = folder_not_writable(path);
-    if (!what.empty()) made.text += "; " + what;
+    std::string missing = not_writable(path);
+    if (missing.empty()) missing = folder_not_writable(path);
+    if (!missing.empty()) made.text += "; " + missing;
   }
   return made;
 }

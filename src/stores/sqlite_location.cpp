@@ -49,9 +49,9 @@ constexpr shared_kind shared_kinds[] = {
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-void check_shared(const sqlite_file& file, const std::string& what, bool exists) {
+void check_shared(const sqlite_file& file, const std::string& place, bool exists) {
   constexpr const char* lift = "filesystem=any lifts this check";
-  if (const char* const kind = network_file_system(file.host->file_system(what))) {
+  if (const char* const kind = network_file_system(file.host->file_system(place))) {
     refuse(
         fmt::format("SQLite file '{}' is on a file system that machines may share ({}): SQLite can't keep processes of "
                     "several machines apart there, so two could hold one key. Use a folder on a disk of this host, or "
@@ -59,14 +59,14 @@ void check_shared(const sqlite_file& file, const std::string& what, bool exists)
                     file.settings.path, kind, lift));
   }
   if (!exists) return;
-  if (file.host->mounted_alone(what)) {
+  if (file.host->mounted_alone(place)) {
     refuse(fmt::format(
         "SQLite file '{}' is mounted without its folder, so that its -wal and -shm are others than those of "
         "who uses it elsewhere, and two could hold one key: mount the folder that it is in. {}, where "
         "nobody else uses the file",
         file.settings.path, lift));
   }
-  if (const auto names = file.host->names(what); names > 1) {
+  if (const auto names = file.host->names(place); names > 1) {
     refuse(
         fmt::format("SQLite file '{}' has {} names (hard links): under each name it has another -wal and -shm, so two "
                     "could hold one key. Remove the others, or copy the file. {}, where all use the same name",
@@ -117,7 +117,7 @@ void check_location(const sqlite_file& file) {
 std::string not_writable(const std::string& path) {
   const std::string file = behind_links(path);
   for (const char* part : {"", "-wal", "-shm"}) {
-    if (std::string what = why_not(file + part); !what.empty()) return what;
+    if (std::string missing = why_not(file + part); !missing.empty()) return missing;
   }
   return {};
 }

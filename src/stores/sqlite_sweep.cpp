@@ -65,12 +65,12 @@ class sweeper {
       s.bind(4, at_.after);
     };
     const auto row = [&](const sqlite_statement& s) {
-      candidate one{.name = std::string(s.bytes(0))};
+      candidate next{.name = std::string(s.bytes(0))};
       if (kind == hot::sweep_keys) {
-        one.row = s.integer(1);
-        one.fence = static_cast<std::uint64_t>(s.integer(2));
+        next.row = s.integer(1);
+        next.fence = static_cast<std::uint64_t>(s.integer(2));
       }
-      found_.push_back(std::move(one));
+      found_.push_back(std::move(next));
     };
     sqlite_turn turn(on_, lane::read, on_.file().settings.statement_timeout());
     const int code = on_.run(kind, turn, bind, row);
@@ -90,14 +90,15 @@ class sweeper {
       const auto floor = [&](sqlite_statement& s, std::int64_t) { s.bind(2, highest); };
       const auto latest = [](sqlite_statement& s, std::int64_t now) { s.bind(1, now); };
       if (!(keys ? change(turn, hot::sweep_floor, floor) : change(turn, hot::latest, latest))) return false;
-      return std::all_of(found_.begin(), found_.end(), [&](const candidate& one) {
-        const bool well = change(turn, keys ? hot::sweep_key : hot::sweep_session, [&](sqlite_statement& s, auto now) {
-          s.bind(1, now);
-          s.bind_blob(2, one.name);
-          if (keys) s.bind(3, idle_);
-        });
-        gone += well && on_.changed() ? 1 : 0;
-        return well;
+      return std::all_of(found_.begin(), found_.end(), [&](const candidate& each) {
+        const bool executed =
+            change(turn, keys ? hot::sweep_key : hot::sweep_session, [&](sqlite_statement& s, auto now) {
+              s.bind(1, now);
+              s.bind_blob(2, each.name);
+              if (keys) s.bind(3, idle_);
+            });
+        gone += executed && on_.changed() ? 1 : 0;
+        return executed;
       });
     });
     if (done) gone_ += gone;
@@ -105,8 +106,8 @@ class sweeper {
   }
 
   template <class Bind>
-  bool change(sqlite_turn& turn, hot what, Bind&& bind) {
-    const int code = on_.run(what, turn, bind, no_rows);
+  bool change(sqlite_turn& turn, hot statement, Bind&& bind) {
+    const int code = on_.run(statement, turn, bind, no_rows);
     if (code != SQLITE_DONE) failed_ = on_.refused(code, true);
     return code == SQLITE_DONE;
   }

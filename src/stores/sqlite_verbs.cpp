@@ -132,16 +132,16 @@ void run_batch(sqlite_connection& on, sqlite_turn& turn, std::span<const request
 
 /// The row goes, the time that it told stays. The change of the one counts only with the other.
 reply close_session(sqlite_connection& on, sqlite_turn& turn, const id128& id) {
-  reply made;
+  reply answer;
   const auto now_only = [](sqlite_statement& s, std::int64_t now) { s.bind(1, now); };
   const auto id_only = [&id](sqlite_statement& s, std::int64_t) { s.bind_id(2, id); };
-  on.transact(turn, made, [&] {
+  on.transact(turn, answer, [&] {
     int code = on.run(hot::latest, turn, now_only, no_rows);
     if (code == SQLITE_DONE) code = on.run(hot::session_close, turn, id_only, no_rows);
-    made = code == SQLITE_DONE ? reply{.what = on.changed() ? outcome::yes : outcome::no} : on.refused(code, true);
+    answer = code == SQLITE_DONE ? reply{.what = on.changed() ? outcome::yes : outcome::no} : on.refused(code, true);
     return code == SQLITE_DONE;
   });
-  return made;
+  return answer;
 }
 
 }  // namespace

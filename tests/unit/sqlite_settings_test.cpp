@@ -34,6 +34,7 @@ TEST_CASE("sqlite URL: three slashes begin an absolute path, as in other URLs of
   const auto made = parsed("sqlite:///var/lib/locks.db?prefix=x_");
   CHECK(made.path == "/var/lib/locks.db");
   CHECK(made.name == "sqlite:/var/lib/locks.db?prefix=x_");
+  CHECK(parsed("sqlite:///var/app@1/locks.db").path == "/var/app@1/locks.db");
   CHECK(parsed("sqlite:////var/lib/locks.db").path == "/var/lib/locks.db");  // a path with its slash, behind three
 }
 

@@ -51,6 +51,7 @@ TEST_CASE("store_url: without a host between the slashes the path keeps its own"
   CHECK(store_url::parse("sqlite:///var/a.db").path == "/var/a.db");
   CHECK(store_url::parse("sqlite:///var/a.db").redacted() == "sqlite:/var/a.db");
   CHECK(store_url::parse("sqlite:///a%20b?schema=none").path == "/a b");
+  CHECK(store_url::parse("sqlite:///var/app@1/a.db").path == "/var/app@1/a.db");
   CHECK(store_url::parse("mysql://u@/d").path == "d");
   CHECK(store_url::parse("mysql://h/d").path == "d");
   CHECK(store_url::parse("sqlite://").path.empty());
