@@ -136,6 +136,33 @@ TEST_CASE("sqlite boot: a container with another boot id changes nothing that is
   CHECK(other.at("kept").fence == fence + 1);
 }
 
+TEST_CASE("sqlite boot: a renewal in the middle of another container's start is not taken for a time to come",
+          "[unit][sqlite]") {
+  one_file place;
+  place.boot("one", 1h);
+  actor a(place, 30s);
+  a.acquire("own", 1h);
+  const auto first = place.machine;
+  place.boot("two", 1h);
+  const auto second = place.machine;
+  int asked = 0;
+  second->before_now = [&] {
+    ++asked;
+    if (asked == 1) {  // it looks, by the time of now, at what is written after that
+      first->pass(1ms);
+      CHECK(a.renew(30s) == outcome::yes);
+    } else {
+      second->set(first->now());
+    }
+  };
+  const auto made = open_on("sqlite:" + place.path, second);
+  made->prepare();
+  second->before_now = {};
+  REQUIRE(asked > 1);
+  CHECK(a.at("own").holder == a.id);
+  CHECK(a.renew(30s) == outcome::yes);
+}
+
 TEST_CASE("sqlite boot: whoever is told no boot id is refused", "[unit][sqlite]") {
   scratch_folder folder;
   const auto made = open_on("sqlite:" + (folder / "l.db"), std::make_shared<sqlite_machine>(""));
