@@ -104,6 +104,7 @@ struct registry {
 
 std::shared_ptr<store> open_memory(store_url url) {
   url.expect_no_more_params();
+  if (!url.hosts.empty() || !url.user.empty()) bad("memory: has no host and no user, write memory:name");
   if (url.path.empty()) return std::make_shared<stores::memory_store>();
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<store>> named;
@@ -140,11 +141,15 @@ store_url store_url::parse(std::string_view text) {
     return made;
   }
   rest.remove_prefix(2);
+  // A file's path may hold an '@' (sqlite:///var/lib/app@1/locks.db), and no file has a user.
+  const bool file = made.scheme == "sqlite" && rest.substr(0, 1) == "/";
   // The last '@' before the path ends the user part, so that a password may hold an unescaped '/'.
-  const auto at = rest.rfind('@');
+  const auto at = file ? std::string_view::npos : rest.rfind('@');
   const auto slash = rest.find('/', at == std::string_view::npos ? 0 : at);
-  parse_authority(made, rest.substr(0, slash));
-  if (slash != std::string_view::npos) made.path = decoded(rest.substr(slash + 1), "database name");
+  const auto authority = rest.substr(0, slash);
+  parse_authority(made, authority);
+  // Behind nothing, as in sqlite:///var/locks.db, the slash belongs to the path: without it the file would be another.
+  if (slash != std::string_view::npos) made.path = decoded(rest.substr(authority.empty() ? slash : slash + 1), "path");
   return made;
 }
 

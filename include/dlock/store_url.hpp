@@ -3,7 +3,7 @@
 
 /// A store is chosen by URL:
 ///   mysql://user:password@host:port,host2:port2/database?socket=/run/m.sock&tls=verify&...
-///   sqlite:relative/or/absolute/path?schema=verify      memory:name
+///   sqlite:relative/or/absolute/path?schema=verify      sqlite:///absolute/path      memory:name
 
 #include <cstdint>
 #include <functional>
@@ -27,7 +27,7 @@ struct store_url {
   std::string user{};
   std::string password{};
   std::vector<endpoint> hosts{};
-  std::string path{};  ///< database or file, without the leading '/' after hosts; as written for `scheme:path`
+  std::string path{};  ///< database or file; without its leading '/' where hosts or a user stand before it
   std::map<std::string, std::string> params{};
 
   /// Throws std::invalid_argument with what is wrong; the password is never part of the text.

@@ -72,7 +72,8 @@ mysql_settings mysql_settings::parse(store_url url) {
   made.name = url.redacted();
   made.user = url.user;
   made.password = url.password;
-  made.database = url.path;
+  // Of mysql:///database too, where no host stands before it.
+  made.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
   if (made.database.empty()) bad("there is no database: mysql://user@host/database");
   take_hosts(made, url);
   take_tls(made, url);

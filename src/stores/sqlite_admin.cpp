@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What operators ask for, and clean-up.
+/// What operators ask for.
 
 #include <dlock/detail/odb_compat.hpp>
 //
@@ -70,7 +70,7 @@ reply select_held(sqlite_connection& on, const query& condition, std::vector<hol
     try {
       out.resize(before);
       detail::odb_scope scope(on.odb());
-      const std::int64_t now = boot_clock::now().time_since_epoch().count();
+      const std::int64_t now = on.file().now();
       const query text = query(names.expand(held_until_now)) + query::_val(now) + names.expand(held_since_now);
       for (const held_lock_view& row : on.file().database().query<held_lock_view>(text + condition)) {
         out.push_back(described(row));
@@ -87,95 +87,6 @@ reply select_held(sqlite_connection& on, const query& condition, std::vector<hol
 }
 
 std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()}; }
-
-/// What a clean-up step looks at, copied: the statement must not stay open while rows are deleted.
-struct candidate {
-  std::string name;
-  std::uint64_t fence = 0;
-};
-
-/// Reads candidates, then deletes each in a statement of its own that looks again. Stops at the first failure.
-class sweeper {
- public:
-  sweeper(sqlite_connection& on, microseconds idle, std::size_t limit)
-      : on_(on), idle_(idle.count()), limit_(clamped(limit)) {}
-
-  reply run() {
-    if (!sweep_sessions()) return failed_;
-    if (idle_ > 0 && !sweep_keys()) return failed_;
-    return {.what = outcome::yes, .fence = gone_};
-  }
-
- private:
-  bool sweep_sessions() {
-    const bool read = select(hot::sweep_sessions, [this](sqlite_statement& s, std::int64_t now) {
-      s.bind(1, now);
-      s.bind(2, limit_);
-    });
-    return read && std::all_of(found_.begin(), found_.end(), [this](const candidate& session) {
-             return change(hot::sweep_session, [&](sqlite_statement& s, std::int64_t now) {
-               s.bind(1, now);
-               s.bind_blob(2, session.name);
-             });
-           });
-  }
-
-  bool sweep_keys() {
-    const bool read = select(hot::sweep_keys, [this](sqlite_statement& s, std::int64_t now) {
-      s.bind(1, now);
-      s.bind(2, idle_);
-      s.bind(3, limit_);
-    });
-    if (!read || found_.empty()) return read;
-    const auto highest = std::max_element(found_.begin(), found_.end(), [](const candidate& a, const candidate& b) {
-                           return a.fence < b.fence;
-                         })->fence;
-    const std::uint64_t rows = gone_;
-    if (!change(hot::sweep_floor, [&](sqlite_statement& s, std::int64_t) { s.bind(2, highest); })) return false;
-    gone_ = rows;  // the floor is no row that went
-    return std::all_of(found_.begin(), found_.end(), [this](const candidate& key) {
-      return change(hot::sweep_key, [&](sqlite_statement& s, std::int64_t now) {
-        s.bind(1, now);
-        s.bind_blob(2, key.name);
-        s.bind(3, idle_);
-      });
-    });
-  }
-
-  template <class Bind>
-  bool select(hot which, Bind bind) {
-    const auto start = [&](sqlite_statement& s, std::int64_t now) {
-      found_.clear();
-      bind(s, now);
-    };
-    const bool keys = which == hot::sweep_keys;
-    sqlite_turn turn(on_, lane::read, on_.file().settings.statement_timeout());
-    const int code = on_.run(which, turn, start, [&](const sqlite_statement& s) {
-      found_.push_back({std::string(s.bytes(0)), keys ? static_cast<std::uint64_t>(s.integer(1)) : 0});
-    });
-    if (code != SQLITE_DONE) failed_ = on_.refused(code, false);
-    return code == SQLITE_DONE;
-  }
-
-  template <class Bind>
-  bool change(hot which, Bind bind) {
-    sqlite_turn turn(on_, lane::write, on_.file().settings.statement_timeout());
-    const int code = on_.run(which, turn, bind, no_rows);
-    if (code != SQLITE_DONE) {
-      failed_ = on_.refused(code, true);
-      return false;
-    }
-    if (on_.changed()) ++gone_;
-    return true;
-  }
-
-  sqlite_connection& on_;
-  std::int64_t idle_;
-  std::int64_t limit_;
-  std::vector<candidate> found_{};
-  std::uint64_t gone_ = 0;
-  reply failed_{};
-};
 
 /// Calls `body` on a connection that may be used; what it throws becomes the reply.
 template <class Body>
@@ -220,10 +131,6 @@ reply sqlite_store::doom(connection& on, std::string_view resource) noexcept {
     if (code != SQLITE_DONE) return c.refused(code, true);
     return {.what = c.changed() ? outcome::yes : outcome::no};
   });
-}
-
-reply sqlite_store::sweep(connection& on, microseconds idle, std::size_t limit) noexcept {
-  return guarded(on, [&](sqlite_connection& c) { return sweeper(c, idle, limit).run(); });
 }
 
 }  // namespace dlock::stores

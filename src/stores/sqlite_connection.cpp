@@ -7,6 +7,7 @@
 #include <odb/sqlite/exceptions.hxx>
 
 #include "stores/sqlite_error.hpp"
+#include "stores/sqlite_location.hpp"
 
 namespace dlock::stores {
 
@@ -26,6 +27,7 @@ std::unique_ptr<sqlite_connection> sqlite_connection::open(std::shared_ptr<sqlit
     return made;
   } catch (const odb::sqlite::database_exception& e) {
     why = sqlite_fault(e.extended_error(), path, e.message());
+    why.connection = may_open_later(e.extended_error());
   } catch (const odb::exception& e) {
     why = {.text = fmt::format("SQLite file '{}': {}", path, e.what())};
   }
@@ -51,14 +53,16 @@ bool sqlite_connection::set_up(microseconds limit, fault& why) {
   if (code == SQLITE_OK) code = pragma("PRAGMA synchronous = FULL", turn, answer);
   if (code != SQLITE_OK) {
     why = sqlite_fault(code, path, ::sqlite3_errmsg(handle()));
-  } else if (::sqlite3_db_readonly(handle(), "main") != 0) {
-    // Opening for writing falls back to reading without saying so.
+  } else if (::sqlite3_db_readonly(handle(), "main") != 0 || !not_writable(path).empty()) {
+    // Opening for writing falls back to reading without saying so, and the first write would tell.
     why = sqlite_fault(SQLITE_READONLY, path);
   } else if (mode != "wal") {
+    // As long as the file is where it is: no connection can be made, whatever is tried.
     why = {.native = SQLITE_CANTOPEN,
            .text = fmt::format("SQLite file '{}': journal mode stays '{}' instead of WAL, which needs a file system of "
                                "this host that can share memory",
                                path, mode)};
+    return false;
   } else {
     const char* const full = ::sqlite3_db_filename(handle(), "main");
     const file_id id = file_id::of(full);
@@ -67,7 +71,7 @@ bool sqlite_connection::set_up(microseconds limit, fault& why) {
     if (code == SQLITE_OK) return true;
     why = sqlite_fault(code, path);
   }
-  why.connection = true;
+  why.connection = may_open_later(why.native);
   return false;
 }
 
@@ -104,6 +108,11 @@ int sqlite_connection::check() noexcept {
 int sqlite_connection::ready(sqlite_statement& statement, const std::string& sql) noexcept {
   const int code = statement.prepare(handle(), sql);
   return code == SQLITE_OK ? code : ::sqlite3_extended_errcode(handle());
+}
+
+void sqlite_connection::roll_back() noexcept {
+  // Whatever happened, an interrupt too: an open transaction would stop everybody. Nothing to do after a commit.
+  if (::sqlite3_get_autocommit(handle()) == 0) ::sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 reply sqlite_connection::refused(int code, bool wrote) {

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "dlock/clock.hpp"
 #include "dlock/store.hpp"
 #include "stores/sqlite_file.hpp"
 #include "stores/sqlite_fork.hpp"
@@ -35,14 +34,20 @@ class sqlite_connection final : public connection {
   int check() noexcept;
 
   /// Runs a hot statement to its end: prepares it at first use, calls bind(statement, now) before each try
-  /// and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it.
+  /// and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it. Throws what
+  /// bind and row do: for lack of memory.
   template <class Bind, class Row>
-  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept {
+  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) {
     return run(statements_[static_cast<std::size_t>(which)], file_->sql[which], turn, bind, row);
   }
   /// The same with a statement that the caller keeps.
   template <class Bind, class Row>
-  int run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind, Row&& row) noexcept;
+  int run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind, Row&& row);
+
+  /// Calls body() between BEGIN IMMEDIATE and COMMIT. It says whether all went well, or sets `failed`. False: `failed`
+  /// says why, and what it changed was undone (unless that is unknown). Throws only std::bad_alloc, and what body does.
+  template <class Body>
+  bool transact(sqlite_turn& turn, reply& failed, Body&& body);
 
   /// Of the statement that run() ended with SQLITE_DONE.
   bool changed() noexcept { return ::sqlite3_changes(handle()) > 0; }
@@ -64,6 +69,7 @@ class sqlite_connection final : public connection {
   bool set_up(microseconds limit, fault& why);
   int pragma(const char* sql, sqlite_turn& turn, std::string& answer);
   int ready(sqlite_statement& statement, const std::string& sql) noexcept;
+  void roll_back() noexcept;
 
   std::shared_ptr<sqlite_file> file_;
   std::optional<sqlite_open_mark> mark_;  // longer than odb_
@@ -79,18 +85,38 @@ class sqlite_connection final : public connection {
 
 template <class Bind, class Row>
 int sqlite_connection::run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind,
-                           Row&& row) noexcept {
+                           Row&& row) {
   int code = turn.begin();
   if (code != SQLITE_OK) return code;
   do {
     code = statement ? SQLITE_OK : ready(statement, sql);
     if (code != SQLITE_OK) continue;  // to the question whether to try again
-    bind(statement, static_cast<std::int64_t>(boot_clock::now().time_since_epoch().count()));
+    const struct ending {
+      sqlite_statement& of;
+      ~ending() { of.reset(); }
+    } at_the_end{statement};
+    bind(statement, file_->now());
     while ((code = statement.step()) == SQLITE_ROW) row(statement);
     if (code != SQLITE_DONE) code = ::sqlite3_extended_errcode(handle());
-    statement.reset();
   } while (turn.again(code));
   return code;
+}
+
+template <class Body>
+bool sqlite_connection::transact(sqlite_turn& turn, reply& failed, Body&& body) {
+  const auto nothing = [](auto&&...) {};
+  if (const int code = run(hot::begin, turn, nothing, nothing); code != SQLITE_DONE) {
+    failed = refused(code, false);
+    return false;
+  }
+  const struct ending {
+    sqlite_connection& of;
+    ~ending() { of.roll_back(); }
+  } at_the_end{*this};
+  if (!body()) return false;
+  const int code = run(hot::commit, turn, nothing, nothing);
+  if (code != SQLITE_DONE) failed = refused(code, true);
+  return code == SQLITE_DONE;
 }
 
 }  // namespace dlock::stores

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "stores/sqlite_location.hpp"
+
 namespace dlock::stores {
 
 namespace {
@@ -26,16 +28,22 @@ constexpr rule rules[] = {
     {SQLITE_PROTOCOL, true, false, true, "too many connections opened it at one time"},
     {SQLITE_INTERRUPT, true, true, false, ""},
     {SQLITE_READONLY_DBMOVED, false, true, false, "the file was moved or deleted"},
-    {SQLITE_READONLY, false, true, false, "the file or its folder can't be written to"},
+    {SQLITE_READONLY, false, true, false, "the file, its -wal, its -shm and its folder must be writable"},
     {SQLITE_FULL, false, false, false, "no space left"},
     {SQLITE_IOERR, true, true, false, ""},
     {SQLITE_NOMEM, true, false, false, ""},
     {SQLITE_SCHEMA, true, false, false, ""},
     {SQLITE_CANTOPEN, false, true, false, "does the folder exist, and may this user write to it?"},
     {SQLITE_PERM, false, true, false, ""},
-    {SQLITE_CORRUPT, false, true, false, ""},
-    {SQLITE_NOTADB, false, true, false, ""},
+    {SQLITE_CORRUPT, false, true, false, "the file is damaged"},
+    {SQLITE_NOTADB, false, true, false, "it is a file of another kind, or an encrypted one"},
 };
+
+bool asks_for_rights(int code) noexcept {
+  const int plain = code & 0xff;
+  return code != SQLITE_READONLY_DBMOVED &&
+         (plain == SQLITE_READONLY || plain == SQLITE_CANTOPEN || plain == SQLITE_PERM);
+}
 
 }  // namespace
 
@@ -52,7 +60,23 @@ fault sqlite_fault(int code, const std::string& path, std::string detail) {
     advice = found->advice;
   }
   made.text = fmt::format("SQLite file '{}': {} (code {}){}{}", path, detail, code, *advice ? ": " : "", advice);
+  if (asks_for_rights(code)) {
+    std::string missing = not_writable(path);
+    if (missing.empty()) missing = folder_not_writable(path);
+    if (!missing.empty()) made.text += "; " + missing;
+  }
   return made;
+}
+
+bool may_open_later(int code) noexcept {
+  switch (code & 0xff) {
+    case SQLITE_READONLY: return code == SQLITE_READONLY_DBMOVED;
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return false;
+    default: return true;
+  }
 }
 
 bool may_be_committed(int code) noexcept { return (code & 0xff) == SQLITE_IOERR; }

@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -14,12 +13,6 @@
 namespace dlock::stores {
 
 namespace {
-
-std::string read_boot_id() {
-  std::string id;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id") >> std::ws, id);
-  return id;
-}
 
 std::unique_ptr<sqlite_link_factory> make_links(const detail::odb_names& names, sqlite_link_factory*& seen) {
   auto made = std::make_unique<sqlite_link_factory>(names);
@@ -35,11 +28,12 @@ file_id file_id::of(const char* path) noexcept {
   return {static_cast<std::uint64_t>(found.st_dev), static_cast<std::uint64_t>(found.st_ino)};
 }
 
-sqlite_file::sqlite_file(sqlite_settings from)
+sqlite_file::sqlite_file(sqlite_settings from, std::shared_ptr<const sqlite_host> machine)
     : settings(std::move(from)),
       names(detail::make_odb_names<odb::id_sqlite>(settings.prefix, '"')),
       sql(names),
-      boot(read_boot_id()),
+      host(std::move(machine)),
+      boot(host->boot_id()),
       database_(settings.path, SQLITE_OPEN_READWRITE, false, "", make_links(names, links_)) {
   detail::set_version_table(database_, names);
 }

@@ -5,10 +5,12 @@
 //
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <odb/sqlite/database.hxx>
 #include <string>
 
 #include "dlock/store_types.hpp"
+#include "stores/sqlite_host.hpp"
 #include "stores/sqlite_link.hpp"
 #include "stores/sqlite_settings.hpp"
 #include "stores/sqlite_sql.hpp"
@@ -30,18 +32,24 @@ struct file_id {
 class sqlite_file {
  public:
   /// Opens nothing. Throws std::invalid_argument for a bad prefix.
-  explicit sqlite_file(sqlite_settings from);
+  sqlite_file(sqlite_settings from, std::shared_ptr<const sqlite_host> machine);
 
   const sqlite_settings settings;
-  const detail::odb_names names;
+  const dlock::detail::odb_names names;
   const sqlite_sql sql;
-  const std::string boot;  ///< which boot of the host this is; empty if the system doesn't say
+  const std::shared_ptr<const sqlite_host> host;
+  const std::string boot;  ///< host->boot_id()
   sqlite_write_queue queue{};
 
   /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set while
   /// this boot lasts. Known after prepare().
   microseconds row_epoch() const noexcept { return microseconds{row_epoch_.load(std::memory_order_relaxed)}; }
   void row_epoch(microseconds found) noexcept { row_epoch_.store(found.count(), std::memory_order_relaxed); }
+
+  /// By the clock that all times in the file go by.
+  std::int64_t now() const noexcept { return host->now(); }
+  /// The clock of rows that are renewed by their own column.
+  microseconds wall_clock() const noexcept { return microseconds{host->wall_clock()}; }
 
   odb::sqlite::database& database() noexcept { return database_; }
   /// Throws odb::exception.

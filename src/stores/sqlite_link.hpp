@@ -22,7 +22,7 @@ class sqlite_link final : public odb::sqlite::connection {
 #else
   using origin = odb::sqlite::connection_factory;
 #endif
-  sqlite_link(origin& from, const detail::odb_names& names, int flags)
+  sqlite_link(origin& from, const dlock::detail::odb_names& names, int flags)
       : odb::sqlite::connection(from, flags), names_(names) {}
 
   using odb::connection::execute;
@@ -39,7 +39,7 @@ class sqlite_link final : public odb::sqlite::connection {
   bool writes = false;
 
  private:
-  const detail::odb_names& names_;
+  const dlock::detail::odb_names& names_;
 };
 
 using sqlite_link_ptr = odb::details::shared_ptr<sqlite_link>;
@@ -47,7 +47,7 @@ using sqlite_link_ptr = odb::details::shared_ptr<sqlite_link>;
 /// Makes a connection whenever asked; the engine above keeps the pool.
 class sqlite_link_factory final : public odb::sqlite::connection_factory {
  public:
-  explicit sqlite_link_factory(const detail::odb_names& names) : names_(names) {}
+  explicit sqlite_link_factory(const dlock::detail::odb_names& names) : names_(names) {}
 
   sqlite_link_ptr connect(int flags) {
     // A connection is used by one thread at a time, so SQLite needs no mutex for it.
@@ -69,7 +69,7 @@ class sqlite_link_factory final : public odb::sqlite::connection_factory {
   }
 
  private:
-  const detail::odb_names& names_;
+  const dlock::detail::odb_names& names_;
 #if LIBODB_VERSION < 2050000
   odb::sqlite::database* database_ = nullptr;
 #endif

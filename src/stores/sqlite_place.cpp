@@ -50,8 +50,8 @@ struct description {
     if (code != SQLITE_OK) return ::sqlite3_extended_errcode(handle);
     s.bind_text(1, table);
     while ((code = s.step()) == SQLITE_ROW) {
-      const std::string name(s.bytes(0));
-      columns[lower(name)] = {name, lower(s.bytes(1)), s.integer(2) != 0};
+      const std::string name(s.text(0));
+      columns[lower(name)] = {name, lower(s.text(1)), s.integer(2) != 0};
       if (s.integer(3) > 0) key[s.integer(3)] = name;
     }
     return code == SQLITE_DONE ? code : ::sqlite3_extended_errcode(handle);
@@ -176,7 +176,7 @@ fault sqlite_store::fault_of(const std::exception& error) const {
 std::string sqlite_store::free_rows(const row_table& table) const { return row_free(table, row_now(table)); }
 
 std::string sqlite_store::abandoned_rows(const row_table& table) const {
-  return row_abandoned(table, file_->names, boot_clock::now().time_since_epoch());
+  return row_abandoned(table, file_->names, microseconds{file_->now()});
 }
 
 std::string sqlite_store::claim(const dlock::detail::claim_request& what) const {
@@ -191,8 +191,7 @@ std::string sqlite_store::rows_by_id(const row_table& table, std::span<const row
 std::string sqlite_store::add_columns(const row_table& table) const { return row_columns(table); }
 
 microseconds sqlite_store::row_now(const row_table& table) const noexcept {
-  return table.renewal == row_renewal::column ? row_time::wall_clock()
-                                              : boot_clock::now().time_since_epoch() + file_->row_epoch();
+  return table.renewal == row_renewal::column ? file_->wall_clock() : microseconds{file_->now()} + file_->row_epoch();
 }
 
 }  // namespace dlock::stores

@@ -44,10 +44,18 @@ std::string bound_id(const row_table& table) {
   return sql;
 }
 
+/// SQL ends at a zero byte, and bytes that are cast to text would be taken for the file's encoding.
 std::string quoted(const std::string& text) {
-  std::string made = "'";
-  for (const char c : text) made.append(c == '\'' ? 2 : 1, c);
-  return made + '\'';
+  const bool zeros = text.find('\0') != std::string::npos;
+  std::string made = zeros ? "('" : "'";
+  for (const char c : text) {
+    if (c == '\0') {
+      made += "' || char(0) || '";
+    } else {
+      made.append(c == '\'' ? 2 : 1, c);
+    }
+  }
+  return made + (zeros ? "')" : "'");
 }
 
 std::string hex(std::string_view bytes) {
@@ -129,8 +137,7 @@ std::string row_literal(const verification::parameter& value) {
       [](const auto& one) -> std::string {
         using type = std::decay_t<decltype(one)>;
         if constexpr (std::is_same_v<type, std::string>) {
-          // SQL text ends at a zero byte.
-          return one.find('\0') == std::string::npos ? quoted(one) : fmt::format("CAST({} AS TEXT)", hex(one));
+          return quoted(one);
         } else if constexpr (std::is_same_v<type, verification::bytes>) {
           return hex(one.value);
         } else {

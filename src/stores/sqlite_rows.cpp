@@ -38,8 +38,8 @@ row_hot statement_for(const request& q) noexcept {
 /// The values of one request; they live until its statement was stepped to its end.
 class row_values {
  public:
-  row_values(const request& q, microseconds epoch)
-      : q_(q), column_(q.row->table->renewal == row_renewal::column), epoch_(epoch) {
+  row_values(const request& q, const sqlite_file& file)
+      : q_(q), column_(q.row->table->renewal == row_renewal::column), file_(file) {
     const row_owner ours{q.session, q.nonce};
     owner_ = ours.text();
     verified_owner_ = ours.verified_text();
@@ -51,7 +51,7 @@ class row_values {
 
   /// Of the clock that the table's rows go by.
   microseconds now(std::int64_t boot_time) const noexcept {
-    return column_ ? row_time::wall_clock() : microseconds{boot_time} + epoch_;
+    return column_ ? file_.wall_clock() : microseconds{boot_time} + file_.row_epoch();
   }
 
   void operator()(sqlite_statement& s, std::int64_t boot_time) {
@@ -95,7 +95,7 @@ class row_values {
 
   const request& q_;
   const bool column_;
-  const microseconds epoch_;
+  const sqlite_file& file_;
   std::string owner_{}, verified_owner_{}, seen_owner_{}, seen_verified_owner_{}, now_text_{}, end_text_{};
 };
 
@@ -104,13 +104,14 @@ int look_at_session(sqlite_connection& on, sqlite_turn& turn, seen& now) {
   bool found = false;
   std::int64_t asked = 0;
   const auto bind = [&](sqlite_statement& s, std::int64_t at) {
+    found = false;
     asked = at;
     s.bind_id(2, now.holder);
   };
   const auto row = [&](const sqlite_statement& s) {
     found = true;
-    now.who = fmt::format("{}/{}", s.bytes(1), s.integer(2));
-    if (!s.bytes(3).empty()) now.who.append(" ").append(s.bytes(3));
+    now.who = fmt::format("{}/{}", s.text(1), s.integer(2));
+    if (!s.text(3).empty()) now.who.append(" ").append(s.text(3));
     if (!now.kept) return;
     now.left = microseconds{std::max<std::int64_t>(0, s.integer(0) - asked)};
     now.expired = s.integer(0) <= asked;
@@ -128,12 +129,14 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q, row_value
   std::optional<microseconds> end;
   std::string owner;
   const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) {
+    made.what = outcome::absent;
+    owner.clear();
     asked = values.now(boot_time);
     values(s, boot_time);
   };
   const auto row = [&](const sqlite_statement& s) {
     made.what = outcome::yes;
-    owner = s.bytes(0);
+    owner = s.text(0);
     made.now.fence = static_cast<std::uint64_t>(s.integer(1));
     end.reset();
     if (!s.is_null(2)) end = microseconds{s.integer(2)};
@@ -182,7 +185,7 @@ reply run_row(sqlite_connection& on, sqlite_turn& turn, const request& q) {
   if (needs_ttl && q.own_ttl.count() == 0 && q.row->table->renewal == row_renewal::column) {
     return {.why = {.text = fmt::format("table {}: row_renewal::column needs a ttl", q.row->table->table)}};
   }
-  row_values values(q, on.file().row_epoch());
+  row_values values(q, on.file());
   auto& prepared = on.rows().of(q.row->table, statement_for(q), on.file().names);
   if (q.what == verb::look) return look(on, turn, q, values, prepared);
   if (q.what == verb::take || q.what == verb::take_over) {

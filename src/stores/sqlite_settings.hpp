@@ -15,8 +15,9 @@ struct sqlite_settings {
   std::string name{};  ///< the URL, for messages
   std::string path{};  ///< absolute
   std::string prefix{};
-  detail::schema_mode schema{};
+  dlock::detail::schema_mode schema{};
   std::chrono::milliseconds busy_timeout{};
+  bool any_file_system = false;  ///< also where machines share files
 
   /// Of a statement that somebody waits for with an acquire or a release: a file that is busy for longer makes the key
   /// count as busy, which is for the caller to wait for. The engine interrupts what takes much longer than this.

@@ -88,6 +88,8 @@ constexpr text texts[] = {
     // Rule 2: looks again whether it has expired. ?2 id
     {hot::session_kill, "DELETE FROM {session} WHERE {session.id} = ?2 AND {session.expires_at_us} <= ?1"},
     {hot::session_close, "DELETE FROM {session} WHERE {session.id} = ?2"},
+    // Before a session's row goes, which told how late it is: after a reboot it would be later than the clock.
+    {hot::latest, "UPDATE {floor} SET {floor.fence} = MAX({floor.fence}, ?1) WHERE {floor.id} = 2"},
 
     // Rule 2, of the session that a row locked in place names. ?2 id
     {hot::look_session,
@@ -99,20 +101,22 @@ constexpr text texts[] = {
      "UPDATE {session} SET {session.doomed} = 1 WHERE {session.id} ="
      " (SELECT {lock.session_id} FROM {lock} WHERE {lock.lock_key} = ?2 AND {lock.expires_at_us} IS NULL)"},
 
-    // Rule 11, dead sessions that nobody holds locks of: past for another ttl, so that their process knows. ?2 limit
+    // Rule 11, dead sessions that nobody holds locks of: past for another ttl, so that their process knows. ?3 limit
     {hot::sweep_sessions,
      "SELECT {session.id} FROM {session} WHERE {session.expires_at_us} + {session.ttl_us} <= ?1"
      " AND {session.id} NOT IN (SELECT {lock.session_id} FROM {lock} WHERE {lock.session_id} IS NOT NULL) "
-     "LIMIT ?2"},
+     "LIMIT ?3"},
     {hot::sweep_session,
      "DELETE FROM {session} WHERE {session.id} = ?2 AND {session.expires_at_us} + {session.ttl_us} <= ?1"},
-    // Rule 11, idle keys: the floor is raised first, so that a later row of the key starts above. ?2 idle, ?3 limit
+    // Rule 11, idle keys: the floor is raised first, so that a later row of the key starts above. In the order of the
+    // table itself, so that a step goes on where the last one ended. ?2 idle, ?3 limit, ?4 last rowid
     {hot::sweep_keys,
-     "SELECT l.{lock.lock_key}, l.{lock.fence} FROM {lock} AS l"
+     "SELECT l.{lock.lock_key}, l.rowid, l.{lock.fence} FROM {lock} AS l"
      " LEFT JOIN {session} AS s ON s.{session.id} = l.{lock.session_id}"
-     " WHERE l.{lock.acquired_at_us} <= ?1 - ?2 AND (l.{lock.session_id} IS NULL OR l.{lock.expires_at_us} <= ?1"
+     " WHERE l.rowid > ?4 AND l.{lock.acquired_at_us} <= ?1 - ?2 AND (l.{lock.session_id} IS NULL OR "
+     "l.{lock.expires_at_us} <= ?1"
      " OR (l.{lock.expires_at_us} IS NULL"
-     " AND COALESCE(s.{session.expires_at_us} + s.{session.ttl_us} <= ?1, 1))) LIMIT ?3"},
+     " AND COALESCE(s.{session.expires_at_us} + s.{session.ttl_us} <= ?1, 1))) ORDER BY l.rowid LIMIT ?3"},
     {hot::sweep_floor, "UPDATE {floor} SET {floor.fence} = MAX({floor.fence}, ?2) WHERE {floor.id} = 1"},
     // The row may be held by the dead: a key that nobody asks for again could never go otherwise. ?2 key, ?3 idle
     {hot::sweep_key,
@@ -124,7 +128,6 @@ constexpr text texts[] = {
 
     {hot::begin, "BEGIN IMMEDIATE"},
     {hot::commit, "COMMIT"},
-    {hot::rollback, "ROLLBACK"},
 };
 
 }  // namespace

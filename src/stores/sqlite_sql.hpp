@@ -24,6 +24,7 @@ enum class hot : unsigned char {
   session_renew,
   session_kill,
   session_close,
+  latest,
   look_session,
   doom,
   sweep_sessions,
@@ -33,14 +34,13 @@ enum class hot : unsigned char {
   sweep_key,
   begin,
   commit,
-  rollback,
   count_  // how many there are
 };
 
 /// Their texts. ?1 is always the time: microseconds since boot, read anew for each try.
 class sqlite_sql {
  public:
-  explicit sqlite_sql(const detail::odb_names& names);
+  explicit sqlite_sql(const dlock::detail::odb_names& names);
   const std::string& operator[](hot which) const noexcept { return texts_[static_cast<std::size_t>(which)]; }
 
  private:

@@ -63,9 +63,14 @@ class sqlite_statement {
 
   bool is_null(int column) const noexcept { return ::sqlite3_column_type(raw_.get(), column) == SQLITE_NULL; }
   std::int64_t integer(int column) const noexcept { return ::sqlite3_column_int64(raw_.get(), column); }
-  /// Valid until the next step.
+  /// A BLOB. Valid until the next step. (Of a text these would be the bytes of the file's encoding.)
   std::string_view bytes(int column) const noexcept {
     const auto* data = static_cast<const char*>(::sqlite3_column_blob(raw_.get(), column));
+    return {data, static_cast<std::size_t>(::sqlite3_column_bytes(raw_.get(), column))};
+  }
+  /// In UTF-8, whatever encoding the file has. Valid until the next step.
+  std::string_view text(int column) const noexcept {
+    const auto* data = reinterpret_cast<const char*>(::sqlite3_column_text(raw_.get(), column));
     return {data, static_cast<std::size_t>(::sqlite3_column_bytes(raw_.get(), column))};
   }
   /// Zero if it is NULL or not of 16 bytes.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <mutex>
+
 #include "dlock/store.hpp"
 #include "stores/odb_place.hpp"
 #include "stores/sqlite_connection.hpp"
@@ -8,10 +10,17 @@
 
 namespace dlock::stores {
 
+/// Where the next step of clean-up begins.
+struct sqlite_sweep_position {
+  bool sessions = true;    ///< there may be more of them
+  std::int64_t after = 0;  ///< the rowid of the last key that was looked at; 0: from the first one
+};
+
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
 class sqlite_store final : public store, public dlock::detail::odb_place {
  public:
-  explicit sqlite_store(sqlite_settings settings) : file_(std::make_shared<sqlite_file>(std::move(settings))) {}
+  explicit sqlite_store(sqlite_settings settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
+      : file_(std::make_shared<sqlite_file>(std::move(settings), std::move(host))) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers wait for nobody, writers for any transaction that writes to the file.
@@ -51,6 +60,8 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   microseconds row_now(const row_table& table) const noexcept;
 
   std::shared_ptr<sqlite_file> file_;
+  std::mutex sweep_mutex_{};
+  sqlite_sweep_position sweep_at_{};  // guarded by sweep_mutex_
 };
 
 /// For verbs, which never throw: what is left to say when there is no memory for the text.

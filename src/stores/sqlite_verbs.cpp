@@ -31,7 +31,8 @@ hot statement_for(const request& q) noexcept {
 /// take, insert, take_over: the row comes back with its new fence.
 reply grant(sqlite_connection& on, sqlite_turn& turn, const request& q) {
   std::uint64_t fence = 0;
-  const auto bind = [&q](sqlite_statement& s, std::int64_t now) {
+  const auto bind = [&](sqlite_statement& s, std::int64_t now) {
+    fence = 0;  // what an earlier try has shown was not committed
     s.bind(1, now);
     s.bind_blob(2, q.resource);
     s.bind_id(3, q.session);
@@ -73,10 +74,11 @@ reply change(sqlite_connection& on, sqlite_turn& turn, const request& q) {
 }
 
 reply look(sqlite_connection& on, sqlite_turn& turn, const request& q) {
-  reply made{.what = outcome::absent};
+  reply made;
   // Read before the row: a renewal in between can't make a live holder look dead for long, and kill looks again.
   std::int64_t asked = 0;
   const auto bind = [&](sqlite_statement& s, std::int64_t now) {
+    made = {.what = outcome::absent};
     asked = now;
     s.bind_blob(2, q.resource);
   };
@@ -91,8 +93,8 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q) {
     made.now.left = microseconds{std::max<std::int64_t>(0, end - asked)};
     made.now.expired = end <= asked;
     if (!session) return;
-    made.now.who = fmt::format("{}/{}", s.bytes(4), s.integer(5));
-    if (!s.bytes(6).empty()) made.now.who.append(" ").append(s.bytes(6));
+    made.now.who = fmt::format("{}/{}", s.text(4), s.integer(5));
+    if (!s.text(6).empty()) made.now.who.append(" ").append(s.text(6));
   };
   const int code = on.run(hot::look, turn, bind, row);
   return code == SQLITE_DONE ? made : on.refused(code, false);
@@ -112,28 +114,34 @@ reply run_one(sqlite_connection& on, sqlite_turn& turn, const request& q) {
   return {};
 }
 
-constexpr auto bind_nothing = [](const sqlite_statement&, std::int64_t) {};
-
 /// Several writes cost one commit. The answers count only once that is done.
 void run_batch(sqlite_connection& on, sqlite_turn& turn, std::span<const request> requests, std::span<reply> replies) {
-  int code = on.run(hot::begin, turn, bind_nothing, no_rows);
-  const bool begun = code == SQLITE_DONE;
-  if (begun) {
+  reply failed;
+  const bool done = on.transact(turn, failed, [&] {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       replies[i] = run_one(on, turn, requests[i]);
       if (replies[i].what != outcome::failed && replies[i].what != outcome::unknown) continue;
-      const reply first = replies[i];
-      on.run(hot::rollback, turn, bind_nothing, no_rows);
-      // A statement of a transaction that was rolled back did certainly nothing.
-      std::fill(replies.begin(), replies.end(), reply{.what = outcome::failed, .why = first.why});
-      return;
+      // A statement of a transaction that is rolled back did certainly nothing.
+      failed = {.what = outcome::failed, .why = std::move(replies[i].why)};
+      return false;
     }
-    code = on.run(hot::commit, turn, bind_nothing, no_rows);
-  }
-  if (code == SQLITE_DONE) return;
-  const reply refused = on.refused(code, begun);
-  if (begun) on.run(hot::rollback, turn, bind_nothing, no_rows);
-  std::fill(replies.begin(), replies.end(), refused);
+    return true;
+  });
+  if (!done) std::fill(replies.begin(), replies.end(), failed);
+}
+
+/// The row goes, the time that it told stays. The change of the one counts only with the other.
+reply close_session(sqlite_connection& on, sqlite_turn& turn, const id128& id) {
+  reply answer;
+  const auto now_only = [](sqlite_statement& s, std::int64_t now) { s.bind(1, now); };
+  const auto id_only = [&id](sqlite_statement& s, std::int64_t) { s.bind_id(2, id); };
+  on.transact(turn, answer, [&] {
+    int code = on.run(hot::latest, turn, now_only, no_rows);
+    if (code == SQLITE_DONE) code = on.run(hot::session_close, turn, id_only, no_rows);
+    answer = code == SQLITE_DONE ? reply{.what = on.changed() ? outcome::yes : outcome::no} : on.refused(code, true);
+    return code == SQLITE_DONE;
+  });
+  return answer;
 }
 
 }  // namespace
@@ -165,9 +173,9 @@ reply sqlite_store::session(connection& connection, session_verb what, const ses
   const auto& settings = file_->settings;
   sqlite_turn turn(on, renews ? lane::renewal : lane::write,
                    renews ? settings.busy_timeout : settings.statement_timeout());
+  if (what == session_verb::close) return close_session(on, turn, of.id);
   const auto bind = [&](sqlite_statement& s, std::int64_t now) {
     s.bind_id(2, of.id);
-    if (what == session_verb::close) return;
     s.bind(1, now);
     if (what == session_verb::kill) return;
     s.bind(3, std::int64_t{of.ttl.count()});
@@ -177,7 +185,7 @@ reply sqlite_store::session(connection& connection, session_verb what, const ses
     s.bind_text(6, of.label);
     s.bind_text(7, file_->boot);
   };
-  constexpr hot statements[] = {hot::session_open, hot::session_renew, hot::session_kill, hot::session_close};
+  constexpr hot statements[] = {hot::session_open, hot::session_renew, hot::session_kill};
   const int code = on.run(statements[static_cast<std::size_t>(what)], turn, bind, no_rows);
   if (code == SQLITE_CONSTRAINT_PRIMARYKEY) return {.what = outcome::no};  // opened before
   if (code != SQLITE_DONE) return on.refused(code, true);

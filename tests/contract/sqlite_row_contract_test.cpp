@@ -53,8 +53,13 @@ class sqlite_application final : public application {
   raw_sqlite on_;
 };
 
+#ifndef DLOCK_TEST_ENCODING
+#define DLOCK_TEST_ENCODING "UTF-8"
+#endif
+
 class sqlite_row_place final : public row_place {
  public:
+  sqlite_row_place() { make_sqlite_file(path_, DLOCK_TEST_ENCODING); }
   std::shared_ptr<store> open() override {
     auto made = open_store("sqlite:" + path_);
     made->prepare();

@@ -3,14 +3,20 @@
 
 #include "contract/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
+#include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace dlock::test {
 
 namespace {
 
+#ifndef DLOCK_TEST_ENCODING
+#define DLOCK_TEST_ENCODING "UTF-8"
+#endif
+
 class sqlite_place final : public store_place {
  public:
+  sqlite_place() { make_sqlite_file(folder_ / "locks.db", DLOCK_TEST_ENCODING); }
   std::shared_ptr<store> open() override {
     auto made = open_store("sqlite:" + (folder_ / "locks.db"));
     made->prepare();

@@ -17,13 +17,13 @@
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "contract/store_contract.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/odb_place.hpp"
+#include "support/bound_statement.hpp"
 #include "support/eventually.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
@@ -62,48 +62,7 @@ request grant_of(const actor& who, std::string_view key, std::uint64_t fence) {
   return {.resource = key, .session = who.id, .nonce = who.nonce, .fence = fence};
 }
 
-/// Rows that it changed, by the parameters' way, as another client library would bind them.
-int run_bound(raw_sqlite& on, const verification& what) {
-  sqlite3_stmt* statement = nullptr;
-  REQUIRE(::sqlite3_prepare_v2(on.handle(), what.sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
-  int at = 0;
-  for (const auto& each : what.parameters) {
-    ++at;
-    if (const auto* bytes = std::get_if<verification::bytes>(&each)) {
-      ::sqlite3_bind_blob(statement, at, bytes->value.data(), static_cast<int>(bytes->value.size()), SQLITE_STATIC);
-    } else if (const auto* text = std::get_if<std::string>(&each)) {
-      ::sqlite3_bind_text(statement, at, text->data(), static_cast<int>(text->size()), SQLITE_STATIC);
-    } else {
-      ::sqlite3_bind_int64(statement, at, std::get<std::int64_t>(each));
-    }
-  }
-  CHECK(at == ::sqlite3_bind_parameter_count(statement));
-  const int code = ::sqlite3_step(statement);
-  ::sqlite3_finalize(statement);
-  REQUIRE(code == SQLITE_DONE);
-  return on.changes();
-}
-
 }  // namespace
-
-TEST_CASE("sqlite verify: both forms of the statement change the row of a lease that is ours", "[sqlite][T70]") {
-  bank place;
-  actor a(place), b(place);
-  const std::string key("k\0'?\xff", 5);
-  const auto fence = a.acquire(key);
-  const auto ours = a.where->verification_of(grant_of(a, key, fence));
-  raw_sqlite raw(place.path);
-  CHECK(run_bound(raw, ours) == 1);
-  raw.run(ours.text);
-  CHECK(raw.changes() == 1);
-  CHECK(raw.text("SELECT verifies || ' ' || (verified_by = " + std::to_string(::getpid()) + ") FROM dlock_lock") ==
-        "2 1");
-  for (const auto& wrong : {grant_of(a, key, fence + 1), grant_of(b, key, fence), grant_of(a, "other", fence)}) {
-    CHECK(run_bound(raw, a.where->verification_of(wrong)) == 0);
-    raw.run(a.where->verification_of(wrong).text);
-    CHECK(raw.changes() == 0);
-  }
-}
 
 TEST_CASE("sqlite verify: a release in the application's transaction keeps min_hold", "[sqlite]") {
   bank place;

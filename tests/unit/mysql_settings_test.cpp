@@ -63,6 +63,8 @@ TEST_CASE("mysql settings: every parameter has its effect", "[unit]") {
 TEST_CASE("mysql settings: a socket takes the place of a host and needs no TLS", "[unit]") {
   const auto made = parsed("mysql://u@/d?socket=/run/s");
   CHECK(made.socket == "/run/s");
+  CHECK(parsed("mysql:///d?socket=/run/s").database == "d");
+  CHECK(made.database == "d");
   REQUIRE(made.hosts.size() == 1);
   CHECK(made.hosts[0].host.empty());
   CHECK(made.tls == tls_mode::off);

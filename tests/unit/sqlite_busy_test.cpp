@@ -4,8 +4,10 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
+#include <array>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <future>
@@ -19,6 +21,7 @@
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/sqlite_machine.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -152,6 +155,35 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
   CHECK(answer(other.look("k")) == outcome::absent);
   CHECK(answer(other.look("k2")) == outcome::absent);
   CHECK(a.insert("k").what == outcome::failed);  // an interrupted connection stays so
+}
+
+TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transaction open", "[unit][sqlite]") {
+  busy_place place;
+  place.open();
+  const auto machine = std::make_shared<sqlite_machine>("this");
+  const auto where = open_on("sqlite:" + place.path, machine);
+  where->prepare();
+  fault why;
+  const auto on = where->connect(1s, why);
+  REQUIRE(on != nullptr);
+  const auto statement = GENERATE(2, 3, 4);  // a take, another, COMMIT
+  int asked = 0;
+  machine->before_now = [&] {
+    if (++asked == statement) on->interrupt();
+  };
+  const id128 id = id128::random();
+  const std::array<request, 2> takes = {request{.what = verb::insert, .resource = "a", .session = id, .nonce = 1},
+                                        request{.what = verb::insert, .resource = "b", .session = id, .nonce = 2}};
+  std::array<reply, 2> replies;
+  where->execute(*on, takes, replies);
+  REQUIRE(asked >= statement);
+  CHECK_FALSE(on->usable());
+  // Its file is not locked, though the connection is still there.
+  raw_sqlite stranger(place.path);
+  CHECK(stranger.try_run("BEGIN IMMEDIATE"));
+  const auto granted = stranger.text("SELECT COUNT(*) FROM dlock_lock");
+  for (const reply& r : replies) CHECK(r.what == (granted == "2" ? outcome::yes : outcome::failed));
+  CHECK((granted == "0" || granted == "2"));
 }
 
 TEST_CASE("sqlite busy: renewals get their share among busy writers", "[unit][sqlite]") {

@@ -30,6 +30,14 @@ TEST_CASE("sqlite URL: a path alone gives the defaults", "[unit][sqlite]") {
   CHECK(parsed("sqlite:/var/lib/locks.db").path == "/var/lib/locks.db");
 }
 
+TEST_CASE("sqlite URL: three slashes begin an absolute path, as in other URLs of files", "[unit][sqlite]") {
+  const auto made = parsed("sqlite:///var/lib/locks.db?prefix=x_");
+  CHECK(made.path == "/var/lib/locks.db");
+  CHECK(made.name == "sqlite:/var/lib/locks.db?prefix=x_");
+  CHECK(parsed("sqlite:///var/app@1/locks.db").path == "/var/app@1/locks.db");
+  CHECK(parsed("sqlite:////var/lib/locks.db").path == "/var/lib/locks.db");  // a path with its slash, behind three
+}
+
 TEST_CASE("sqlite URL: parameters change what they name", "[unit][sqlite]") {
   const auto made = parsed("sqlite:a%20b.db?schema=verify&prefix=x_&busy_timeout=250");
   CHECK(made.path == std::filesystem::current_path() / "a b.db");
@@ -49,10 +57,20 @@ TEST_CASE("sqlite URL: what can't work is refused by name and value, before any 
   refused("sqlite:file:x?mode=memory", "memory:");
   refused("sqlite:a%00b", "zero byte");
   refused("sqlite://host/a.db", "no host");
+  // Two slashes: read as a relative path by some, as a host by others.
+  for (const char* url : {"sqlite://a.db", "sqlite://folder/a.db", "sqlite://./a.db", "sqlite://localhost/a.db"}) {
+    refused(url, "write sqlite:path for a path relative to the working directory");
+    refused(url, "sqlite:/path or sqlite:///path for an absolute one");
+  }
+  refused("sqlite://u:geheim@h/a.db", "no host");
+  refused("sqlite://", "path is empty");
+  refused("sqlite:///", "is a folder");
+  refused("sqlite:folder/", "is a folder");
   refused("sqlite:a.db?shema=verify", "shema");
   refused("sqlite:a.db?schema=drop", "schema=drop");
   refused("sqlite:a.db?prefix=", "prefix");
   refused("sqlite:a.db?prefix=a-b", "a-b");
+  refused("sqlite:a.db?filesystem=nfs", "filesystem=nfs");
   refused("sqlite:a.db?busy_timeout=0", "busy_timeout=0");
   refused("sqlite:a.db?busy_timeout=-5", "busy_timeout=-5");
   refused("sqlite:a.db?busy_timeout=5s", "busy_timeout=5s");

@@ -4,6 +4,7 @@
 /// Locks in an SQLite file, for the processes of one host.
 ///
 ///     sqlite:path                    relative to the working directory, or absolute
+///     sqlite:///path                 absolute
 ///     sqlite:path?schema=verify&prefix=locks_&busy_timeout=2000
 ///
 /// - schema: create (default) makes the file and the tables if missing, and migrates older ones; verify refuses to work
@@ -11,16 +12,19 @@
 /// - prefix: of the table names, 1 to 40 letters, digits and '_'. Default dlock_.
 /// - busy_timeout: how long, in ms, a statement waits while others write to the file. Default 5000; 1 to 3600000. At most
 ///   1000 counts where somebody waits for a key or frees one: then the key is busy, and asked for again within the wait.
+/// - filesystem: local (default) refuses a file on NFS, SMB, 9p, FUSE and other file systems that machines may share, one
+///   that is mounted without its folder, and one with hard links. any does not look.
 ///
-/// An unknown parameter, `:memory:` and an empty path are std::invalid_argument (for locks within one
-/// process: memory:).
+/// An unknown parameter, an empty path, `:memory:` (for locks within one process: memory:) and sqlite://path (that would
+/// be a host) are std::invalid_argument.
 ///
-/// The file is put into WAL mode and written with synchronous=FULL: a grant that was reported survives a
-/// crash. It must be on a file system of this host: WAL does not work on NFS, SMB or other network file
-/// systems, nor does it between a host and its virtual machines. All processes must share the kernel and its
-/// time namespace (containers of one host do).
+/// The file is put into WAL mode and written with synchronous=FULL: a grant that was reported survives a crash. It must be
+/// on a file system of this host: WAL does not work on network file systems, nor between a host and its virtual machines.
+/// All processes must share the kernel and its CLOCK_BOOTTIME. Containers of one host do, also with boot ids of their own,
+/// but not in a time namespace that shifts that clock, which prepare() refuses.
 ///
-/// Time is CLOCK_BOOTTIME. After a reboot no holder is alive, so whatever it left is freed by the first prepare().
+/// Time is CLOCK_BOOTTIME. After a reboot no holder is alive. The first prepare() frees what they left where the file
+/// shows times that are still to come; what it can't tell from the living ends within its ttl.
 ///
 /// SQLite has one writer at a time. A transaction that any program keeps open for writing in that file stops
 /// renewals too: longer than ttl - margin, and the leases are lost. Keep such transactions short, or give the
@@ -49,8 +53,8 @@
 namespace dlock::stores {
 
 /// Opens nothing yet. Throws std::invalid_argument, naming the parameter and its value.
-/// Its prepare() throws store_error: no such folder, no permission, not a database, no WAL on this file
-/// system, schema missing or of another version.
+/// Its prepare() throws store_error: no such folder, no permission, not a database, a file system that machines may
+/// share, no WAL on it, schema missing or of another version.
 std::shared_ptr<store> open_sqlite(store_url url);
 
 namespace detail {

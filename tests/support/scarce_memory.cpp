@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "support/scarce_memory.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+constexpr std::size_t plenty = static_cast<std::size_t>(-1);
+thread_local std::size_t left = plenty;
+thread_local bool failed = false;
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  if (left != plenty) {
+    if (left == 0) {
+      left = plenty;  // once: whoever cleans up may need some
+      failed = true;
+      throw std::bad_alloc();
+    }
+    --left;
+  }
+  if (void* const made = std::malloc(size == 0 ? 1 : size)) return made;
+  throw std::bad_alloc();
+}
+void operator delete(void* what) noexcept { std::free(what); }
+void operator delete(void* what, std::size_t) noexcept { std::free(what); }
+
+namespace dlock::test {
+
+scarce_memory::scarce_memory(std::size_t number) noexcept {
+  failed = false;
+  left = number;
+}
+scarce_memory::~scarce_memory() { left = plenty; }
+bool scarce_memory::ran_out() const noexcept { return failed; }
+
+}  // namespace dlock::test
