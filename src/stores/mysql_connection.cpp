@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <system_error>
@@ -26,23 +28,38 @@ int own_descriptor(MYSQL* handle) {
   return made;
 }
 
-/// Whether the server has closed its side: what we would send then is certainly not done.
-bool closed_by_server([[maybe_unused]] int socket) noexcept {
 #ifdef POLLRDHUP
-  pollfd about{socket, POLLRDHUP, 0};
-  return ::poll(&about, 1, 0) > 0;
+constexpr short hang_up = POLLRDHUP;
 #else
-  return false;
+constexpr short hang_up = 0;  // POLLHUP and POLLERR are always told
 #endif
+
+/// Whether one of these has happened on a socket; costs less than half a microsecond.
+bool has_happened(int socket, short events) noexcept {
+  pollfd about{socket, events, 0};
+  return ::poll(&about, 1, 0) > 0;
+}
+
+/// Whether the server has closed its side: what we would send then is certainly not done.
+bool closed_by_server(int socket) noexcept { return has_happened(socket, hang_up); }
+
+/// The server keeps its connections, and takes no writes on any of them.
+bool refuses_all(int code) noexcept {
+  constexpr std::array<int, 4> codes{1047, 1290, 1836, 1874};
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
 }  // namespace
 
-mysql_connection::mysql_connection(odb::mysql::connection_ptr native, const mysql_server& server, const mysql_sql& sql)
-    : native_(std::move(native)),
+mysql_connection::mysql_connection(mysql_opened from, const mysql_sql& sql, mysql_hosts& hosts)
+    : native_(std::move(from.link)),
       sql_(sql),
+      hosts_(hosts),
+      host_(from.host),
+      refusals_(from.refusals),
       quick_(can_refuse_to_wait(native_->handle())),
-      identity_{server.id, incarnation_text(server), server.connection},
+      encrypted_(mysql_get_ssl_cipher(native_->handle()) != nullptr),
+      identity_{from.server.id, incarnation_text(from.server), from.server.connection},
       socket_(own_descriptor(native_->handle())) {}
 
 mysql_connection::~mysql_connection() {
@@ -55,7 +72,18 @@ void mysql_connection::interrupt() noexcept {
   ::shutdown(socket_, SHUT_RDWR);
 }
 
+bool mysql_connection::alive() noexcept {
+  if (!usable() || hosts_.refusals(host_) != refusals_) return false;
+  // A server has nothing to say to a client that asked nothing, but why it is about to hang up. TLS has: its session
+  // tickets may still lie there unread.
+  const auto farewell = static_cast<short>(encrypted_ ? hang_up : hang_up | POLLIN);
+  if (!has_happened(socket_, farewell)) return true;
+  interrupt();
+  return false;
+}
+
 void mysql_connection::heed(const fault& why) noexcept {
+  if (refuses_all(why.native)) hosts_.refuses(host_, refusals_, mysql_hosts::clock::now());
   // Our descriptor keeps the socket open; the server must see that nobody is there any more.
   if (why.connection) interrupt();
 }

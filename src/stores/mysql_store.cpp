@@ -154,23 +154,22 @@ capabilities mysql_store::caps() const noexcept {
   return {.rows = true, .verify = true, .take_waits = take_waits_.load(std::memory_order_relaxed)};
 }
 
-std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, fault& why) {
-  auto made = factory_->open(limit, why);
-  if (!made) return nullptr;
-  mysql_server server;
-  if (!read_server(made->handle(), server, why)) return nullptr;
-  take_waits_.store(!can_refuse_to_wait(made->handle()), std::memory_order_relaxed);
-  skips_locked_.store(can_skip_locked(made->handle()), std::memory_order_relaxed);
+std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, const std::stop_token& cancel, fault& why) {
+  auto made = factory_->open(limit, cancel, why);
+  if (!made.link) return nullptr;
+  take_waits_.store(!can_refuse_to_wait(made.link->handle()), std::memory_order_relaxed);
+  skips_locked_.store(can_skip_locked(made.link->handle()), std::memory_order_relaxed);
   {
     const std::lock_guard lock(server_mutex_);
-    server_ = server.id;
+    server_ = made.server.id;
   }
-  return std::make_unique<native>(std::move(made), server, sql_);
+  return std::make_unique<native>(std::move(made), sql_, factory_->hosts());
 }
 
-std::unique_ptr<connection> mysql_store::connect(microseconds limit, fault& why) noexcept {
+std::unique_ptr<connection> mysql_store::connect(microseconds limit, fault& why,
+                                                 const std::stop_token& cancel) noexcept {
   try {
-    return open(limit, why);
+    return open(limit, cancel, why);
   } catch (const std::exception& e) {
     why.transient = why.connection = true;
     try {
