@@ -10,7 +10,6 @@ using namespace std::chrono_literals;
 namespace {
 constexpr microseconds beat = 500ms;
 constexpr microseconds patience = 2s;    // of one statement
-constexpr microseconds last_round = 2s;  // all in all
 constexpr std::size_t sweep_rows = 100;  // of a kind, at one time
 }  // namespace
 
@@ -78,7 +77,7 @@ void chores::round(bool last) {
     const std::lock_guard lock(mutex_);
     mine.swap(waiting_);
   }
-  const auto end = last ? shared_.now() + last_round : instant::max();
+  const auto end = last ? shared_.now() + shared_.options.release_limit : instant::max();
   bool unreachable = false;  // then the rest of this round need not find that out one by one
   for (auto at = mine.begin(); at != mine.end();) {
     const auto now = shared_.now();

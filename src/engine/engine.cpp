@@ -15,8 +15,6 @@ using namespace std::chrono_literals;
 namespace {
 /// Of an operator's question.
 constexpr microseconds patience = 5s;
-/// How long the end of an engine works on releases that were not answered before.
-constexpr auto last_round = 2s;
 /// How long the service's destructor waits for the threads; they hold the engine and may end later.
 constexpr auto farewell = 10s;
 /// The engine that the present thread serves: its end must not be waited for there.
@@ -65,6 +63,7 @@ std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_opti
   where->prepare();
   auto made = std::make_shared<engine>(std::move(where), std::move(options));
   made->shared_.pool.on_connect([raw = made.get()](const connection_identity& to) { raw->keeper_.greeted(to); });
+  made->shared_.pool.on_watch([raw = made.get()] { raw->alarm_.wake(); });
   made->run_threads();
   return made;
 }
@@ -94,9 +93,11 @@ void engine::run_threads() {
     run_thread([](engine& e) { e.herald_.run(); });
     run_thread([](engine& e) {
       e.chores_.run();
+      e.alarm_.stop();  // not before: somebody must look out for statements that hang
       e.herald_.stop();
     });
   } catch (...) {  // no more threads to be had: those that run must end
+    alarm_.stop();
     herald_.stop();
     finish();
     throw;
@@ -110,19 +111,23 @@ bool engine::wind_down_if_done() noexcept {
     if (!finish_ || wound_down_ || held_ > 0 || under_way_ > 0) return false;
     wound_down_ = true;
   }
-  // Bodies have ended; now renewals stop, then the background tidies up and ends last.
+  // Bodies have ended; now renewals stop, then the background tidies up, in the time that a release has, and ends last.
+  const auto end = shared_.now() + shared_.options.release_limit;
+  shared_.pool.finish(end);
   keeper_.stop();
   rows_.stop();
-  alarm_.stop();
-  for (const auto& one : keeper_.live()) {
-    chores_.add({.what = chore::kind::close, .by = one, .give_up = shared_.now() + last_round});
-  }
+  for (const auto& one : keeper_.live()) chores_.add({.what = chore::kind::close, .by = one, .give_up = end});
   chores_.stop();
   return true;
 }
 
 void engine::see_off(std::chrono::milliseconds limit) noexcept {
-  if (serving != this) crew_->wait(limit);
+  if (serving == this) return;
+  using clock = std::chrono::steady_clock;
+  const auto end = clock::now() + shared_.options.release_limit;
+  crew_->wait(limit);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
+  shared_.pool.end_connecting(std::max<std::chrono::milliseconds>(left, 50ms));
 }
 
 std::vector<std::string> engine::close(std::chrono::milliseconds limit) {
@@ -160,17 +165,15 @@ void engine::refuse_if_forked() const {
 
 reply engine::ask(const std::function<reply(connection&)>& use, const char* what) {
   refuse_if_forked();
-  fault why;
-  const auto on = shared_.pool.get(shared_.now() + patience, patience, why);
-  if (!on) {
-    throw store_error(errc::store_unreachable, fmt::format("{}: {}: {}", what, shared_.where->name(), why.text),
-                      why.native, why.sqlstate, why.transient);
-  }
-  alarm_.wake();  // without a session it may sleep for long, and what hangs with it
-  ++statements_;
-  auto answer = use(*on);
+  bool sent = false;
+  auto answer = shared_.pool.run(shared_.now() + patience, 0us, [&](connection& on) {
+    ++statements_;
+    sent = true;
+    return use(on);
+  });
   if (answer.what == outcome::failed || answer.what == outcome::unknown) {
-    throw store_error(answer.what == outcome::failed ? errc::store_failed : errc::outcome_unknown,
+    const auto failed = !sent || answer.why.connection ? errc::store_unreachable : errc::store_failed;
+    throw store_error(answer.what == outcome::failed ? failed : errc::outcome_unknown,
                       fmt::format("{}: {}: {}", what, shared_.where->name(), answer.why.text), answer.why.native,
                       answer.why.sqlstate, answer.why.transient);
   }

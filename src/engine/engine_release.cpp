@@ -258,12 +258,17 @@ engine::freed engine::send_release(grant& one, fault& why) {
   const auto ask = one.ask(verb::release);
   bool maybe_done = false;
   for (;;) {
-    reply answer;
-    {
-      const auto on = shared_.pool.get(until, std::max<microseconds>(until - shared_.now(), between_tries), why);
-      if (!on) break;
+    bool sent = false;
+    auto answer = shared_.pool.run(until, 0us, [&](connection& on) {
+      reply got;
+      sent = true;
       ++statements_;
-      shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
+      shared_.where->execute(on, {&ask, 1}, {&got, 1});
+      return got;
+    });
+    if (!sent) {
+      why = std::move(answer.why);
+      break;
     }
     if (answer.what == outcome::yes) return freed::yes;
     // After a try without an answer, "no" may just mean that it had been done.
