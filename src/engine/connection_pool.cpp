@@ -46,6 +46,7 @@ connection_pool::loan connection_pool::get(instant until, microseconds patience,
     mine->on = std::move(made);
     mine->limit = time_.now() + patience;
   }
+  if (watch_) watch_(time_.now() + patience);
   return taken;
 }
 

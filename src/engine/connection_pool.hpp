@@ -20,6 +20,8 @@ class connection_pool {
 
   /// Called with each new connection, on the thread that made it. Set before use.
   void on_connect(std::function<void(const connection_identity&)> greet) { greet_ = std::move(greet); }
+  /// Called with the limit of each loan: interrupt_hung() is to look then. Set before use.
+  void on_watch(std::function<void(instant)> watch) { watch_ = std::move(watch); }
 
   /// A connection on loan. Gives it back, or drops it if it broke.
   class loan {
@@ -60,6 +62,7 @@ class connection_pool {
   const std::shared_ptr<store> store_;
   time_source& time_;
   std::function<void(const connection_identity&)> greet_;
+  std::function<void(instant)> watch_;
   mutable std::mutex mutex_;
   std::condition_variable freed_;
   std::vector<std::unique_ptr<slot>> slots_;  // fixed after construction

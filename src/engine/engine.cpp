@@ -65,6 +65,7 @@ std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_opti
   where->prepare();
   auto made = std::make_shared<engine>(std::move(where), std::move(options));
   made->shared_.pool.on_connect([raw = made.get()](const connection_identity& to) { raw->keeper_.greeted(to); });
+  made->shared_.pool.on_watch([raw = made.get()](instant limit) { raw->alarm_.look_by(limit); });
   made->run_threads();
   return made;
 }
@@ -72,16 +73,21 @@ std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_opti
 void engine::run_thread(std::function<void(engine&)> body) {
   // Detached, because the last lease may be released, and the engine with it end, on any thread, also on one
   // of these. Each holds the engine; finish() waits for them where that is possible.
+  auto& time = shared_.time;
   crew_->begun();
+  time.told(time_source::worker::hired);
   try {
-    std::thread([self = shared_from_this(), body = std::move(body), all = crew_]() mutable {
+    std::thread([self = shared_from_this(), body = std::move(body), all = crew_, &time]() mutable {
+      time.told(time_source::worker::begins);
       serving = self.get();
       body(*self);
+      time.told(time_source::worker::ends);
       self.reset();  // before it counts as ended: then whoever waits for that ends the engine, not a stray
                      // thread
       all->ended();
     }).detach();
   } catch (...) {
+    time.told(time_source::worker::ends);
     crew_->ended();
     throw;
   }
@@ -106,7 +112,7 @@ void engine::run_threads() {
 bool engine::wind_down_if_done() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    changed_.notify_all();
+    shared_.time.notify(changed_);
     if (!finish_ || wound_down_ || held_ > 0 || under_way_ > 0) return false;
     wound_down_ = true;
   }

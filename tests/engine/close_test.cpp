@@ -93,17 +93,13 @@ TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its thread
     auto locks = service();
     std::vector<std::thread> threads;
     std::atomic<int> refused{0};
-    std::atomic<int> begun{0};
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&, raw = locks.get()] {
-        ++begun;
         if (thrown([&] { return raw->acquire("k", {.wait = 1h}); }) == errc::closed) ++refused;
       });
     }
-    const auto looks = where->count(verb::look);
-    REQUIRE(eventually([&] { return begun == 4 && where->count(verb::look) >= looks; }));
-    std::this_thread::sleep_for(1ms);  // into the wait, as far as they get
-    locks->close(1h);
+    REQUIRE(clock.at_rest({.callers = 4}));  // three in line, one between two looks
+    locks->close(1h);                        // time stands still: nothing else can end their waiting
     for (auto& each : threads) each.join();
     locks.reset();
     CHECK(refused == 4);
@@ -115,7 +111,7 @@ TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[
   std::vector<lease> held;
   for (int i = 0; i < 50; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
   where->cut();
-  held.clear();
+  while_time_passes([&] { held.clear(); });
   CHECK(locks->count(event::kind::release_failed) == 50);
   const auto before = where->tried();
   locks.reset();
@@ -129,7 +125,8 @@ TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets 
     const auto held = locks->acquire("k");
     where->next(verb::release, {.what = fate::fail, .why = {.native = 1, .text = "no"}, .times = 2});
   }
-  REQUIRE(eventually([&] { return where->count(verb::release) == 2; }));
+  REQUIRE(clock.at_rest());
+  REQUIRE(where->count(verb::release) == 2);  // it waits for its next beat
   locks.reset();
   CHECK(where->count(verb::release) == 3);
   CHECK(fence_of("k") == 0);

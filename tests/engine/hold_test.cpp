@@ -43,6 +43,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at
   CHECK_FALSE(is_free("k"));
   clock.advance(1us);
   CHECK(is_free("k"));
+  crashed->cut(false);  // for its end
 }
 
 TEST_CASE_METHOD(hold_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[hold][T10]") {
@@ -147,17 +148,17 @@ TEST_CASE_METHOD(hold_fixture, "min_hold: over at the release, it changes nothin
 
 TEST_CASE_METHOD(hold_fixture, "min_hold: holds when the release was done by the background", "[hold][T07]") {
   const auto locks = service();
-  {
-    const auto held = locks->acquire("k", {.min_hold = 20s});
-    where->cut();
-  }
+  const auto begun = clock.now();
+  auto held = locks->acquire("k", {.min_hold = 20s});
+  where->cut();
+  let_go(std::move(held));
   where->cut(false);
   clock.advance(500ms);
   CHECK(eventually([&] { return where->count(verb::release) == 2; }));
   CHECK_FALSE(is_free("k"));
-  clock.advance(19s);
+  clock.advance(begun + 20s - 1us - clock.now());
   CHECK_FALSE(is_free("k"));
-  clock.advance(500ms);
+  clock.advance(1us);
   CHECK(is_free("k"));
 }
 
