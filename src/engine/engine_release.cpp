@@ -191,7 +191,9 @@ bool engine::begin_release(grant& one, bool& trusted) noexcept {
     one.reason.compare_exchange_strong(none, one.why(now));
   }
   auto held = grant_state::held;
-  return one.state.compare_exchange_strong(held, grant_state::releasing);
+  const bool mine = one.state.compare_exchange_strong(held, grant_state::releasing);
+  trusted = trusted && mine;  // it may have been lost since: whoever did that has counted it out
+  return mine;
 }
 
 engine::freed engine::finish_release(grant& one, fault& why) noexcept {
