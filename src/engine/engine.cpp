@@ -113,7 +113,7 @@ bool engine::wind_down_if_done() noexcept {
   {
     const std::lock_guard lock(mutex_);
     shared_.time.notify(changed_);
-    if (!finish_ || wound_down_ || held_ > 0 || under_way_ > 0) return false;
+    if (!finish_ || wound_down_ || held_ + ending_ + under_way_ > 0) return false;
     wound_down_ = true;
   }
   // Bodies have ended; now renewals stop, then the background tidies up and ends last.
@@ -135,7 +135,7 @@ std::vector<std::string> engine::close(std::chrono::milliseconds limit) {
   closed_.request_stop();
   const auto until = shared_.now() + limit;
   std::unique_lock lock(mutex_);
-  while ((held_ > 0 || under_way_ > 0) && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
+  while (held_ + ending_ + under_way_ > 0 && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
   lock.unlock();
   std::vector<std::string> keys;
   keeper_.for_each_grant([&](const grant& one) { keys.emplace_back(one.key.view()); });
@@ -150,7 +150,7 @@ void engine::finish() noexcept {
   wind_down_if_done();
   {
     const std::lock_guard lock(mutex_);
-    if (!wound_down_) return;
+    if (held_ > 0 || under_way_ > 0) return;
   }
   see_off(farewell);
 }

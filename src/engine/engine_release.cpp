@@ -66,6 +66,7 @@ void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
   auto held = grant_state::held;
   if (!one->state.compare_exchange_strong(held, grant_state::lost)) return;
   leave_queue(*one);
+  no_longer_held();
   herald_.post(one);
   // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
   chores_.add({.what = chore::kind::release,
@@ -95,12 +96,18 @@ void engine::session_over(std::shared_ptr<session> one, std::vector<std::shared_
   for (const auto& each : held) lost(each, reason);
 }
 
+void engine::no_longer_held() noexcept {
+  const std::lock_guard lock(mutex_);
+  --held_;
+  ++ending_;
+}
+
 bool engine::done_with(grant& one) noexcept {
   keeper_.unlink(one);
   alarm_.clear(one);
   {
     const std::lock_guard lock(mutex_);
-    --held_;
+    --ending_;
   }
   return wind_down_if_done();
 }
@@ -206,6 +213,7 @@ engine::freed engine::end_release(grant& one, freed end, bool trusted, const fau
                                   const std::function<void(const event&)>& told) noexcept {
   const auto tell = [&](const event& what) { told ? told(what) : shared_.tell(what); };
   leave_queue(one);
+  no_longer_held();
   if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
   const bool last = done_with(one);
   const auto held_for = shared_.now() - one.granted_at;
