@@ -82,6 +82,8 @@ class engine : public std::enable_shared_from_this<engine> {
   void transaction_ended(const std::shared_ptr<grant>& one) noexcept;
   /// Throws lock_lost unless the grant can be trusted now.
   void ensure_held(grant& one) const;
+  /// Why the row is not the grant's any more, which a statement has found that was answered just now.
+  loss_reason not_ours(grant& one) const noexcept;
   /// Sets an expiry of its own to now + ttl, unless it ends later.
   void renew(grant& one, microseconds ttl);
 

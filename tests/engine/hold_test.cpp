@@ -78,6 +78,17 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: an answer that comes late, or n
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
 }
 
+TEST_CASE_METHOD(hold_fixture, "renewal::manual: one that is refused because it comes too late finds the lease expired",
+                 "[hold][T12]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  where->next(verb::extend, {.ahead = [&] { clock.advance(10s); }});
+  CHECK(thrown([&] { held.renew(); }) == errc::lost);
+  CHECK(held.loss() == loss_reason::expired);
+  CHECK(seen->wait_for(event::kind::lost));
+  CHECK(seen->records().back().reason == loss_reason::expired);
+}
+
 TEST_CASE_METHOD(hold_fixture, "renewal::manual: a row that is not ours any more is a loss", "[hold][T12]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});

@@ -79,6 +79,25 @@ TEST_CASE_METHOD(multi_fixture, "multi: released after a loss, it throws lock_lo
   CHECK(fence_of("a") == theirs["a"].fencing_token());
 }
 
+TEST_CASE_METHOD(multi_fixture,
+                 "multi: a release that takes longer than the leases live finds them expired, and no split",
+                 "[multi][T06]") {
+  auto held = locks->acquire({"a", "b"}, {.ttl = 10s, .renew = renewal::none});
+  lease theirs;
+  where->next(verb::release, {.ahead = [&] {
+                clock.advance(11s);
+                theirs = rival->acquire("b", {.wait = 0ms});
+              }});
+  try {
+    held.release();
+    FAIL("not noticed");
+  } catch (const lock_lost& e) {
+    CHECK(e.reason() == loss_reason::expired);
+  }
+  CHECK(locks->count(event::kind::split_found) == 0);
+  CHECK_NOTHROW(theirs.ensure_held());
+}
+
 TEST_CASE_METHOD(multi_fixture, "multi: it may outlive its service, and its keys are freed with it", "[multi][T17]") {
   auto held = locks->acquire({"a", "b"});
   locks.reset();

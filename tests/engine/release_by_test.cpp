@@ -63,6 +63,37 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is rel
   CHECK(home->acquire(key, {}, true));
 }
 
+TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer than the lease lives finds it expired",
+                 "[adopt][release_by]") {
+  const auto key = row(1);
+  const auto rival = stranger();
+  auto held = adopt_one(key, {.ttl = 10s, .renew = renewal::none});
+  const auto grant = access::grant_of(held);
+  lease theirs;
+  const auto outlived = [&] {
+    clock.advance(11s);
+    theirs = rival->acquire(lock_key::from_stored(key.view()), {.wait = 0ms});
+  };
+  SECTION("nothing was freed") {
+    access::release_by(held, [&] {
+      outlived();
+      return false;
+    });
+  }
+  SECTION("it says so") {
+    CHECK_THROWS_AS(access::release_by(held,
+                                       [&]() -> bool {
+                                         outlived();
+                                         throw lock_lost(home->not_ours(*grant), "commit");
+                                       }),
+                    lock_lost);
+  }
+  CHECK(home->not_ours(*grant) == loss_reason::expired);
+  CHECK(clock.at_rest());
+  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK_NOTHROW(theirs.ensure_held());
+}
+
 TEST_CASE_METHOD(adopt_fixture, "release_by: nobody trusts the lease while the transaction frees it",
                  "[adopt][release_by]") {
   auto held = adopt_one(row(1));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -67,6 +68,34 @@ TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an
   }
   CHECK(seen->count(event::kind::split_found) == 1);
   CHECK(locks->count(event::kind::split_found) == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease lives finds it expired, and no split",
+                 "[release][T06]") {
+  const auto renew = GENERATE(renewal::automatic, renewal::none);
+  const auto locks = service();
+  const auto rival = stranger();
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renew});
+  lease theirs;
+  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  where->next(verb::release, {.ahead = [&] {
+                clock.advance(11s);
+                theirs = rival->acquire("k", {.wait = 0ms});
+              }});
+  const auto reason = renew == renewal::automatic ? loss_reason::unreachable : loss_reason::expired;
+  try {
+    held.release();
+    FAIL("not noticed");
+  } catch (const lock_lost& e) {
+    CHECK(e.reason() == reason);
+  }
+  CHECK(clock.at_rest());
+  CHECK(locks->count(event::kind::split_found) == 0);
+  CHECK(locks->count(event::kind::released) == 0);
+  REQUIRE(seen->wait_for(event::kind::lost));
+  CHECK(seen->count(event::kind::lost) == 1);
+  for (const auto& each : seen->records()) CHECK((each.what != event::kind::lost || each.reason == reason));
+  CHECK_NOTHROW(theirs.ensure_held());
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: deadlock and row lock are retried", "[release][T07]") {

@@ -70,6 +70,7 @@ struct script {
   unsigned skip = 0;               ///< after letting so many pass
   std::shared_ptr<gate> before{};  ///< stops there before it is executed
   std::shared_ptr<gate> after{};   ///< stops there after it was executed, before it is answered
+  std::function<void()> ahead{};   ///< called before it is executed
   std::function<void()> during{};  ///< called after it was executed, before it is answered
 };
 
@@ -310,6 +311,7 @@ class faulty_store final : public store {
       by.broken = true;
       return unknown;
     }
+    if (how.ahead) how.ahead();
     if (how.what == fate::fail) {
       if (how.why.connection) by.broken = true;
       return {.what = outcome::failed, .why = how.why};
