@@ -17,20 +17,20 @@ bool chores::add(chore one) {
   const std::lock_guard lock(mutex_);
   if (over_) return false;
   waiting_.push_back(std::move(one));
-  wake_.notify_all();
+  shared_.time.notify(wake_);
   return true;
 }
 
 void chores::wake() noexcept {
   const std::lock_guard lock(mutex_);
   retry_ = false;
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 void chores::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 bool chores::cancel(chore& one, connection& on) {

@@ -17,13 +17,13 @@ constexpr microseconds longest = 10s;  // of one attempt to connect, as far as t
 }  // namespace
 
 connection_pool::connection_pool(std::shared_ptr<store> where, time_source& time, std::size_t size)
-    : state_(std::make_shared<pool_state>(std::move(where), size)), time_(time) {}
+    : state_(std::make_shared<pool_state>(std::move(where), time, size)), time_(time) {}
 
 connection_pool::~connection_pool() {
   end_connecting(0ms);
   closing out;
   const std::lock_guard lock(state_->mutex());
-  state_->close_idle([](const pool_slot&) { return true; }, out);
+  state_->forsake(out);
 }
 
 connection_pool::loan::~loan() {
@@ -68,7 +68,7 @@ pool_slot* connection_pool::wait_for_one(bool renewal, instant until, std::uniqu
     const auto now = time_.now();
     if (now >= end) {
       state_->leave(me);
-      if (state_->failures != failures || state_->put_off()) {
+      if (state_->failures != failures || now < state_->put_off()) {
         why = state_->last;
       } else if (awaited) {
         why = {.transient = true, .connection = true, .text = "a connection could not be made in time"};
@@ -81,11 +81,11 @@ pool_slot* connection_pool::wait_for_one(bool renewal, instant until, std::uniqu
       state_->share(me);
       continue;
     }
-    const bool put_off = state_->put_off();
-    auto next = put_off ? std::min(end, now + again) : end;
+    const auto put_off = state_->put_off();
+    auto next = now < put_off ? std::min(end, put_off) : end;
     if (me.renewal && !me.to_share) next = std::min(next, halfway);
     time_.wait_until(me.wake, lock, next);
-    if (put_off) state_->dispatch();
+    if (now < put_off) state_->dispatch();
   }
   if (me.failed) why = std::move(me.why);
   return me.given;
@@ -95,11 +95,9 @@ pool_slot* connection_pool::wait_for_one(bool renewal, instant until, std::uniqu
 void connection_pool::watch(pool_slot& one, instant until, microseconds patience, std::unique_lock<std::mutex>& lock) {
   const auto now = time_.now();
   const auto limit = patience > 0us ? now + patience : std::max(until, now + moment);
-  one.limit = std::min(limit, state_->ends_at);
-  const bool sooner = one.limit < state_->looks_at;
-  if (sooner) state_->looks_at = one.limit;
+  const auto end = one.limit = std::min(limit, state_->ends_at);
   lock.unlock();
-  if (sooner && wake_) wake_();
+  if (watch_) watch_(end);
 }
 
 /// What is not goes as its loan ends.
@@ -147,7 +145,7 @@ instant connection_pool::interrupt_hung(instant now) noexcept {
     }
     next = std::min(next, each->limit);
   }
-  return state_->looks_at = next;
+  return next;
 }
 
 void connection_pool::finish(instant until) noexcept {
@@ -155,7 +153,7 @@ void connection_pool::finish(instant until) noexcept {
     const std::lock_guard lock(state_->mutex());
     state_->finish(until);
   }
-  if (wake_) wake_();
+  if (watch_) watch_(until);
 }
 
 void connection_pool::end_connecting(std::chrono::milliseconds limit) noexcept { state_->end_connecting(limit); }

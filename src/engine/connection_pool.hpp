@@ -29,8 +29,8 @@ class connection_pool {
 
   /// Called with each new connection, by the thread that uses it first. Set before use.
   void on_connect(std::function<void(const connection_identity&)> greet) { greet_ = std::move(greet); }
-  /// Called when a loan ends before interrupt_hung() would look again. Set before use.
-  void on_watch(std::function<void()> wake) { wake_ = std::move(wake); }
+  /// Called with the limit of each loan: interrupt_hung() is to look then. Set before use.
+  void on_watch(std::function<void(instant)> watch) { watch_ = std::move(watch); }
 
   /// A connection on loan. Gives it back, or drops it if it broke.
   class loan {
@@ -103,7 +103,7 @@ class connection_pool {
   const std::shared_ptr<pool_state> state_;
   time_source& time_;
   std::function<void(const connection_identity&)> greet_;
-  std::function<void()> wake_;
+  std::function<void(instant)> watch_;
 };
 
 }  // namespace dlock::detail

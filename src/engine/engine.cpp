@@ -63,7 +63,7 @@ std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_opti
   where->prepare();
   auto made = std::make_shared<engine>(std::move(where), std::move(options));
   made->shared_.pool.on_connect([raw = made.get()](const connection_identity& to) { raw->keeper_.greeted(to); });
-  made->shared_.pool.on_watch([raw = made.get()] { raw->alarm_.wake(); });
+  made->shared_.pool.on_watch([raw = made.get()](instant limit) { raw->alarm_.look_by(limit); });
   made->run_threads();
   return made;
 }
@@ -71,16 +71,21 @@ std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_opti
 void engine::run_thread(std::function<void(engine&)> body) {
   // Detached, because the last lease may be released, and the engine with it end, on any thread, also on one
   // of these. Each holds the engine; finish() waits for them where that is possible.
+  auto& time = shared_.time;
   crew_->begun();
+  time.told(time_source::worker::hired);
   try {
-    std::thread([self = shared_from_this(), body = std::move(body), all = crew_]() mutable {
+    std::thread([self = shared_from_this(), body = std::move(body), all = crew_, &time]() mutable {
+      time.told(time_source::worker::begins);
       serving = self.get();
       body(*self);
+      time.told(time_source::worker::ends);
       self.reset();  // before it counts as ended: then whoever waits for that ends the engine, not a stray
                      // thread
       all->ended();
     }).detach();
   } catch (...) {
+    time.told(time_source::worker::ends);
     crew_->ended();
     throw;
   }
@@ -107,8 +112,8 @@ void engine::run_threads() {
 bool engine::wind_down_if_done() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    changed_.notify_all();
-    if (!finish_ || wound_down_ || held_ > 0 || under_way_ > 0) return false;
+    shared_.time.notify(changed_);
+    if (!finish_ || wound_down_ || held_ + ending_ + under_way_ > 0) return false;
     wound_down_ = true;
   }
   // Bodies have ended; now renewals stop, then the background tidies up, in the time that a release has, and ends last.
@@ -134,7 +139,7 @@ std::vector<std::string> engine::close(std::chrono::milliseconds limit) {
   closed_.request_stop();
   const auto until = shared_.now() + limit;
   std::unique_lock lock(mutex_);
-  while ((held_ > 0 || under_way_ > 0) && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
+  while (held_ + ending_ + under_way_ > 0 && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
   lock.unlock();
   std::vector<std::string> keys;
   keeper_.for_each_grant([&](const grant& one) { keys.emplace_back(one.key.view()); });
@@ -149,7 +154,7 @@ void engine::finish() noexcept {
   wind_down_if_done();
   {
     const std::lock_guard lock(mutex_);
-    if (!wound_down_) return;
+    if (held_ > 0 || under_way_ > 0) return;
   }
   see_off(farewell);
 }

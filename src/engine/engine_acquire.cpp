@@ -257,7 +257,7 @@ void engine::wait_out(microseconds pause, const lock_key& key, const lock_option
   const auto end = [&] {
     const std::lock_guard lock(mutex);
     cancelled = true;
-    wake.notify_all();
+    shared_.time.notify(wake);
   };
   {
     const std::stop_callback on_cancel(options.cancel, end);

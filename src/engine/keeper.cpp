@@ -42,7 +42,7 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
     ~turn() {
       const std::lock_guard again(of.mutex_);
       of.opening_.erase(ttl);
-      of.opened_.notify_all();
+      of.shared_.time.notify(of.opened_);
     }
   } const mine{*this, ttl};
   const auto made = open(ttl, until, why);
@@ -50,7 +50,7 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
   lock.lock();
   ++made->users;
   sessions_[ttl] = made;
-  wake_.notify_all();
+  shared_.time.notify(wake_);
   lock.unlock();
   attend_();
   shared_.tell({.what = event::kind::session_opened, .text = made->id.hex()});
@@ -231,7 +231,7 @@ void keeper::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
   if (renewing_ != nullptr) renewing_->interrupt();
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 /// True: the connection was gone before anything was sent, so another one may do it.

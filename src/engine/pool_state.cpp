@@ -13,7 +13,8 @@ namespace {
 constexpr auto pause = 200ms;
 }  // namespace
 
-pool_state::pool_state(std::shared_ptr<store> where, std::size_t size) : where_(std::move(where)) {
+pool_state::pool_state(std::shared_ptr<store> where, time_source& time, std::size_t size)
+    : where_(std::move(where)), time_(time) {
   for (std::size_t i = 0; i <= size; ++i) slots_.push_back(std::make_unique<pool_slot>());
   idle_.reserve(size);
 }
@@ -30,9 +31,11 @@ bool pool_state::start(pool_slot& one, microseconds limit, fault& why) {
     why = {.transient = true, .text = "the service ends"};
     return false;
   }
+  time_.told(time_source::worker::hired);
   try {
     std::thread([self = shared_from_this(), &one, limit] { self->connect(one, limit); }).detach();
   } catch (const std::exception& e) {
+    time_.told(time_source::worker::ends);
     why = {.transient = true, .connection = true, .text = std::string("no thread to connect: ") + e.what()};
     return false;
   }
@@ -67,16 +70,21 @@ void pool_state::connect(pool_slot& one, microseconds limit) noexcept {
   made.reset();
   const std::lock_guard lock(mutex_);
   --connecting_;
+  if (!forsaken_) time_.told(time_source::worker::ends);
   ended_.notify_all();
 }
 
 void pool_state::failed(const pool_slot& one, const fault& why) {
+  if (forsaken_) return;
   last = why;
   ++failures;
-  next_attempt_ = boot_clock::now() + pause;
+  next_attempt_ = time_.now() + pause;
   if (&one == &of_renewals() && renewal_ != nullptr) renewal_->to_share = true;
   // Who has others to hope for waits on: a server with no more connections to give may well serve those that it gave.
-  if (any_open() || count(phase::connecting) > 0 || (why.full && of_renewals().on != nullptr)) return;
+  if (any_open() || count(phase::connecting) > 0 || (why.full && of_renewals().on != nullptr)) {
+    if (first_ != nullptr) time_.notify(first_->wake);  // it looks after the next attempt
+    return;
+  }
   if (renewal_ != nullptr && renewal_->to_share) fail(*renewal_, why);
   while (&one != &of_renewals() && first_ != nullptr) fail(*first_, why);
 }
@@ -142,27 +150,33 @@ void pool_state::give(pool_waiter& who, pool_slot& one) noexcept {
   unlink(who);
   one.at = phase::lent;
   who.given = &one;
-  who.wake.notify_one();
+  time_.notify(who.wake);
 }
 
 void pool_state::fail(pool_waiter& who, const fault& why) {
   unlink(who);
   who.failed = true;
   who.why = why;
-  who.wake.notify_one();
+  time_.notify(who.wake);
 }
 
 void pool_state::finish(instant end) noexcept {
-  ends_at = looks_at = end;
+  ends_at = end;
   finished_ = true;
   renews = false;
   if (renewal_ != nullptr) fail(*renewal_, {.transient = true, .text = "renewals have ended"});
   for (const auto& each : slots_) each->limit = std::min(each->limit, end);
-  for (auto* each = first_; each != nullptr; each = each->next) each->wake.notify_one();
+  for (auto* each = first_; each != nullptr; each = each->next) time_.notify(each->wake);
 }
 
-bool pool_state::put_off() const noexcept {
-  return boot_clock::now() < next_attempt_ && (any_open() || count(phase::connecting) > 0);
+void pool_state::forsake(closing& out) {
+  close_idle([](const pool_slot&) { return true; }, out);
+  for (auto left = connecting_; left > 0; --left) time_.told(time_source::worker::ends);
+  forsaken_ = true;
+}
+
+instant pool_state::put_off() const noexcept {
+  return any_open() || count(phase::connecting) > 0 ? next_attempt_ : instant::min();
 }
 
 bool pool_state::awaited(const pool_waiter& who) const noexcept {
@@ -172,7 +186,7 @@ bool pool_state::awaited(const pool_waiter& who) const noexcept {
 /// Where the server has one connection to give and that is the one for renewals, it serves all.
 void pool_state::give_up_renewals() {
   auto& from = of_renewals();
-  if (!last.full || boot_clock::now() >= next_attempt_) return;
+  if (!last.full || time_.now() >= next_attempt_) return;
   if (from.at != phase::idle || any_open() || count(phase::connecting) > 0) return;
   auto& to = *slots_[1];
   to.on = std::move(from.on);
@@ -203,7 +217,7 @@ void pool_state::dispatch() {
   auto under_way = first_ == nullptr ? 0 : count(phase::connecting);
   for (std::size_t i = 1; i != slots_.size() && under_way < waiting_; ++i) {
     if (slots_[i]->at != phase::empty) continue;
-    if (put_off()) return;
+    if (time_.now() < put_off()) return;
     if (!start(*slots_[i], last_->limit, why)) return failed(*slots_[i], why);
     ++under_way;
   }

@@ -49,7 +49,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   /// Connections that were taken out, to be closed without the mutex.
   using closing = std::vector<std::unique_ptr<connection>>;
 
-  pool_state(std::shared_ptr<store> where, std::size_t size);
+  /// `time` is used only while the pool lives.
+  pool_state(std::shared_ptr<store> where, time_source& time, std::size_t size);
 
   /// An idle one, lent now, if nobody else waits for it; or null.
   pool_slot* take_idle(bool renewal) noexcept;
@@ -61,8 +62,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   void leave(pool_waiter& who) noexcept;
   /// Looks again at what can be done for those who wait.
   void dispatch();
-  /// Whether an attempt to connect was put off, because the last one failed a moment ago.
-  bool put_off() const noexcept;
+  /// Until when attempts to connect are put off, because the last one failed and there is something else to hope for.
+  instant put_off() const noexcept;
   /// Whether it waits for a connection that is being made.
   bool awaited(const pool_waiter& who) const noexcept;
   void give_back(pool_slot& one, closing& out);
@@ -73,6 +74,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   bool arrive(pool_slot& one, closing& out);
   /// Begins to connect for renewals, if there are any and it is missing.
   void prepare_renewal(microseconds limit);
+  /// The pool's end: all of its connections are idle, and what connects from now on is alone.
+  void forsake(closing& out);
   /// Nobody waits for longer than until `end`, and for renewals nobody any more.
   void finish(instant end) noexcept;
 
@@ -86,9 +89,8 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   /// No more attempts, and those under way are cancelled. Waits for their end, at most so long.
   void end_connecting(std::chrono::milliseconds limit) noexcept;
 
-  instant looks_at = instant::max();  ///< when interrupt_hung() will be called next
-  instant ends_at = instant::max();   ///< of all waiting
-  fault last{};                       ///< why the last attempt to connect failed
+  instant ends_at = instant::max();  ///< of all waiting
+  fault last{};                      ///< why the last attempt to connect failed
   std::uint64_t failures = 0;
   bool renews = false;  ///< there will be renewals
 
@@ -106,6 +108,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   bool any_open() const noexcept { return !idle_.empty() || count(phase::lent) > 0; }
 
   const std::shared_ptr<store> where_;  // outlives the connections
+  time_source& time_;                   // not any more after forsake()
   std::mutex mutex_{};
   std::condition_variable ended_{};
   std::stop_source cancel_{};
@@ -117,9 +120,10 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   std::size_t waiting_ = 0;  // from first_ to last_
   std::uint64_t attempts_ = 0;
   std::size_t connecting_ = 0;  // threads
-  instant next_attempt_{};      // by boot_clock, whatever the pool's clock is
+  instant next_attempt_{};
   bool finished_ = false;
-  bool over_ = false;
+  bool over_ = false;        // no more attempts
+  bool forsaken_ = false;    // the pool is gone
   std::string server_{};     // to which connections lead
   std::uint64_t since_ = 0;  // the attempt that led there first
 };

@@ -232,11 +232,9 @@ TEST_CASE("connection: a lease outlives the death of all its process's connectio
     killed += who.kill_all();
     std::this_thread::sleep_for(100ms);
   }
-  CHECK(killed >= 5);  // it came back after each time that it needed one
+  CHECK(killed >= 10);  // those of renewals and of the pool, again and again
   CHECK(process.ask("check", "trusted").size() == 2);
   CHECK_FALSE(process.said("told"));
-  const auto late = process.ask("count renewal_late", "count");
-  CHECK(std::stoul(late.at(1)) >= 3);
 
   lock_service locks(tables.url());
   const auto now = locks.holder("key");

@@ -164,6 +164,7 @@ TEST_CASE_METHOD(connection_fixture,
   how.release_limit = 300ms;
   const auto locks = service(how);
   auto held = locks->acquire("k");
+  REQUIRE(clock.at_rest());
   const auto connects = std::make_shared<gate>();
   where->hold_connects(connects);
   where->close_connections();
@@ -172,7 +173,7 @@ TEST_CASE_METHOD(connection_fixture,
     { const auto mine = std::move(held); }
     over = true;
   });
-  REQUIRE(connects->reached());
+  REQUIRE(connects->reached(2));  // one for renewals
   clock.advance(300ms - 1us);
   CHECK_FALSE(over);
   clock.advance(1us);
@@ -240,7 +241,7 @@ TEST_CASE("connection: a service ends within its release limit while nothing ans
     held = locks->acquire("k");
     where->hold_connects(never);
     where->close_connections();
-    CHECK(duration_of([&] { held.reset(); }) < 1s);
+    CHECK(duration_of([&] { held.reset(); }) < 2s);
   }
   SECTION("no statement that closes the session") {
     locks->acquire("k").release();
@@ -255,7 +256,7 @@ TEST_CASE("connection: a service ends within its release limit while nothing ans
     where->next(verb::release, {.times = 100, .before = never});
     { const auto freed_later = locks->acquire("k"); }
   }
-  CHECK(duration_of([&] { locks.reset(); }) < 1s);
+  CHECK(duration_of([&] { locks.reset(); }) < 2s);  // 200 ms on an idle machine; ten seconds were one mistake
   CHECK(where->connections() == 0);
 }
 

@@ -44,6 +44,7 @@ struct script {
   std::shared_ptr<gate> before{};  ///< stops there before it is executed
   std::shared_ptr<gate> after{};   ///< stops there after it was executed, before it is answered
   bool deaf = false;               ///< an interruption does not end its stop
+  std::function<void()> ahead{};   ///< called before it is executed
   std::function<void()> during{};  ///< called after it was executed, before it is answered
 };
 
@@ -290,6 +291,7 @@ class faulty_store final : public store, public connect_faults {
       by.broken = true;
       return unknown;
     }
+    if (how.ahead) how.ahead();
     if (how.what == fate::fail) {
       if (how.why.connection) by.broken = true;
       return {.what = outcome::failed, .why = how.why};

@@ -205,7 +205,9 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: after a failure it tries 
   REQUIRE(held);
   asker next([&](fault& reason) { return pool.get(clock.now() + 1h, 1h, reason); });
   REQUIRE(eventually([&] { return where->tried() >= 2; }));
+  REQUIRE(clock.at_rest({.callers = 1}));
   where->allow_connections(2);
+  clock.advance(200ms);
   CHECK(next.got());
   CHECK(next.number != (*held).identity().id);
 }
@@ -358,25 +360,23 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: a renewal uses another co
 
 // ---- the end, and what hangs ----------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(connecting_fixture,
-                 "connection_pool: says when a loan must be looked at, though nobody looks by himself",
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: says of each loan when it must be looked at",
                  "[connection_pool][T63]") {
   connection_pool pool(where, clock, 4);
-  int woken = 0;
-  pool.on_watch([&] { ++woken; });
+  std::vector<instant> limits;
+  pool.on_watch([&](instant limit) { limits.push_back(limit); });
   CHECK(pool.interrupt_hung(clock.now()) == instant::max());
+  const auto begun = clock.now();
   {
     const auto on = get(pool);
-    CHECK(woken == 1);
-    const auto another = get(pool);
-    CHECK(woken == 1);  // that is not sooner
-    const auto hasty = pool.get(clock.now() + 100ms, 0us, why);
-    CHECK(woken == 2);
-    CHECK(pool.interrupt_hung(clock.now()) == clock.now() + 100ms);
+    const auto hasty = pool.get(begun + 100ms, 0us, why);
+    CHECK(pool.interrupt_hung(begun) == begun + 100ms);
+    const auto renewing = pool.get_for_renewal(begun + 50ms, why);
+    CHECK(pool.interrupt_hung(begun) == begun + 50ms);
   }
-  CHECK(pool.interrupt_hung(clock.now()) == instant::max());
-  const auto on = get(pool);
-  CHECK(woken == 3);
+  CHECK(pool.interrupt_hung(begun) == instant::max());
+  pool.finish(begun + 10ms);
+  CHECK(limits == std::vector<instant>{begun + 2s, begun + 100ms, begun + 50ms, begun + 10ms});
 }
 
 TEST_CASE_METHOD(connecting_fixture, "connection_pool: a limit of zero patience is the caller's, also after a wait",
