@@ -9,6 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr auto again = 100ms;
+constexpr auto long_time = 1s;  // for a statement
 /// A statement gets so long, however late its connection came.
 constexpr microseconds moment = 10ms;
 /// Who has no time left still gets a connection that is nearly made.
@@ -96,6 +97,7 @@ void connection_pool::watch(pool_slot& one, instant until, microseconds patience
   const auto now = time_.now();
   const auto limit = patience > 0us ? now + patience : std::max(until, now + moment);
   const auto end = one.limit = std::min(limit, state_->ends_at);
+  one.since = now;
   lock.unlock();
   if (watch_) watch_(end);
 }
@@ -140,6 +142,7 @@ instant connection_pool::interrupt_hung(instant now) noexcept {
     if (each->at != pool_slot::phase::lent) continue;
     if (now >= each->limit) {
       each->on->interrupt();
+      each->hung = each->hung || now - each->since >= long_time;
       // Once more, should it have begun another one just then.
       each->limit = now + again;
     }

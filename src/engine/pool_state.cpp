@@ -225,6 +225,10 @@ void pool_state::dispatch() {
 
 void pool_state::give_back(pool_slot& one, closing& out) {
   one.limit = instant::max();
+  // The others most likely lead to where nothing answers as well. Whoever came next would find that out one by one.
+  if (std::exchange(one.hung, false)) {
+    close_idle([this](const pool_slot& each) { return &each != &of_renewals(); }, out);
+  }
   if (std::exchange(one.outdated, false) || !one.on->usable()) {
     out.push_back(std::move(one.on));
     one.at = phase::empty;

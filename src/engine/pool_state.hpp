@@ -25,7 +25,9 @@ struct pool_slot {
   bool fresh = false;              ///< nobody has used it yet
   bool outdated = false;           ///< lent: to be closed when it comes back
   std::uint64_t number = 0;        ///< of the attempt that made it; they count up
+  instant since{};                 ///< lent
   instant limit = instant::max();  ///< lent: when it counts as hung
+  bool hung = false;               ///< it did, after a time in which a server that is well would have answered
 };
 
 /// A thread that waits for a connection. Lives on its stack; guarded by the pool's mutex, but for the constants.

@@ -2,6 +2,7 @@
 // How a pool gets its connections, and what becomes of those that nobody wants any more.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <list>
 #include <memory>
@@ -252,6 +253,27 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: what was not sent is sent
   where->next(verb::look, {.what = test::fate::drop});
   CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::unknown);
   CHECK(where->count(verb::look) == 6);
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: where one has hung for long, none of the idle ones is used again",
+                 "[connection_pool][T63]") {
+  const auto patience = GENERATE(999ms, 1000ms);
+  CAPTURE(patience);
+  connection_pool pool(where, clock, 4);
+  fill(pool, 3);
+  const auto at = where->hold(verb::look);
+  std::thread hanging([&] {
+    fault reason;
+    const auto on = pool.get(clock.now(), patience, reason);
+    const request ask{.what = verb::look, .resource = "k"};
+    reply answer;
+    where->execute(*on, {&ask, 1}, {&answer, 1});
+  });
+  REQUIRE(at->reached());
+  clock.advance(patience);
+  pool.interrupt_hung(clock.now());
+  hanging.join();
+  CHECK(pool.open() == (patience < 1s ? 2 : 0));
 }
 
 TEST_CASE_METHOD(connecting_fixture, "connection_pool: connections to a server that was left are not used any more",
