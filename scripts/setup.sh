@@ -22,7 +22,7 @@ base_packages=(g++ cmake ninja-build ccache pkg-config git
   odb libodb-dev libodb-mysql-dev libodb-sqlite-dev
   libsqlite3-dev
   libfmt-dev libspdlog-dev libcli11-dev
-  mariadb-server-core mariadb-client-core)
+  mariadb-server-core mariadb-client-core openssl)
 # ODB's MySQL runtime is built on one of the two C clients, and a program must use the same one.
 if grep -qE '^ID(_LIKE)?=.*ubuntu' /etc/os-release; then
   base_packages+=(libmysqlclient-dev)

@@ -22,14 +22,25 @@ struct boot_clock {
 
 using instant = boot_clock::time_point;
 
-/// Where a service gets its time from. Replaced only by tests (see stores/memory.hpp: virtual_clock).
-/// Thread safety: all functions may be called from any thread.
+/// Where a service gets its time from, and how its threads wait. Replaced only by tests (see stores/memory.hpp:
+/// virtual_clock). Thread safety: all functions may be called from any thread.
 class time_source {
  public:
   virtual ~time_source() = default;
   virtual instant now() const noexcept = 0;
   /// Waits on `wake` until notified or until `until`; may wake spuriously. `lock` is held on entry and on return.
+  /// Allocates nothing.
   virtual void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) = 0;
+  /// Wakes all who wait on `wake`. Called after what they wait for was changed, with the mutex that they wait with held.
+  virtual void notify(std::condition_variable& wake) noexcept { wake.notify_all(); }
+
+  /// A thread that works for a service in the background.
+  enum class worker {
+    hired,   ///< it is about to be started
+    begins,  ///< told by itself
+    ends,    ///< told by itself as the last thing, or by who could not start it
+  };
+  virtual void told(worker) noexcept {}
 };
 
 /// The real clock; lives for ever.

@@ -17,7 +17,7 @@ struct event {
     busy,             ///< key, waited: try_acquire said no, or acquire timed out
     released,         ///< key, fence, held
     lost,             ///< key, fence, held, reason
-    split_found,      ///< key, fence: a release met a row that was not ours any more
+    split_found,      ///< key, fence: a release met a foreign holder though the lease cannot have run out: an alarm
     release_failed,   ///< key, fence, text: left to the background
     outcome_unknown,  ///< key, text: an attempt without an answer; it is cancelled behind the scenes
     acquire_failed,   ///< key, text: the database failed during an acquire

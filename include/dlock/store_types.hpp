@@ -41,6 +41,7 @@ struct fault {
   bool transient = false;   ///< the same statement may succeed later
   bool connection = false;  ///< the connection broke, or none could be made
   bool contended = false;   ///< a row lock was not to be had in time (1205, 3572): counts as busy
+  bool full = false;        ///< connecting: the server works, and has no more connections to give (1040)
   std::string text{};       ///< safe to show: no password, no parameter value
 };
 

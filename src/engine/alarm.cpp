@@ -12,7 +12,7 @@ void alarm::set(const std::shared_ptr<grant>& one, instant when) {
   if (one->timed) timers_.erase(one->timer);
   one->timer = timers_.emplace(when, one);
   one->timed = true;
-  if (one->timer == timers_.begin()) wake_.notify_all();
+  if (one->timer == timers_.begin()) shared_.time.notify(wake_);
 }
 
 void alarm::clear(grant& one) noexcept {
@@ -25,19 +25,20 @@ void alarm::clear(grant& one) noexcept {
 void alarm::wake() noexcept {
   const std::lock_guard lock(mutex_);
   new_ = true;
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 void alarm::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 void alarm::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     new_ = false;
+    looks_at_ = instant::max();
     std::vector<std::shared_ptr<grant>> due;
     const auto now = shared_.now();
     while (!timers_.empty() && timers_.begin()->first <= now) {
@@ -53,7 +54,9 @@ void alarm::run() {
     auto next = std::min({shared_.pool.interrupt_hung(now), tick_(now), now + 1h});
     lock.lock();
     if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
-    if (!stop_ && !new_ && next > shared_.now()) shared_.time.wait_until(wake_, lock, next);
+    if (stop_ || new_ || next <= shared_.now()) continue;
+    looks_at_ = next;
+    shared_.time.wait_until(wake_, lock, next);
   }
 }
 

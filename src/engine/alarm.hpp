@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -26,6 +27,10 @@ class alarm {
   void clear(grant& one) noexcept;
   /// There is something new for the next tick. Wakes a thread: for what happens seldom.
   void wake() noexcept;
+  /// Something hangs if it is not over by then. Wakes the thread only if it would look later.
+  void look_by(instant limit) noexcept {
+    if (limit < looks_at_.load()) wake();
+  }
 
   void run();
   void stop() noexcept;
@@ -37,7 +42,8 @@ class alarm {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::multimap<instant, std::weak_ptr<grant>> timers_;
-  bool new_ = false;  // something came while run() was not waiting
+  bool new_ = false;                               // something came while run() was not waiting
+  std::atomic<instant> looks_at_{instant::max()};  // max: it is looking, and may have passed what comes now
   bool stop_ = false;
 };
 

@@ -11,7 +11,6 @@ using namespace std::chrono_literals;
 namespace {
 constexpr microseconds beat = 500ms;
 constexpr microseconds patience = 2s;    // of one statement
-constexpr microseconds last_round = 2s;  // all in all
 // Clean-up goes on while there is work, but takes at most half of one connection's time and deletes some 200 rows a
 // second; what else there is to do waits for one step at most.
 constexpr std::size_t sweep_rows = 20;  // of a kind, in one step
@@ -22,21 +21,21 @@ bool chores::add(chore one) {
   const std::lock_guard lock(mutex_);
   if (over_) return false;
   waiting_.push_back(std::move(one));
-  wake_.notify_all();
+  shared_.time.notify(wake_);
   return true;
 }
 
 void chores::wake() noexcept {
   const std::lock_guard lock(mutex_);
   retry_ = false;
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 void chores::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
   if (sweeping_ != nullptr) sweeping_->interrupt();  // nobody waits for that
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 bool chores::cancel(chore& one, connection& on) {
@@ -83,7 +82,7 @@ void chores::round(bool last) {
     const std::lock_guard lock(mutex_);
     mine.swap(waiting_);
   }
-  const auto end = last ? shared_.now() + last_round : instant::max();
+  const auto end = last ? shared_.now() + shared_.options.release_limit : instant::max();
   bool unreachable = false;  // then the rest of this round need not find that out one by one
   for (auto at = mine.begin(); at != mine.end();) {
     const auto now = shared_.now();

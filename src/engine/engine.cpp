@@ -15,8 +15,6 @@ using namespace std::chrono_literals;
 namespace {
 /// Of an operator's question.
 constexpr microseconds patience = 5s;
-/// How long the end of an engine works on releases that were not answered before.
-constexpr auto last_round = 2s;
 /// How long the service's destructor waits for the threads; they hold the engine and may end later.
 constexpr auto farewell = 10s;
 /// The engine that the present thread serves: its end must not be waited for there.
@@ -65,6 +63,7 @@ std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_opti
   where->prepare();
   auto made = std::make_shared<engine>(std::move(where), std::move(options));
   made->shared_.pool.on_connect([raw = made.get()](const connection_identity& to) { raw->keeper_.greeted(to); });
+  made->shared_.pool.on_watch([raw = made.get()](instant limit) { raw->alarm_.look_by(limit); });
   made->run_threads();
   return made;
 }
@@ -72,16 +71,21 @@ std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_opti
 void engine::run_thread(std::function<void(engine&)> body) {
   // Detached, because the last lease may be released, and the engine with it end, on any thread, also on one
   // of these. Each holds the engine; finish() waits for them where that is possible.
+  auto& time = shared_.time;
   crew_->begun();
+  time.told(time_source::worker::hired);
   try {
-    std::thread([self = shared_from_this(), body = std::move(body), all = crew_]() mutable {
+    std::thread([self = shared_from_this(), body = std::move(body), all = crew_, &time]() mutable {
+      time.told(time_source::worker::begins);
       serving = self.get();
       body(*self);
+      time.told(time_source::worker::ends);
       self.reset();  // before it counts as ended: then whoever waits for that ends the engine, not a stray
                      // thread
       all->ended();
     }).detach();
   } catch (...) {
+    time.told(time_source::worker::ends);
     crew_->ended();
     throw;
   }
@@ -94,9 +98,11 @@ void engine::run_threads() {
     run_thread([](engine& e) { e.herald_.run(); });
     run_thread([](engine& e) {
       e.chores_.run();
+      e.alarm_.stop();  // not before: somebody must look out for statements that hang
       e.herald_.stop();
     });
   } catch (...) {  // no more threads to be had: those that run must end
+    alarm_.stop();
     herald_.stop();
     finish();
     throw;
@@ -106,30 +112,34 @@ void engine::run_threads() {
 bool engine::wind_down_if_done() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    changed_.notify_all();
-    if (!finish_ || wound_down_ || held_ > 0 || under_way_ > 0) return false;
+    shared_.time.notify(changed_);
+    if (!finish_ || wound_down_ || held_ + ending_ + under_way_ > 0) return false;
     wound_down_ = true;
   }
-  // Bodies have ended; now renewals stop, then the background tidies up and ends last.
+  // Bodies have ended; now renewals stop, then the background tidies up, in the time that a release has, and ends last.
+  const auto end = shared_.now() + shared_.options.release_limit;
+  shared_.pool.finish(end);
   keeper_.stop();
   rows_.stop();
-  alarm_.stop();
-  for (const auto& one : keeper_.live()) {
-    chores_.add({.what = chore::kind::close, .by = one, .give_up = shared_.now() + last_round});
-  }
+  for (const auto& one : keeper_.live()) chores_.add({.what = chore::kind::close, .by = one, .give_up = end});
   chores_.stop();
   return true;
 }
 
 void engine::see_off(std::chrono::milliseconds limit) noexcept {
-  if (serving != this) crew_->wait(limit);
+  if (serving == this) return;
+  using clock = std::chrono::steady_clock;
+  const auto end = clock::now() + shared_.options.release_limit;
+  crew_->wait(limit);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
+  shared_.pool.end_connecting(std::max<std::chrono::milliseconds>(left, 50ms));
 }
 
 std::vector<std::string> engine::close(std::chrono::milliseconds limit) {
   closed_.request_stop();
   const auto until = shared_.now() + limit;
   std::unique_lock lock(mutex_);
-  while ((held_ > 0 || under_way_ > 0) && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
+  while (held_ + ending_ + under_way_ > 0 && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
   lock.unlock();
   std::vector<std::string> keys;
   keeper_.for_each_grant([&](const grant& one) { keys.emplace_back(one.key.view()); });
@@ -144,7 +154,7 @@ void engine::finish() noexcept {
   wind_down_if_done();
   {
     const std::lock_guard lock(mutex_);
-    if (!wound_down_) return;
+    if (held_ > 0 || under_way_ > 0) return;
   }
   see_off(farewell);
 }
@@ -160,17 +170,15 @@ void engine::refuse_if_forked() const {
 
 reply engine::ask(const std::function<reply(connection&)>& use, const char* what) {
   refuse_if_forked();
-  fault why;
-  const auto on = shared_.pool.get(shared_.now() + patience, patience, why);
-  if (!on) {
-    throw store_error(errc::store_unreachable, fmt::format("{}: {}: {}", what, shared_.where->name(), why.text),
-                      why.native, why.sqlstate, why.transient);
-  }
-  alarm_.wake();  // without a session it may sleep for long, and what hangs with it
-  ++statements_;
-  auto answer = use(*on);
+  bool sent = false;
+  auto answer = shared_.pool.run(shared_.now() + patience, 0us, [&](connection& on) {
+    ++statements_;
+    sent = true;
+    return use(on);
+  });
   if (answer.what == outcome::failed || answer.what == outcome::unknown) {
-    throw store_error(answer.what == outcome::failed ? errc::store_failed : errc::outcome_unknown,
+    const auto failed = !sent || answer.why.connection ? errc::store_unreachable : errc::store_failed;
+    throw store_error(answer.what == outcome::failed ? failed : errc::outcome_unknown,
                       fmt::format("{}: {}: {}", what, shared_.where->name(), answer.why.text), answer.why.native,
                       answer.why.sqlstate, answer.why.transient);
   }

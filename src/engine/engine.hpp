@@ -82,6 +82,8 @@ class engine : public std::enable_shared_from_this<engine> {
   void transaction_ended(const std::shared_ptr<grant>& one) noexcept;
   /// Throws lock_lost unless the grant can be trusted now.
   void ensure_held(grant& one) const;
+  /// Why the row is not the grant's any more, which a statement has found that was answered just now.
+  loss_reason not_ours(grant& one) const noexcept;
   /// Sets an expiry of its own to now + ttl, unless it ends later.
   void renew(grant& one, microseconds ttl);
 
@@ -144,6 +146,9 @@ class engine : public std::enable_shared_from_this<engine> {
                     const std::function<void(const event&)>& told = {}) noexcept;
   bool forget(grant& one) noexcept;  // false: it was forgotten before
   void leave_queue(const grant& one) noexcept;
+  /// The two halves of the end of a grant, each exactly once. Between them its holder may be told: who has been told may end
+  /// the service, which then must not count it as held.
+  void no_longer_held() noexcept;
   bool done_with(grant& one) noexcept;  // true: that was the end of the engine
   void arm(const std::shared_ptr<grant>& one);
 
@@ -167,6 +172,7 @@ class engine : public std::enable_shared_from_this<engine> {
   std::condition_variable changed_;
   // Guarded by mutex_:
   std::size_t held_ = 0;       // grants neither released nor lost
+  std::size_t ending_ = 0;     // between no_longer_held() and done_with()
   std::size_t under_way_ = 0;  // acquires
   bool finish_ = false;
   bool wound_down_ = false;

@@ -190,15 +190,15 @@ step engine::send(attempt& a, step what) {
   fault why;
   const bool grants = what == step::take || what == step::insert || what == step::take_over;
   if (grants && !pinned(a, why)) return a.machine.not_sent(why, shared_.now());
-  reply answer;
   auto sent = shared_.now();
+  bool asked = false;
   std::string news;
-  {
-    const auto on = shared_.pool.get(a.limit(sent), statement_patience, why);
-    if (!on) return a.machine.not_sent(why, shared_.now());
+  const auto answer = shared_.pool.run(a.limit(sent), statement_patience, [&](connection& on) {
+    reply got;
+    asked = true;
     sent = shared_.now();
     if (what == step::kill) {
-      answer = shared_.where->session(*on, session_verb::kill, {.id = a.machine.holder().holder});
+      got = shared_.where->session(on, session_verb::kill, {.id = a.machine.holder().holder});
     } else {
       if (grants) a.nonce = shared_.nonces.fetch_add(1);
       const request ask{.what = verb_of(what),
@@ -209,13 +209,15 @@ step engine::send(attempt& a, step what) {
                         .own_ttl = a.how.own_ttl(),
                         .of = what == step::take_over ? a.machine.holder() : seen{},
                         .looked = what == step::take && a.machine.statements() > 0};
-      shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
+      shared_.where->execute(on, {&ask, 1}, {&got, 1});
     }
-    statements_ += answer.statements;
-    if (answer.what == outcome::unknown) a.lost = (*on).identity();
-    if (what == step::take_over && answer.what == outcome::failed && answer.why.contended) news = blocked(a, *on);
-  }
+    statements_ += got.statements;
+    if (got.what == outcome::unknown) a.lost = on.identity();
+    if (what == step::take_over && got.what == outcome::failed && got.why.contended) news = blocked(a, on);
+    return got;
+  });
   const auto now = shared_.now();
+  if (!asked) return a.machine.not_sent(answer.why, now);
   if (!news.empty()) {  // not with the connection on loan: the observer may call back
     shared_.tell({.what = event::kind::blocked, .key = a.key.view(), .fence = a.machine.holder().fence, .text = news});
   }
@@ -255,7 +257,7 @@ void engine::wait_out(microseconds pause, const lock_key& key, const lock_option
   const auto end = [&] {
     const std::lock_guard lock(mutex);
     cancelled = true;
-    wake.notify_all();
+    shared_.time.notify(wake);
   };
   {
     const std::stop_callback on_cancel(options.cancel, end);

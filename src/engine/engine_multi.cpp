@@ -150,13 +150,13 @@ std::size_t engine::several::line_up() {
 
 multi_step engine::several::look() {
   const auto& key = keys_[machine_.busy_key()];
-  fault why;
-  const auto on = home_.shared_.pool.get(limit(), statement_patience, why);
-  if (!on) return machine_.looked({.what = outcome::failed, .why = why}, now());
   const auto about = ask(verb::look, key, nullptr);
-  reply answer;
-  ++home_.statements_;
-  home_.shared_.where->execute(*on, {&about, 1}, {&answer, 1});
+  const auto answer = home_.shared_.pool.run(limit(), statement_patience, [&](connection& on) {
+    reply seen;
+    ++home_.statements_;
+    home_.shared_.where->execute(on, {&about, 1}, {&seen, 1});
+    return seen;
+  });
   return machine_.looked(answer, now());
 }
 

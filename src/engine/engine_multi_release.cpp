@@ -51,7 +51,7 @@ void engine::send_releases(std::vector<ended*> open) {
     std::vector<reply> answers(asks.size());
     {
       fault why;
-      const auto on = shared_.pool.get(until, std::max<microseconds>(until - shared_.now(), between_tries), why);
+      const auto on = shared_.pool.get(until, 0us, why);
       if (!on) {
         for (auto* const each : open) each->why = why;
         break;

@@ -86,25 +86,31 @@ std::optional<multi_step> engine::several::look_around() {
 }
 
 void engine::several::take_all() {
-  fault why;
-  const auto on = home_.shared_.pool.get(limit(), statement_patience, why);
-  if (!on) {
-    for (auto& each : parts_) each.next = each.a.machine.not_sent(why, now());
+  std::vector<reply> answers;
+  instant sent{};
+  const auto end = home_.shared_.pool.run(limit(), statement_patience, [&](connection& on) {
+    std::vector<request> asks;
+    for (auto& each : parts_) {
+      each.a.nonce = home_.shared_.nonces.fetch_add(1);
+      asks.push_back(ask(verb::take, each.a.key, &each.a));
+    }
+    answers.assign(asks.size(), {});
+    sent = now();
+    home_.statements_ += execute_grouped(*home_.shared_.where, on, asks, answers);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (answers[i].what == outcome::unknown) parts_[i].a.lost = on.identity();
+    }
+    const bool none_sent = std::all_of(answers.begin(), answers.end(), connection_pool::is_gone);
+    return none_sent ? answers.front() : reply{.what = outcome::yes};
+  });
+  if (answers.empty()) {
+    for (auto& each : parts_) each.next = each.a.machine.not_sent(end.why, now());
     return;
   }
-  std::vector<request> asks;
-  for (auto& each : parts_) {
-    each.a.nonce = home_.shared_.nonces.fetch_add(1);
-    asks.push_back(ask(verb::take, each.a.key, &each.a));
-  }
-  std::vector<reply> answers(asks.size());
-  const auto sent = now();
-  home_.statements_ += execute_grouped(*home_.shared_.where, *on, asks, answers);
   const auto at = now();
   const lock_key* missing = nullptr;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     auto& a = parts_[i].a;
-    if (answers[i].what == outcome::unknown) a.lost = (*on).identity();
     if (answers[i].what == outcome::absent && a.key.row() != nullptr) missing = &a.key;
     a.trusted_until = a.how.trusted_until(*a.by, sent, at, home_.shared_.options.margin);
     if (answers[i].what == outcome::failed && answers[i].why.contended) {

@@ -24,6 +24,12 @@ void engine::ensure_held(grant& one) const {
                                       (now - one.granted_at).count() / 1000, to_string(reason)));
 }
 
+loss_reason engine::not_ours(grant& one) const noexcept {
+  // While the server had to keep it, somebody has broken in. Otherwise it ran out, be it on the way of that statement.
+  const auto now = shared_.now();
+  return one.outlives(now) ? loss_reason::taken_over : one.why(now);
+}
+
 void engine::renew(grant& one, microseconds ttl) {
   ensure_held(one);
   const auto sent = shared_.now();
@@ -36,7 +42,7 @@ void engine::renew(grant& one, microseconds ttl) {
         return got;
       },
       "renew");
-  if (answer.what != outcome::yes) lost(one.shared_from_this(), loss_reason::taken_over);
+  if (answer.what != outcome::yes) lost(one.shared_from_this(), not_ours(one));
   ensure_held(one);  // rule 4: a reply that came after the deadline revives nothing
   // Rule 8: from its sending, however long the statement waited.
   one.own_end.extend(sent + ttl - margin_for(ttl, shared_.options.margin));
@@ -66,6 +72,7 @@ void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
   auto held = grant_state::held;
   if (!one->state.compare_exchange_strong(held, grant_state::lost)) return;
   leave_queue(*one);
+  no_longer_held();
   herald_.post(one);
   // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
   chores_.add({.what = chore::kind::release,
@@ -95,12 +102,18 @@ void engine::session_over(std::shared_ptr<session> one, std::vector<std::shared_
   for (const auto& each : held) lost(each, reason);
 }
 
+void engine::no_longer_held() noexcept {
+  const std::lock_guard lock(mutex_);
+  --held_;
+  ++ending_;
+}
+
 bool engine::done_with(grant& one) noexcept {
   keeper_.unlink(one);
   alarm_.clear(one);
   {
     const std::lock_guard lock(mutex_);
-    --held_;
+    --ending_;
   }
   return wind_down_if_done();
 }
@@ -191,7 +204,9 @@ bool engine::begin_release(grant& one, bool& trusted) noexcept {
     one.reason.compare_exchange_strong(none, one.why(now));
   }
   auto held = grant_state::held;
-  return one.state.compare_exchange_strong(held, grant_state::releasing);
+  const bool mine = one.state.compare_exchange_strong(held, grant_state::releasing);
+  trusted = trusted && mine;  // it may have been lost since: whoever did that has counted it out
+  return mine;
 }
 
 engine::freed engine::finish_release(grant& one, fault& why) noexcept {
@@ -203,12 +218,16 @@ engine::freed engine::finish_release(grant& one, fault& why) noexcept {
 engine::freed engine::end_release(grant& one, freed end, bool trusted, const fault& why,
                                   const std::function<void(const event&)>& told) noexcept {
   const auto tell = [&](const event& what) { told ? told(what) : shared_.tell(what); };
+  if (end == freed::lost && trusted) {
+    one.reason.store(not_ours(one));
+    trusted = one.reason.load() == loss_reason::taken_over;
+  }
   leave_queue(one);
+  no_longer_held();
   if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
   const bool last = done_with(one);
   const auto held_for = shared_.now() - one.granted_at;
   if (end == freed::lost && trusted) {
-    one.reason.store(loss_reason::taken_over);
     tell({.what = event::kind::split_found, .key = one.key.view(), .fence = one.fence, .held = held_for});
   } else if (end == freed::later) {
     tell({.what = event::kind::release_failed, .key = one.key.view(), .fence = one.fence, .text = why.text});
@@ -258,12 +277,17 @@ engine::freed engine::send_release(grant& one, fault& why) {
   const auto ask = one.ask(verb::release);
   bool maybe_done = false;
   for (;;) {
-    reply answer;
-    {
-      const auto on = shared_.pool.get(until, std::max<microseconds>(until - shared_.now(), between_tries), why);
-      if (!on) break;
+    bool sent = false;
+    auto answer = shared_.pool.run(until, 0us, [&](connection& on) {
+      reply got;
+      sent = true;
       ++statements_;
-      shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
+      shared_.where->execute(on, {&ask, 1}, {&got, 1});
+      return got;
+    });
+    if (!sent) {
+      why = std::move(answer.why);
+      break;
     }
     if (answer.what == outcome::yes) return freed::yes;
     // After a try without an answer, "no" may just mean that it had been done.

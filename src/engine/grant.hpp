@@ -138,6 +138,10 @@ struct grant : std::enable_shared_from_this<grant> {
     if (cap != instant::max()) mine = std::min(mine, std::chrono::microseconds{cap - now});
     return kept ? std::min(mine, kept_by->deadline.left(now)) : mine;
   }
+  /// Whether the server must have kept it until now, by our clock, whatever became of it here.
+  bool outlives(instant now) noexcept {
+    return own_end.left(now).count() > 0 && (!kept || kept_by->deadline.left(now).count() > 0);
+  }
   /// Why left() is 0.
   loss_reason why(instant now) noexcept {
     if (const auto told = reason.load(std::memory_order_acquire); told != loss_reason::none) return told;

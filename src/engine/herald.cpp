@@ -13,7 +13,7 @@ constexpr std::size_t most_waiting = 1000;
 void herald::post(std::shared_ptr<grant> lost) {
   const std::lock_guard lock(mutex_);
   posted_.emplace_back(std::move(lost));
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 void herald::post(notice what) {
@@ -23,13 +23,13 @@ void herald::post(notice what) {
   if (notices_ >= most_waiting) return;
   ++notices_;
   posted_.emplace_back(std::move(what));
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 void herald::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 void herald::tell(grant& lost) noexcept {
@@ -57,7 +57,7 @@ void herald::run() {
   for (;;) {
     if (posted_.empty()) {
       if (stop_) return;
-      wake_.wait(lock);
+      shared_.time.wait_until(wake_, lock, instant::max());
       continue;
     }
     {

@@ -42,7 +42,7 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
     ~turn() {
       const std::lock_guard again(of.mutex_);
       of.opening_.erase(ttl);
-      of.opened_.notify_all();
+      of.shared_.time.notify(of.opened_);
     }
   } const mine{*this, ttl};
   const auto made = open(ttl, until, why);
@@ -50,7 +50,7 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
   lock.lock();
   ++made->users;
   sessions_[ttl] = made;
-  wake_.notify_all();
+  shared_.time.notify(wake_);
   lock.unlock();
   attend_();
   shared_.tell({.what = event::kind::session_opened, .text = made->id.hex()});
@@ -59,11 +59,12 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
 
 std::shared_ptr<session> keeper::open(microseconds ttl, instant until, fault& why) {
   const auto id = id128::random();
-  const auto on = shared_.pool.get(std::max(until, shared_.now() + patience), patience, why);
-  if (!on) return nullptr;
-  attend_();  // while there is no session, nobody looks out for a statement that hangs
-  const auto sent = shared_.now();
-  const auto answer = shared_.where->session(*on, session_verb::open, shared_.record(id, ttl));
+  shared_.pool.prepare_renewal();  // beside what follows: it must be there when a lease needs it
+  instant sent{};
+  const auto answer = shared_.pool.run(std::max(until, shared_.now() + patience), patience, [&](connection& on) {
+    sent = shared_.now();
+    return shared_.where->session(on, session_verb::open, shared_.record(id, ttl));
+  });
   if (answer.what == outcome::yes) {
     return std::make_shared<session>(id, ttl, margin_for(ttl, shared_.options.margin), sent);
   }
@@ -224,64 +225,56 @@ void keeper::run() {
       renew(one, lock);
     }
   }
-  on_.reset();
 }
 
 void keeper::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
   if (renewing_ != nullptr) renewing_->interrupt();
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
-bool keeper::connected(microseconds limit) {
-  if (on_ != nullptr && on_->usable()) return true;
-  on_.reset();
-  fault why;
-  on_ = shared_.where->connect(limit, why);
-  if (on_ == nullptr) {
-    news_.post({.what = event::kind::renewal_late, .text = why.text});
-    return false;
+/// True: the connection was gone before anything was sent, so another one may do it.
+bool keeper::send_renewal(session& one, instant until, instant& sent, reply& answer) {
+  const auto on = shared_.pool.get_for_renewal(until, answer.why);
+  sent = shared_.now();  // rule 4: before the request leaves
+  if (!on) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    // Rule 5: not even asked for when it is late.
+    if (stop_ || one.over || one.deadline.left(sent) == 0us) return false;
+    renewing_ = &*on;
   }
-  greeted(on_->identity());
-  return true;
-}
-
-reply keeper::send_renewal(const session& one, microseconds limit, std::unique_lock<std::mutex>& lock) {
-  renewing_ = on_.get();
-  renewing_limit_ = shared_.now() + limit;
-  lock.unlock();
-  auto answer = shared_.where->session(*on_, session_verb::renew, shared_.record(one.id, one.ttl));
-  lock.lock();
+  answer = shared_.where->session(*on, session_verb::renew, shared_.record(one.id, one.ttl));
+  const std::lock_guard lock(mutex_);
   renewing_ = nullptr;
-  return answer;
+  return connection_pool::is_gone(answer) && shared_.now() < until;
 }
 
 void keeper::renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock) {
   // A connection or statement that hangs is given up in time for another try before the first deadline of any session.
   const auto limit = std::clamp<microseconds>(sessions_.begin()->first / 4, 100ms, patience);
   lock.unlock();
-  const bool ready = connected(limit);
+  instant sent{};
+  const auto until = shared_.now() + limit;
+  reply answer;
+  if (send_renewal(*one, until, sent, answer)) send_renewal(*one, until, sent, answer = {});
   lock.lock();
   if (stop_ || one->over) return;
-  const auto sent = shared_.now();  // rule 4: before the request leaves
-  // Rule 5: not even asked for when it is late.
   if (one->deadline.left(sent) == 0us) return end(one, loss_reason::unreachable, lock);
-  const auto answer = ready ? send_renewal(*one, limit, lock) : reply{.what = outcome::failed};
   auto verdict = one->machine.renewed(answer.what, sent, shared_.now());
   if (verdict == session_machine::verdict::live && !one->deadline.extend(one->machine.deadline())) {
     verdict = session_machine::verdict::over;  // somebody was told meanwhile that the deadline had passed
   }
   if (verdict == session_machine::verdict::over) {
     end(one, answer.what == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, lock);
-  } else if (verdict == session_machine::verdict::late && ready) {
+  } else if (verdict == session_machine::verdict::late) {
     news_.post({.what = event::kind::renewal_late, .text = answer.why.text});
   }
 }
 
 instant keeper::tick(instant now) {
   std::unique_lock lock(mutex_);
-  if (renewing_ != nullptr && now >= renewing_limit_) renewing_->interrupt();
   std::vector<std::shared_ptr<session>> over;
   instant next = instant::max();
   for (const auto& [ttl, one] : sessions_) {
@@ -289,7 +282,7 @@ instant keeper::tick(instant now) {
     if (left == 0us) {
       over.push_back(one);
     } else {
-      // Also often enough to see a statement hang.
+      // Also often: a machine that was asleep finds its deadlines passed earlier than its timers say.
       next = std::min(next, now + std::min(left, std::clamp<microseconds>(ttl / 10, 100ms, 1s)));
     }
   }

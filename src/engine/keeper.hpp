@@ -17,14 +17,14 @@
 namespace dlock::detail {
 
 /// Opens, renews and retires this process's sessions: one renewal statement per session and third of its ttl,
-/// however many leases it keeps, on a connection that runs nothing else (rule 3).
+/// however many leases it keeps, on a connection that runs nothing else where it can be had (rule 3).
 class keeper {
  public:
   /// What becomes of a session that ended: the grants that end with it are handed over, its row may be
   /// deleted. Null: just the grants.
   using retired = std::function<void(std::shared_ptr<session>, std::vector<std::shared_ptr<grant>>, loss_reason)>;
 
-  /// `attend`: called when a session is being opened and when it is there: time to look at the clock again.
+  /// `attend`: called when a session was opened: time to look at the clock again.
   keeper(context& shared, herald& news, retired tell, std::function<void()> attend)
       : shared_(shared), news_(news), tell_(std::move(tell)), attend_(std::move(attend)) {}
 
@@ -51,7 +51,7 @@ class keeper {
   void greeted(const connection_identity& server);
 
   /// Thread bodies. run(): renews until stop(). tick(): by the alarm thread; retires what is past its
-  /// deadline, interrupts a hung renewal. Returns when it wants to be called again.
+  /// deadline. Returns when it wants to be called again.
   void run();
   void stop() noexcept;
   instant tick(instant now);
@@ -65,9 +65,8 @@ class keeper {
   std::shared_ptr<session> next_due(instant& due);
   bool idle(const session& one, instant now) const noexcept;
   void renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock);
-  reply send_renewal(const session& one, microseconds patience, std::unique_lock<std::mutex>& lock);
+  bool send_renewal(session& one, instant until, instant& sent, reply& answer);
   static void put(grant*& head, grant& one) noexcept;
-  bool connected(microseconds limit);
   void end(const std::shared_ptr<session>& one, loss_reason reason, std::unique_lock<std::mutex>& lock);
 
   context& shared_;
@@ -81,12 +80,9 @@ class keeper {
   std::map<microseconds, std::shared_ptr<session>> sessions_;
   std::set<microseconds> opening_;
   grant* orphans_ = nullptr;        // with an expiry of their own, under a session that is over
-  connection* renewing_ = nullptr;  // in mid-statement since before renewing_limit_
-  instant renewing_limit_{};
+  connection* renewing_ = nullptr;  // in mid-statement
   std::string server_;
   bool stop_ = false;
-  // The keeper thread's own:
-  std::unique_ptr<connection> on_;
 };
 
 }  // namespace dlock::detail

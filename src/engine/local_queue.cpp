@@ -39,10 +39,10 @@ local_queue::turn local_queue::enter(const lock_key& key, const owner_state* who
 
 local_queue::turn local_queue::wait(shard& in, const lock_key& key, waiter& me, instant deadline,
                                     const std::stop_token& cancel) {
-  const auto cancelled = [&in, &me] {
+  const auto cancelled = [this, &in, &me] {
     const std::lock_guard lock(in.mutex);
     me.cancelled = true;
-    me.wake.notify_all();
+    time_.notify(me.wake);
   };
   // Outlives the lock below: its destructor waits for a callback that is running and wants that lock.
   std::optional<std::stop_callback<decltype(cancelled)>> on_cancel;
@@ -70,7 +70,7 @@ void local_queue::granted(const lock_key& key, const owner_state* who) {
   for (auto* const one : at->second) {
     if (one->who != who) continue;
     one->reenter = true;
-    one->wake.notify_all();
+    time_.notify(one->wake);
   }
 }
 
@@ -88,7 +88,7 @@ void local_queue::leave(const lock_key& key) noexcept {
   line.pop_front();
   next->mine = true;
   // Under the lock: the waiter lives on its thread's stack and may be gone as soon as the lock is.
-  next->wake.notify_all();
+  time_.notify(next->wake);
 }
 
 }  // namespace dlock::detail

@@ -13,14 +13,14 @@ constexpr int soon = 12;
 void row_keeper::add(const std::shared_ptr<grant>& one) {
   const std::lock_guard lock(mutex_);
   due_.emplace(shared_.now() + one->ttl / 3, one);
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 void row_keeper::stop() noexcept {
   const std::lock_guard lock(mutex_);
   stop_ = true;
   if (sending_ != nullptr) sending_->interrupt();  // nothing is held any more
-  wake_.notify_all();
+  shared_.time.notify(wake_);
 }
 
 void row_keeper::run() {

@@ -17,13 +17,13 @@ namespace {
 
 /// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is written.
 /// False: nobody knows whether it was committed, `unknown` says why.
-bool try_commit(engine& home, odb::database& db, const grant& one, const std::function<void()>& write,
+bool try_commit(engine& home, odb::database& db, grant& one, const std::function<void()>& write,
                 std::exception_ptr& unknown) {
   auto& place = place_of(home);
   const auto free = home.shared().where->release_of(one.ask(verb::release));
   own_transaction in(home, db, own_transaction::use::writes);
   if (in.connection().execute(free.text) != free.expected_rows) {
-    throw lock_lost(loss_reason::taken_over,
+    throw lock_lost(home.not_ours(one),
                     fmt::format("key '{}': commit: fence {} is not the holder's any more; nothing was written",
                                 printable(one.key), one.fence));
   }

@@ -58,8 +58,8 @@ void must_share(odb::connection& on, const grant& one) {
                     why.sqlstate, may_pass);
 }
 
-[[noreturn]] void not_ours(const grant& one) {
-  throw lock_lost(loss_reason::taken_over,
+[[noreturn]] void not_ours(grant& one) {
+  throw lock_lost(one.home->not_ours(one),
                   fmt::format("key '{}': verify: fence {} is not the holder's any more; rolled back",
                               printable(one.key), one.fence));
 }

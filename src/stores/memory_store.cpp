@@ -2,25 +2,10 @@
 #include "dlock/stores/memory.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 
 namespace dlock::stores {
-
-instant virtual_clock::now() const noexcept { return instant{microseconds{us_.load()}}; }
-
-void virtual_clock::wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) {
-  if (now() < until) wake.wait_for(lock, std::chrono::milliseconds{1});
-}
-
-void virtual_clock::advance(std::chrono::microseconds by) {
-  if (by.count() < 0) {
-    throw std::invalid_argument("dlock: advance(" + std::to_string(by.count()) + " us): time does not go back");
-  }
-  us_ += by.count();
-}
 
 namespace {
 

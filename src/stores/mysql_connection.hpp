@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "dlock/store.hpp"
+#include "stores/mysql_factory.hpp"
 #include "stores/mysql_native.hpp"
-#include "stores/mysql_server.hpp"
 #include "stores/mysql_sql.hpp"
 #include "stores/mysql_statement.hpp"
 
@@ -23,14 +23,15 @@ namespace dlock::detail {
 /// One ODB connection, its prepared statements and room for their parameters.
 class mysql_connection final : public connection {
  public:
-  /// `sql` must outlive it. Throws std::system_error if there is no file descriptor left.
-  mysql_connection(odb::mysql::connection_ptr native, const mysql_server& server, const mysql_sql& sql);
+  /// `sql` and `hosts` must outlive it. Throws std::system_error if there is no file descriptor left.
+  mysql_connection(mysql_opened from, const mysql_sql& sql, mysql_hosts& hosts);
   ~mysql_connection() override;
   mysql_connection(const mysql_connection&) = delete;
   mysql_connection& operator=(const mysql_connection&) = delete;
 
   void interrupt() noexcept override;
   bool usable() const noexcept override { return !broken_.load(std::memory_order_acquire); }
+  bool alive() noexcept override;
   const connection_identity& identity() const noexcept override { return identity_; }
 
   odb::mysql::connection& odb() noexcept { return *native_; }
@@ -68,7 +69,11 @@ class mysql_connection final : public connection {
 
   odb::mysql::connection_ptr native_;
   const mysql_sql& sql_;
+  mysql_hosts& hosts_;
+  const std::size_t host_;
+  const std::uint64_t refusals_;  // of that host, when this connection was made
   const bool quick_;
+  const bool encrypted_;
   const std::string where_;
   connection_identity identity_;
   // A descriptor of our own for the same socket: the client library closes its one without telling, and the

@@ -7,9 +7,15 @@
 #include <odb/mysql/connection.hxx>
 #include <odb/mysql/database.hxx>
 
-#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+#include <string>
 
+#include "stores/mysql_hosts.hpp"
+#include "stores/mysql_lookup.hpp"
 #include "stores/mysql_native.hpp"
+#include "stores/mysql_server.hpp"
 #include "stores/mysql_settings.hpp"
 #include "stores/odb_names.hpp"
 
@@ -27,24 +33,41 @@ class mysql_odb_connection final : public odb::mysql::connection {
   const odb_names& names_;
 };
 
+/// A connection to a server that takes locks, and what is known of it.
+struct mysql_opened {
+  odb::mysql::connection_ptr link{};  ///< null: none
+  mysql_server server{};
+  std::size_t host = 0;        ///< of mysql_hosts
+  std::uint64_t refusals = 0;  ///< of that host, when it was made
+};
+
 /// Makes connections with our settings; without ODB's ping, which would be a round trip for each use.
 class mysql_factory final : public odb::mysql::connection_factory {
  public:
   /// Both must outlive the factory.
-  mysql_factory(const mysql_settings& settings, const odb_names& names) : settings_(settings), names_(names) {}
+  mysql_factory(const mysql_settings& settings, const odb_names& names)
+      : settings_(settings), names_(names), hosts_(settings.hosts.size(), settings.connect_timeout) {}
 
-  /// Tries the hosts in turn, the last good one first. Null, and the reason, if none does: `limit` bounds the whole.
-  odb::mysql::connection_ptr open(microseconds limit, fault& why);
+  /// Tries the hosts in turn, the last good one first; `limit` is the time that they share (mysql_hosts::share). Without
+  /// a link, and the reason, if none does, or if `cancel` was requested.
+  mysql_opened open(microseconds limit, const std::stop_token& cancel, fault& why);
+
+  mysql_hosts& hosts() noexcept { return hosts_; }
 
   /// For ODB's own use. Throws odb::mysql::database_exception.
   odb::mysql::connection_ptr connect() override;
   void database(odb::mysql::database& database) override { database_ = &database; }
 
  private:
+  mysql_opened open_host(std::size_t host, microseconds share, const std::stop_token& cancel, fault& why);
+  mysql_handle log_in(const store_url::endpoint& to, microseconds share, const std::stop_token& cancel,
+                      mysql_server& server, fault& why);
+
   const mysql_settings& settings_;
   const odb_names& names_;
   odb::mysql::database* database_ = nullptr;
-  std::atomic<std::size_t> good_host_{0};
+  mysql_hosts hosts_;
+  mysql_lookup lookup_{};
 };
 
 }  // namespace dlock::detail

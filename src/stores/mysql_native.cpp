@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "stores/mysql_errors.hpp"
+#include "stores/mysql_io_bound.hpp"
 #include "stores/mysql_session.hpp"
 
 namespace dlock::detail {
@@ -46,7 +47,7 @@ void set_tls(MYSQL* handle, const mysql_settings& settings) {
 #endif
 
 void set_options(MYSQL* handle, const mysql_settings& settings, microseconds limit) {
-  const unsigned connect = whole_seconds(std::min<microseconds>(limit, settings.connect_timeout));
+  const unsigned connect = whole_seconds(limit);
   const unsigned statement = whole_seconds(settings.statement_timeout);
   mysql_options(handle, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
   mysql_options(handle, MYSQL_OPT_READ_TIMEOUT, &statement);
@@ -54,6 +55,7 @@ void set_options(MYSQL* handle, const mysql_settings& settings, microseconds lim
   mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   const unsigned protocol = settings.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
   mysql_options(handle, MYSQL_OPT_PROTOCOL, &protocol);
+  mysql_io_bound::apply(handle);
   set_tls(handle, settings);
   if (!settings.tls_ca.empty()) mysql_options(handle, MYSQL_OPT_SSL_CA, settings.tls_ca.c_str());
   if (!settings.tls_cert.empty()) mysql_options(handle, MYSQL_OPT_SSL_CERT, settings.tls_cert.c_str());
@@ -96,6 +98,7 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
                          CLIENT_FOUND_ROWS) == nullptr) {
     why = make_mysql_fault(mysql_errno(handle.get()), mysql_sqlstate(handle.get()), mysql_error(handle.get()), doing);
     why.connection = true;
+    why.full = why.native == 1040 || why.native == 1203 || why.native == 1226;
     if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = tls_may_succeed_later(mysql_error(handle.get()));
     return nullptr;
   }

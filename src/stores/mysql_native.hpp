@@ -26,8 +26,8 @@ using mysql_handle = std::unique_ptr<MYSQL, mysql_close_handle>;
 using mysql_rows = std::vector<std::vector<std::optional<std::string>>>;
 
 /// Connects and puts the session into the state that the protocol needs: autocommit, READ COMMITTED, short
-/// lock waits. Null, and the reason in `why`, if that can't be done within `limit` (rounded up to whole
-/// seconds) or if TLS was asked for and not got.
+/// lock waits. Null, and the reason in `why`, if that can't be done or if TLS was asked for and not got. `limit` bounds
+/// each wait, rounded up to whole seconds; a mysql_io_bound bounds the whole.
 mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
                            fault& why);
 

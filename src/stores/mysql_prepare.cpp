@@ -237,7 +237,7 @@ void run_schema(odb::mysql::database& database, schema_mode mode, const probe& w
 
 void mysql_store::prepare() {
   fault why;
-  const auto on = open(settings_.connect_timeout, why);
+  const auto on = open(settings_.connect_timeout, {}, why);
   if (!on) fail(settings_.name, why);
   const probe look{settings_.name, *on, sql_.names()};
   look.check_settings();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string_view>
@@ -14,18 +15,22 @@ namespace {
 
 // Uptime is counted from the start of the statement, as UNIX_TIMESTAMP() is, so the difference is the second
 // in which the server started: always the same number, whatever happens to the clock.
+// A Galera node that has lost its cluster answers this all the same, and it keeps its clients.
 constexpr const char* mariadb_sql =
     "SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), "
     "UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
     "VARIABLE_NAME='UPTIME'), "
     "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME='WSREP_ON'), "
     "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
-    "VARIABLE_NAME='WSREP_CLUSTER_STATE_UUID'), DATABASE()";
+    "VARIABLE_NAME='WSREP_CLUSTER_STATE_UUID'), "
+    "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_READY'), "
+    "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), "
+    "@@global.read_only, @@global.innodb_read_only, 0, DATABASE()";
 constexpr const char* mysql_text_sql =
     "SELECT CONNECTION_ID(), @@server_uuid, "
     "UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE "
     "VARIABLE_NAME='Uptime'), "
-    "'OFF', '', DATABASE()";
+    "'OFF', '', '', '', @@global.read_only, @@global.innodb_read_only, @@global.super_read_only, DATABASE()";
 
 constexpr std::string_view behind_proxy = "proxy";
 
@@ -41,6 +46,22 @@ incarnation take_apart(std::string_view text) {
 
 }  // namespace
 
+std::string mysql_refusal(const std::vector<std::optional<std::string>>& row) {
+  const auto says = [&](std::size_t column) { return row.at(column).value_or(""); };
+  if (says(3) == "ON" && !says(4).empty() && (says(5) != "ON" || says(6) != "Primary")) {
+    return fmt::format("this node is not a working part of its cluster (wsrep_ready is {}, wsrep_cluster_status is {})",
+                       says(5), says(6));
+  }
+  constexpr std::array<const char*, 3> names{"read_only", "innodb_read_only", "super_read_only"};
+  for (std::size_t i = 0; i != names.size(); ++i) {
+    const auto value = says(7 + i);
+    if (value.empty() || value == "0" || value == "OFF") continue;
+    return fmt::format("{} is on: this server is a replica or takes no writes, and locks need the server that does",
+                       names[i]);
+  }
+  return {};
+}
+
 bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   mysql_rows rows;
   if (!run_mysql(handle, is_mariadb(handle) ? mariadb_sql : mysql_text_sql, "reading the server's identity", &rows,
@@ -51,30 +72,19 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   server.connection = std::strtoull(row.at(0).value_or("0").c_str(), nullptr, 10);
   server.node = row.at(1).value_or("");
   server.start = row.at(2).value_or("");
-  server.database = row.at(5).value_or("");
+  server.database = row.at(10).value_or("");
   const bool cluster = row.at(3).value_or("") == "ON" && !row.at(4).value_or("").empty();
   server.id = cluster ? "galera|" + *row.at(4) : server.node;
+  server.refusal = mysql_refusal(row);
   // A proxy answers the handshake with a number of its own.
   if (server.connection != mysql_thread_id(handle)) server.node = behind_proxy;
   return true;
 }
 
-bool refuses_writes(MYSQL* handle, const std::string& where, fault& why) {
-  constexpr std::array<const char*, 3> names{"read_only", "innodb_read_only", "super_read_only"};
-  const std::string sql = std::string("SELECT @@global.read_only, @@global.innodb_read_only, ") +
-                          (is_mariadb(handle) ? "0" : "@@global.super_read_only");
-  mysql_rows rows;
-  if (!run_mysql(handle, sql, where + ": reading read_only", &rows, why)) return true;
-  for (std::size_t i = 0; i != names.size(); ++i) {
-    const auto value = rows.at(0).at(i).value_or("0");
-    if (value == "0" || value == "OFF") continue;
-    why = make_own_fault(fmt::format("{}: {} is on: this server is a replica or takes no writes, and locks need the "
-                                     "server that does",
-                                     where, names[i]),
-                         true, true);
-    return true;
-  }
-  return false;
+bool equal_names(std::string_view left, std::string_view right) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [&](char a, char b) { return small(a) == small(b); });
 }
 
 std::string incarnation_text(const mysql_server& server) { return fmt::format("{}@{}", server.start, server.node); }

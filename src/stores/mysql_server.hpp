@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "stores/mysql_native.hpp"
 
@@ -15,13 +18,17 @@ struct mysql_server {
   std::string start{};  ///< when that process started; empty: not known
   std::uint64_t connection = 0;
   std::string database{};  ///< of the connection
+  std::string refusal{};  ///< why locks can't be had there: a replica, or outside its cluster; empty: they can
 };
 
 /// Reads it in one round trip. False, and the reason, if that failed.
 bool read_server(MYSQL* handle, mysql_server& server, fault& why);
 
-/// True, and the reason, for a replica or another server that takes no writes, or if it can't be told.
-bool refuses_writes(MYSQL* handle, const std::string& where, fault& why);
+/// What mysql_server::refusal is, by the row of that round trip.
+std::string mysql_refusal(const std::vector<std::optional<std::string>>& row);
+
+/// Whether both name one database. A server may keep the names in small letters.
+bool equal_names(std::string_view left, std::string_view right);
 
 /// What connection_identity::incarnation holds: the start and the node.
 std::string incarnation_text(const mysql_server& server);

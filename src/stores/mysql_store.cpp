@@ -133,13 +133,6 @@ reply execute_one(mysql_connection& on, const mysql_sql& sql, const mysql_row_sq
   return refuse("no such verb");
 }
 
-/// A server may keep the names of databases in small letters.
-bool equal_names(std::string_view left, std::string_view right) {
-  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [&](char a, char b) { return small(a) == small(b); });
-}
-
 /// A dead holder may have left a transaction open that has the row locked. MySQL can't bound the wait of an UPDATE below
 /// a second (MariaDB can, and its statements do), so it is asked first, by a read that locks and does not wait.
 bool asks_first(const mysql_connection& on, const request& what) noexcept {
@@ -177,32 +170,22 @@ capabilities mysql_store::caps() const noexcept {
   return {.rows = true, .verify = true, .take_waits = take_waits_.load(std::memory_order_relaxed)};
 }
 
-std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, fault& why) {
-  auto made = factory_->open(limit, why);
-  if (!made) return nullptr;
-  mysql_server server;
-  if (!read_server(made->handle(), server, why)) return nullptr;
-  // Our tables are named without their database.
-  if (!equal_names(server.database, settings_.database)) {
-    why = make_own_fault(
-        fmt::format("the connection is in another database than {}: does the server's init_connect choose "
-                    "one?",
-                    settings_.database),
-        false, true);
-    return nullptr;
-  }
-  take_waits_.store(!can_refuse_to_wait(made->handle()), std::memory_order_relaxed);
-  skips_locked_.store(can_skip_locked(made->handle()), std::memory_order_relaxed);
+std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, const std::stop_token& cancel, fault& why) {
+  auto made = factory_->open(limit, cancel, why);
+  if (!made.link) return nullptr;
+  take_waits_.store(!can_refuse_to_wait(made.link->handle()), std::memory_order_relaxed);
+  skips_locked_.store(can_skip_locked(made.link->handle()), std::memory_order_relaxed);
   {
     const std::lock_guard lock(server_mutex_);
-    server_ = server.id;
+    server_ = made.server.id;
   }
-  return std::make_unique<native>(std::move(made), server, sql_);
+  return std::make_unique<native>(std::move(made), sql_, factory_->hosts());
 }
 
-std::unique_ptr<connection> mysql_store::connect(microseconds limit, fault& why) noexcept {
+std::unique_ptr<connection> mysql_store::connect(microseconds limit, fault& why,
+                                                 const std::stop_token& cancel) noexcept {
   try {
-    return open(limit, why);
+    return open(limit, cancel, why);
   } catch (const std::exception& e) {
     why.transient = why.connection = true;
     try {

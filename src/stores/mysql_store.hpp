@@ -36,7 +36,10 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   const std::string& name() const noexcept override { return settings_.name; }
   capabilities caps() const noexcept override;
   void prepare() override;
-  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
+    return connect(limit, why, {});
+  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb what, const session_record& of) noexcept override;
   bool settle(connection& on, const connection_identity& lost) noexcept override;
@@ -66,7 +69,7 @@ class mysql_store final : public store, public dlock::detail::odb_place {
  private:
   using native = dlock::detail::mysql_connection;
 
-  std::unique_ptr<native> open(microseconds limit, fault& why);
+  std::unique_ptr<native> open(microseconds limit, const std::stop_token& cancel, fault& why);
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
 

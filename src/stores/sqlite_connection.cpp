@@ -12,7 +12,7 @@
 namespace dlock::stores {
 
 std::unique_ptr<sqlite_connection> sqlite_connection::open(std::shared_ptr<sqlite_file> file, microseconds limit,
-                                                           bool create, fault& why) {
+                                                           bool create, fault& why, const std::stop_token& cancel) {
   const std::string path = file->settings.path;
   try {
     if (carried_over_fork(file_id::of(path.c_str()))) {
@@ -23,6 +23,7 @@ std::unique_ptr<sqlite_connection> sqlite_connection::open(std::shared_ptr<sqlit
     }
     std::unique_ptr<sqlite_connection> made(new sqlite_connection(std::move(file)));
     made->connect(create);
+    const std::stop_callback on_cancel(cancel, [&made] { made->interrupt(); });
     if (!made->set_up(limit, why)) return nullptr;
     return made;
   } catch (const odb::sqlite::database_exception& e) {

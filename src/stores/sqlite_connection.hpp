@@ -8,6 +8,7 @@
 #include <memory>
 #include <odb/sqlite/connection.hxx>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "dlock/store.hpp"
@@ -22,9 +23,10 @@ namespace dlock::stores {
 /// One connection to the lock file: ODB's, with the hot statements prepared on its native handle.
 class sqlite_connection final : public connection {
  public:
-  /// Null and the reason on failure. `create`: makes the file if it is missing. Throws only std::bad_alloc.
+  /// Null and the reason on failure, or if `cancel` is requested. `create`: makes the file if it is missing. Throws only
+  /// std::bad_alloc.
   static std::unique_ptr<sqlite_connection> open(std::shared_ptr<sqlite_file> file, microseconds limit, bool create,
-                                                 fault& why);
+                                                 fault& why, const std::stop_token& cancel = {});
 
   void interrupt() noexcept override;
   bool usable() const noexcept override { return !broken_.load() && !interrupted_.load(); }

@@ -22,8 +22,9 @@ reply out_of_memory() noexcept {
   return made;
 }
 
-std::unique_ptr<connection> sqlite_store::connect(microseconds limit, fault& why) noexcept try {
-  return sqlite_connection::open(file_, limit, false, why);
+std::unique_ptr<connection> sqlite_store::connect(microseconds limit, fault& why,
+                                                  const std::stop_token& cancel) noexcept try {
+  return sqlite_connection::open(file_, limit, false, why, cancel);
 } catch (...) {
   why = out_of_memory().why;
   return nullptr;

@@ -26,7 +26,10 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   /// Readers wait for nobody, writers for any transaction that writes to the file.
   capabilities caps() const noexcept override { return {.rows = true, .verify = true, .take_waits = true}; }
   void prepare() override;
-  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
+    return connect(limit, why, {});
+  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
   bool caller_may_wait(fault& why) const noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb what, const session_record& of) noexcept override;

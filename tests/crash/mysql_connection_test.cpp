@@ -235,8 +235,6 @@ TEST_CASE("connection: a lease outlives the death of all its process's connectio
   CHECK(killed >= 5);  // it came back after each time that it needed one
   CHECK(process.ask("check", "trusted").size() == 2);
   CHECK_FALSE(process.said("told"));
-  const auto late = process.ask("count renewal_late", "count");
-  CHECK(std::stoul(late.at(1)) >= 3);
 
   lock_service locks(tables.url());
   const auto now = locks.holder("key");

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 #include "support/eventually.hpp"
 #include "support/mysql_place.hpp"
@@ -41,7 +42,7 @@ bool all_threads(pid_t pid, const std::string& states) {
 
 }  // namespace
 
-own_server::own_server() {
+own_server::own_server(std::string name, std::string options) : name_(std::move(name)), options_(std::move(options)) {
   start();
   raw_mysql owner(url());
   owner.run("DROP DATABASE locks");
@@ -58,13 +59,11 @@ own_server::~own_server() {
 
 std::string own_server::url() const { return "mysql://dlock_owner:owner-pw@/locks?socket=" + socket_; }
 
-std::string own_server::script(const std::string& verb) {
-  // The server ends with this process, however that ends. It has no port, because another one after a restart would
-  // make it another server.
+std::string own_server::script(const std::string& verb) const {
+  // The server ends with this process, however that ends. Without a port it is the same server after a restart.
   const auto command = fmt::format(
-      "DLOCK_LAB_DIR='{}' DLOCK_LAB_NAME=server DLOCK_LAB_OPTIONS=--skip-networking DLOCK_LAB_OWNER_PID={} bash '{}' "
-      "{}",
-      DLOCK_TEST_SERVER_FOLDER, ::getpid(), DLOCK_TEST_SERVER_SCRIPT, verb);
+      "DLOCK_LAB_DIR='{}' DLOCK_LAB_NAME={} DLOCK_LAB_OPTIONS='{}' DLOCK_LAB_OWNER_PID={} bash '{}' {}",
+      DLOCK_TEST_SERVER_FOLDER, name_, options_, ::getpid(), DLOCK_TEST_SERVER_SCRIPT, verb);
   std::FILE* const output = ::popen(command.c_str(), "re");
   if (output == nullptr) throw std::runtime_error("cannot run " + command);
   std::string text;
@@ -77,6 +76,7 @@ std::string own_server::script(const std::string& verb) {
 void own_server::start() {
   const auto text = script("up");
   pid_ = std::stoi(exported(text, "DLOCK_TEST_MYSQL_PID"));
+  port_ = static_cast<std::uint16_t>(std::stoi(exported(text, "DLOCK_TEST_MYSQL_PORT")));
   socket_ = exported(text, "DLOCK_TEST_MYSQL_SOCKET");
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 namespace dlock::test {
@@ -11,13 +12,18 @@ namespace dlock::test {
 /// do not. Throws std::runtime_error where something does not work.
 class own_server {
  public:
-  own_server();
+  own_server() : own_server("server", "--skip-networking") {}
+  /// Another one of that name, with other options.
+  own_server(std::string name, std::string options);
   ~own_server();
   own_server(const own_server&) = delete;
   own_server& operator=(const own_server&) = delete;
 
   /// By its socket, which a restart does not change.
   std::string url() const;
+  /// The same as root.
+  std::string root_url() const { return "mysql://root@/locks?socket=" + socket_; }
+  std::uint16_t port() const noexcept { return port_; }
 
   /// SIGSTOP; returns when no thread of it runs any more.
   void stop() const;
@@ -27,9 +33,12 @@ class own_server {
 
  private:
   void start();
-  static std::string script(const std::string& verb);
+  std::string script(const std::string& verb) const;
 
+  const std::string name_;
+  const std::string options_;
   pid_t pid_ = -1;
+  std::uint16_t port_ = 0;
   std::string socket_{};
 };
 

@@ -59,8 +59,9 @@ sockaddr_in local(std::uint16_t port) {
 struct connection_pair {
   descriptor client;
   descriptor server;
-  bool cut = false;   // nothing goes through any more, and the server's side stays open
-  bool over = false;  // one side has closed it
+  std::size_t answers = 0;  // that go through
+  bool cut = false;         // nothing goes through any more, and the server's side stays open
+  bool over = false;        // one side has closed it
 };
 
 /// False: `from` has no more.
@@ -79,6 +80,8 @@ bool forward(int from, int to) {
 }  // namespace
 
 struct tcp_proxy::state {
+  static constexpr auto for_ever = static_cast<std::size_t>(-1);
+
   explicit state(std::uint16_t to)
       : server_port(to), wake(checked(::eventfd(0, EFD_CLOEXEC), "eventfd")), listener(make_socket()) {
     auto address = local(0);
@@ -96,26 +99,37 @@ struct tcp_proxy::state {
     auto server = make_socket();
     const auto address = local(server_port);
     if (::connect(*server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
-    pairs.push_back({.client = std::move(client), .server = std::move(server)});
+    pairs.push_back({.client = std::move(client), .server = std::move(server), .answers = answers});
+    ++accepted;
   }
 
   void run() {
     for (std::vector<pollfd> watched;;) {
       watched.assign({{*wake, POLLIN, 0}, {*listener, POLLIN, 0}});
       std::vector<connection_pair*> live;
-      for (auto& each : pairs) {  // only this thread changes the list
-        watched.push_back({*each.client, POLLIN, 0});
-        watched.push_back({*each.server, POLLIN, 0});
-        live.push_back(&each);
+      {
+        const std::lock_guard lock(mutex);
+        for (auto& each : pairs) {
+          const bool mute = silent || each.answers == 0;
+          watched.push_back({mute ? -1 : *each.client, POLLIN, 0});
+          watched.push_back({mute ? -1 : *each.server, POLLIN, 0});
+          live.push_back(&each);  // only this thread changes the list
+        }
       }
       ::poll(watched.data(), watched.size(), -1);
       const std::lock_guard lock(mutex);
       if (stop) return;
+      if ((watched[0].revents & POLLIN) != 0) {
+        eventfd_t ignored = 0;
+        ::eventfd_read(*wake, &ignored);
+      }
       for (std::size_t i = 0; i != live.size(); ++i) {
         auto& each = *live[i];
-        if (each.cut) continue;
+        if (each.cut || silent) continue;
         if (watched[2 + 2 * i].revents != 0) each.over = !forward(*each.client, *each.server);
-        if (watched[3 + 2 * i].revents != 0) each.over = !forward(*each.server, *each.client) || each.over;
+        if (watched[3 + 2 * i].revents == 0) continue;
+        each.over = !forward(*each.server, *each.client) || each.over;
+        if (each.answers != for_ever) --each.answers;
       }
       for (auto at = pairs.begin(); at != pairs.end();) {
         if (at->cut) {
@@ -136,6 +150,9 @@ struct tcp_proxy::state {
   // Guarded by it:
   std::list<connection_pair> pairs{};
   std::list<connection_pair> severed{};
+  std::size_t accepted = 0;
+  std::size_t answers = for_ever;  // of new ones
+  bool silent = false;
   bool is_cut = false;
   bool stop = false;
   std::thread thread{};
@@ -165,9 +182,33 @@ void tcp_proxy::cut() {
   }
 }
 
+void tcp_proxy::fall_silent() {
+  const std::lock_guard lock(state_->mutex);
+  state_->silent = true;
+  ::eventfd_write(*state_->wake, 1);
+}
+
+void tcp_proxy::answer(std::size_t times) {
+  const std::lock_guard lock(state_->mutex);
+  state_->answers = times;
+}
+
 void tcp_proxy::mend() {
   const std::lock_guard lock(state_->mutex);
-  state_->is_cut = false;
+  state_->silent = state_->is_cut = false;
+  state_->answers = state::for_ever;
+  for (auto& each : state_->pairs) each.answers = state::for_ever;
+  ::eventfd_write(*state_->wake, 1);
+}
+
+std::size_t tcp_proxy::accepted() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->accepted;
+}
+
+std::size_t tcp_proxy::connected() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->pairs.size();
 }
 
 }  // namespace dlock::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,7 +19,17 @@ class tcp_proxy {
   std::uint16_t port() const noexcept;
   /// Every client finds its connection closed, and new ones too, until mend(). The server sees nothing of it.
   void cut();
+  /// Nothing goes through any more, and nobody sees anything of that: those who connect do, and then wait for ever.
+  void fall_silent();
+  /// New connections fall silent after so many answers of the server; the first is its greeting.
+  void answer(std::size_t times);
+  /// Connections that were cut stay so. What had been held back goes on.
   void mend();
+
+  /// How many clients have come.
+  std::size_t accepted() const;
+  /// How many of them are connected now.
+  std::size_t connected() const;
 
  private:
   struct state;

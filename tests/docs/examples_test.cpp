@@ -145,6 +145,15 @@ TEST_CASE_METHOD(two_workers, "example: a lease is lost when the virtual clock p
   // [/lost]
 }
 
+TEST_CASE_METHOD(two_workers, "example: a test waits for what the background does") {
+  // [rest]
+  const auto held = locks.acquire("report:daily", {.ttl = 30s});
+  clock.advance(11s);                  // more than ttl/3
+  CHECK(clock.at_rest());              // the renewal is over
+  CHECK(held.remaining() == 28500ms);  // ttl - margin, from now on
+  // [/rest]
+}
+
 TEST_CASE_METHOD(two_workers, "example: with_lock throws away a result that was made under a lost lease") {
   // [result]
   const auto work = [&] {

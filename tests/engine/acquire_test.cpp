@@ -124,6 +124,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a dead holder's key is granted at its
   const auto mine = locks->try_acquire("k");
   REQUIRE(mine);
   CHECK(mine.fencing_token() == theirs.fencing_token() + 1);
+  CHECK(clock.at_rest());  // it knows that it lost the key: its end sends nothing
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: who waits gets a dead holder's key soon after its expiry",
@@ -142,6 +143,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: who waits gets a dead holder's key so
   CHECK(granted >= expiry);
   CHECK(granted <= expiry + 500ms);
   CHECK(seen->count(event::kind::granted) == 1);
+  CHECK(clock.at_rest());
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a grant that was answered after its session's deadline is not handed out",

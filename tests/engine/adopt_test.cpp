@@ -84,8 +84,9 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing t
   CHECK(fence_of(lock_key::from_stored(theirs.view())) == kept.fencing_token());
   // It was certain: not asked again and again.
   clock.advance(1s);
+  CHECK(clock.at_rest());
   clock.advance(1s);
-  std::this_thread::sleep_for(10ms);
+  CHECK(clock.at_rest());
   CHECK(where->count(verb::cancel) == 3);
   CHECK(seen->count(event::kind::granted) == 0);
   // Nobody has the turn.
@@ -110,7 +111,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a commit without an answer is cancelled 
   CHECK(freed(key));
   const auto done = where->count(verb::cancel);
   clock.advance(2s);
-  std::this_thread::sleep_for(10ms);
+  CHECK(clock.at_rest());
   CHECK(where->count(verb::cancel) == done);
 }
 

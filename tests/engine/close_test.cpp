@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "odb/access.hpp"
 #include "support/engine_fixture.hpp"
 
 namespace {
@@ -93,17 +98,13 @@ TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its thread
     auto locks = service();
     std::vector<std::thread> threads;
     std::atomic<int> refused{0};
-    std::atomic<int> begun{0};
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&, raw = locks.get()] {
-        ++begun;
         if (thrown([&] { return raw->acquire("k", {.wait = 1h}); }) == errc::closed) ++refused;
       });
     }
-    const auto looks = where->count(verb::look);
-    REQUIRE(eventually([&] { return begun == 4 && where->count(verb::look) >= looks; }));
-    std::this_thread::sleep_for(1ms);  // into the wait, as far as they get
-    locks->close(1h);
+    REQUIRE(clock.at_rest({.callers = 4}));  // three in line, one between two looks
+    locks->close(1h);                        // time stands still: nothing else can end their waiting
     for (auto& each : threads) each.join();
     locks.reset();
     CHECK(refused == 4);
@@ -115,7 +116,7 @@ TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[
   std::vector<lease> held;
   for (int i = 0; i < 50; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
   where->cut();
-  held.clear();
+  while_time_passes([&] { held.clear(); });
   CHECK(locks->count(event::kind::release_failed) == 50);
   const auto before = where->tried();
   locks.reset();
@@ -129,7 +130,8 @@ TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets 
     const auto held = locks->acquire("k");
     where->next(verb::release, {.what = fate::fail, .why = {.native = 1, .text = "no"}, .times = 2});
   }
-  REQUIRE(eventually([&] { return where->count(verb::release) == 2; }));
+  REQUIRE(clock.at_rest());
+  REQUIRE(where->count(verb::release) == 2);  // it waits for its next beat
   locks.reset();
   CHECK(where->count(verb::release) == 3);
   CHECK(fence_of("k") == 0);
@@ -172,6 +174,69 @@ TEST_CASE_METHOD(engine_fixture, "close: a service may end while a callback abou
   go_on = true;
   ending.join();
   CHECK(finished);  // it was waited for
+}
+
+namespace {
+
+/// The virtual clock of a test that keeps a service's threads, once `from` has come to hold, when they ask for the time.
+/// Not the one that `told` is set by.
+class holding_clock final : public time_source {
+ public:
+  explicit holding_clock(stores::virtual_clock& clock) : clock_(clock) {}
+  instant now() const noexcept override {
+    if (worker_of_ == this && from && from()) static_cast<void>(eventually([&] { return go_on.load(); }));
+    return clock_.now();
+  }
+  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
+    clock_.wait_until(wake, lock, until);
+  }
+  void notify(std::condition_variable& wake) noexcept override { clock_.notify(wake); }
+  void told(worker what) noexcept override {
+    if (what == worker::begins) worker_of_ = this;
+    clock_.told(what);
+  }
+
+  std::function<bool()> from{};  // set while nothing runs
+  std::atomic<bool> go_on{false};
+
+ private:
+  stores::virtual_clock& clock_;
+  static thread_local const holding_clock* worker_of_;
+};
+thread_local const holding_clock* holding_clock::worker_of_ = nullptr;
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, however far the loss itself has got",
+                 "[close][T93]") {
+  holding_clock slow(clock);
+  auto how = options();
+  how.time = &slow;
+  auto locks = service(how);
+  std::optional<lease> held = locks->acquire("k");
+  REQUIRE(clock.at_rest());
+  // Whoever makes it lost goes no further as soon as it is.
+  slow.from = [of = detail::access::grant_of(*held)] { return of->state.load() == detail::grant_state::lost; };
+  std::atomic<bool> inside{false};
+  std::atomic<bool> ended{false};
+  bool finished = false;
+  bool too_early = true;
+  const std::stop_callback on_loss(held->lost(), [&] {
+    inside = true;
+    // If it is not waited for, the service ends at once; this only gives it the time to do so.
+    static_cast<void>(eventually([&] { return ended.load(); }, 300ms));
+    too_early = ended;
+    slow.go_on = true;
+    finished = true;
+  });
+  CHECK(locks->force_release("k"));
+  clock.advance(11s);
+  REQUIRE(eventually([&] { return inside.load(); }));
+  held.reset();
+  locks.reset();
+  ended = true;
+  CHECK(finished);
+  CHECK_FALSE(too_early);
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own callback", "[close][T89][T93]") {

@@ -83,6 +83,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a take-over without an answer leaves one
   const auto theirs = dying.acquire("k", {.ttl = 1s});
   crashed->cut();
   clock.advance(1s);
+  REQUIRE(clock.at_rest());  // it knows that it lost the key: its end sends nothing
   const auto locks = service();
   where->next(verb::take_over, {.what = what});
   auto held = while_time_passes([&] { return locks->acquire("k"); });
@@ -185,6 +186,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a look or a kill without an answer is si
   const auto theirs = dying.acquire("dead", {.ttl = 1s});
   crashed->cut();
   clock.advance(1s);
+  REQUIRE(clock.at_rest());  // it knows that it lost the key: its end sends nothing
   where->next(session_verb::kill, {.what = fate::drop});
   CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("dead")); }));
   CHECK(where->count(verb::cancel) == 0);

@@ -43,6 +43,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at
   CHECK_FALSE(is_free("k"));
   clock.advance(1us);
   CHECK(is_free("k"));
+  crashed->cut(false);  // for its end
 }
 
 TEST_CASE_METHOD(hold_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[hold][T10]") {
@@ -75,6 +76,17 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: an answer that comes late, or n
   CHECK_NOTHROW(held.ensure_held());
   where->next(verb::extend, {.during = [&] { clock.advance(8s); }});
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::manual: one that is refused because it comes too late finds the lease expired",
+                 "[hold][T12]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  where->next(verb::extend, {.ahead = [&] { clock.advance(10s); }});
+  CHECK(thrown([&] { held.renew(); }) == errc::lost);
+  CHECK(held.loss() == loss_reason::expired);
+  CHECK(seen->wait_for(event::kind::lost));
+  CHECK(seen->records().back().reason == loss_reason::expired);
 }
 
 TEST_CASE_METHOD(hold_fixture, "renewal::manual: a row that is not ours any more is a loss", "[hold][T12]") {
@@ -147,17 +159,18 @@ TEST_CASE_METHOD(hold_fixture, "min_hold: over at the release, it changes nothin
 
 TEST_CASE_METHOD(hold_fixture, "min_hold: holds when the release was done by the background", "[hold][T07]") {
   const auto locks = service();
-  {
-    const auto held = locks->acquire("k", {.min_hold = 20s});
-    where->cut();
-  }
+  const auto begun = clock.now();
+  auto held = locks->acquire("k", {.min_hold = 20s});
+  where->cut();
+  let_go(std::move(held));
+  REQUIRE(clock.at_rest());  // the background has tried it
   where->cut(false);
   clock.advance(500ms);
   CHECK(eventually([&] { return where->count(verb::release) == 2; }));
   CHECK_FALSE(is_free("k"));
-  clock.advance(19s);
+  clock.advance(begun + 20s - 1us - clock.now());
   CHECK_FALSE(is_free("k"));
-  clock.advance(500ms);
+  clock.advance(1us);
   CHECK(is_free("k"));
 }
 

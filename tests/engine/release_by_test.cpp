@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Rows that a statement of the application's transaction frees: what the commit of a locked row is made of.
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
+#include <thread>
 
 #include "odb/access.hpp"
 #include "support/adopt_fixture.hpp"
@@ -59,6 +63,37 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is rel
   CHECK(home->acquire(key, {}, true));
 }
 
+TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer than the lease lives finds it expired",
+                 "[adopt][release_by]") {
+  const auto key = row(1);
+  const auto rival = stranger();
+  auto held = adopt_one(key, {.ttl = 10s, .renew = renewal::none});
+  const auto grant = access::grant_of(held);
+  lease theirs;
+  const auto outlived = [&] {
+    clock.advance(11s);
+    theirs = rival->acquire(lock_key::from_stored(key.view()), {.wait = 0ms});
+  };
+  SECTION("nothing was freed") {
+    access::release_by(held, [&] {
+      outlived();
+      return false;
+    });
+  }
+  SECTION("it says so") {
+    CHECK_THROWS_AS(access::release_by(held,
+                                       [&]() -> bool {
+                                         outlived();
+                                         throw lock_lost(home->not_ours(*grant), "commit");
+                                       }),
+                    lock_lost);
+  }
+  CHECK(home->not_ours(*grant) == loss_reason::expired);
+  CHECK(clock.at_rest());
+  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK_NOTHROW(theirs.ensure_held());
+}
+
 TEST_CASE_METHOD(adopt_fixture, "release_by: nobody trusts the lease while the transaction frees it",
                  "[adopt][release_by]") {
   auto held = adopt_one(row(1));
@@ -98,6 +133,50 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: what was lost before is not written
   CHECK(freed(key));
   // It can be had again, by the same owner as well.
   CHECK(home->acquire(key, {}, true).remaining() > 0us);
+}
+
+TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same moment is counted once",
+                 "[adopt][release_by]") {
+  // The loss may come between any two instructions of it: many rounds, each begun a little later or earlier than the one
+  // before, so that now the one and then the other is faster.
+  constexpr int most = 6'000;
+  constexpr int enough = 2'000;  // of each kind
+  const auto key = row(1);
+  std::atomic<int> losing{0};  // the rounds begun, and ended, by who makes it lost
+  std::atomic<int> ended{0};
+  std::atomic<bool> over{false};
+  std::shared_ptr<detail::grant> grant;
+  std::thread loser([&] {
+    for (int round = 1;; ++round) {
+      while (losing < round && !over) {
+      }
+      if (over) return;
+      static_cast<void>(thrown([&] { return home->renew(*grant, 30s), 0; }));
+      ended = round;
+    }
+  });
+  int lost = 0;
+  int delay = 0;
+  for (int round = 1; round <= most && (lost < enough || round - lost < enough); ++round) {
+    auto held = adopt_one(key, {.ttl = 30s, .renew = renewal::manual});
+    grant = access::grant_of(held);
+    where->next(verb::extend, {.what = fate::say, .answer = outcome::no});
+    losing = round;
+    for (std::atomic<int> i{0}; i < delay; ++i) {
+    }
+    const bool too_late = thrown([&] { return access::release_by(held, [] { return false; }), 0; }) == errc::lost;
+    delay = std::max(0, delay + (too_late ? -round % 17 : 1 + round % 17));
+    lost += too_late ? 1 : 0;
+    CHECK(eventually([&] { return ended == round; }));
+    where->forget_scripts();
+    if (!is_free(key)) CHECK(freed(key));
+  }
+  over = true;
+  loser.join();
+  grant.reset();
+  CHECK(home->close(0ms).empty());
+  home->finish();
+  CHECK(where->count(session_verb::close) == 1);  // nothing is held: it has ended
 }
 
 TEST_CASE_METHOD(adopt_fixture, "release_by: only the one lease on a row, in no other transaction",

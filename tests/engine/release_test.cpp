@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -69,6 +70,34 @@ TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an
   CHECK(locks->count(event::kind::split_found) == 1);
 }
 
+TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease lives finds it expired, and no split",
+                 "[release][T06]") {
+  const auto renew = GENERATE(renewal::automatic, renewal::none);
+  const auto locks = service();
+  const auto rival = stranger();
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renew});
+  lease theirs;
+  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  where->next(verb::release, {.ahead = [&] {
+                clock.advance(11s);
+                theirs = rival->acquire("k", {.wait = 0ms});
+              }});
+  const auto reason = renew == renewal::automatic ? loss_reason::unreachable : loss_reason::expired;
+  try {
+    held.release();
+    FAIL("not noticed");
+  } catch (const lock_lost& e) {
+    CHECK(e.reason() == reason);
+  }
+  CHECK(clock.at_rest());
+  CHECK(locks->count(event::kind::split_found) == 0);
+  CHECK(locks->count(event::kind::released) == 0);
+  REQUIRE(seen->wait_for(event::kind::lost));
+  CHECK(seen->count(event::kind::lost) == 1);
+  for (const auto& each : seen->records()) CHECK((each.what != event::kind::lost || each.reason == reason));
+  CHECK_NOTHROW(theirs.ensure_held());
+}
+
 TEST_CASE_METHOD(engine_fixture, "release: deadlock and row lock are retried", "[release][T07]") {
   const auto locks = service();
   auto held = locks->acquire("k");
@@ -92,10 +121,13 @@ TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to th
     CHECK(e.native_code() == 1142);
   }
   CHECK(seen->count(event::kind::release_failed) == 1);
-  CHECK(eventually([&] { return where->count(verb::release) == 2; }));
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::release) == 2);
   CHECK_FALSE(is_free("k"));
   clock.advance(500ms);
-  CHECK(eventually([&] { return is_free("k"); }));
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::release) == 3);
+  CHECK(is_free("k"));
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and done is done", "[release]") {
@@ -165,12 +197,14 @@ TEST_CASE_METHOD(engine_fixture, "release: a moved lease is released once", "[re
 TEST_CASE_METHOD(engine_fixture, "release: without a store the destructor returns at once, the key is freed later",
                  "[release][T89]") {
   const auto locks = service();
-  {
-    const auto held = locks->acquire("k");
-    where->cut();
-  }
+  auto held = locks->acquire("k");
+  where->cut();
+  const auto begun = clock.now();
+  let_go(std::move(held));
+  CHECK(clock.now() - begun < 1s);  // release_limit
   CHECK(seen->count(event::kind::release_failed) == 1);
   CHECK_FALSE(is_free("k"));
+  REQUIRE(clock.at_rest());  // the background has tried it
   where->cut(false);
   clock.advance(500ms);
   CHECK(eventually([&] { return is_free("k"); }));

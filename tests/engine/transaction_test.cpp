@@ -22,7 +22,7 @@ using namespace dlock::test;
 struct waiting_rival {
   waiting_rival(engine_fixture& in, const lock_key& key)
       : rival(in.stranger()), thread([this, &in, key] {
-          const auto theirs = in.while_time_passes([&] { return rival->acquire(key, {.ttl = 30s, .wait = 1h}); });
+          const auto theirs = rival->acquire(key, {.ttl = 30s, .wait = 1h});
           saw = committed.load();
           has = true;
         }) {}
@@ -59,12 +59,17 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: the next owner comes after t
   held.release();
   CHECK_FALSE(held);
   const auto looks = locks->count(event::kind::granted);
-  clock.advance(5s);
-  std::this_thread::sleep_for(20ms);  // time for a rival that would be wrong
+  for (int i = 0; i < 20; ++i) {
+    CHECK(clock.at_rest({.callers = 1}));  // it has looked again, in vain
+    clock.advance(250ms);
+  }
+  CHECK(clock.at_rest({.callers = 1}));
   CHECK_FALSE(next.has);
   CHECK(locks->count(event::kind::granted) == looks);
   next.committed = true;
   open.end();
+  CHECK(clock.at_rest({.callers = 1}));
+  clock.advance(250ms);
   CHECK(eventually([&] { return next.has.load(); }));
   CHECK(next.saw);
 }

@@ -93,6 +93,11 @@ struct engine_fixture {
     return elsewhere(std::move(what));
   }
 
+  /// Lets a lease go on this thread's owner while time passes: for releases that pause between tries.
+  void let_go(lease held) {
+    while_time_passes([&] { const auto mine = std::move(held); });
+  }
+
   /// The holder's fence; 0: nobody.
   std::uint64_t fence_of(const lock_key& key) {
     const auto found = other_->holder(key);

@@ -17,44 +17,14 @@
 #include <vector>
 
 #include "dlock/store.hpp"
+#include "support/connect_faults.hpp"
+#include "support/gate.hpp"
 
 namespace dlock::test {
 
-/// Where a statement stops until the test lets it go on, or its connection is interrupted.
-class gate {
- public:
-  /// Whether a statement has come here; waits for one. The limit only ends a failing test.
-  bool reached() {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds{20}, [this] { return here_ > 0; });
-  }
-  bool is_reached() {
-    const std::lock_guard lock(mutex_);
-    return here_ > 0;
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  /// False: interrupted.
-  bool pass(const std::atomic<bool>& interrupted) {
-    std::unique_lock lock(mutex_);
-    ++here_;
-    changed_.notify_all();
-    while (!open_ && !interrupted) changed_.wait_for(lock, std::chrono::milliseconds{1});
-    return open_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int here_ = 0;
-  bool open_ = false;
-};
-
 /// What is neither about a key nor about a session.
 enum class other_verb { sweep };
+
 /// Which statements a script is about.
 using statement = std::variant<verb, session_verb, other_verb>;
 
@@ -76,11 +46,13 @@ struct script {
   unsigned skip = 0;               ///< after letting so many pass
   std::shared_ptr<gate> before{};  ///< stops there before it is executed
   std::shared_ptr<gate> after{};   ///< stops there after it was executed, before it is answered
+  bool deaf = false;               ///< an interruption does not end its stop
+  std::function<void()> ahead{};   ///< called before it is executed
   std::function<void()> during{};  ///< called after it was executed, before it is answered
 };
 
 /// Another store with scripted faults, and counters. Thread safety: all functions from any thread.
-class faulty_store final : public store {
+class faulty_store final : public store, public connect_faults {
  public:
   explicit faulty_store(std::shared_ptr<store> inner)
       : inner_(std::move(inner)), name_(inner_->name()), caps_(inner_->caps()) {}
@@ -121,6 +93,8 @@ class faulty_store final : public store {
     const std::lock_guard lock(mutex_);
     server_ = name;
   }
+  /// What a lost connection has sent runs at the last moment: just before settle() sees it gone.
+  void run_late() { runs_late_ = true; }
   /// Executes what was sent but not answered. Returns how many.
   std::size_t run_ghosts() {
     std::list<ghost> mine;
@@ -142,10 +116,6 @@ class faulty_store final : public store {
   std::size_t count(statement of) const { return counts_[index(of)]; }
   /// How often the store was asked to execute a verb, however many requests came together.
   std::size_t batches(verb of) const { return batches_[static_cast<std::size_t>(of)]; }
-  std::size_t connections() const { return connections_; }
-  std::size_t most_connections() const { return most_connections_; }
-  /// How often a connection was asked for.
-  std::size_t tried() const { return tried_; }
   std::size_t settled() const { return settled_; }
   /// How often blocker() was asked.
   std::size_t blockers_asked() const { return blockers_asked_; }
@@ -175,7 +145,10 @@ class faulty_store final : public store {
   void prepare() override { inner_->prepare(); }
 
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
-    ++tried_;
+    return connect(limit, why, {});
+  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
+    if (!may_connect(cancel, why)) return nullptr;
     if (cut_) {
       why = {.native = 2002, .transient = true, .connection = true, .text = "cut off"};
       return nullptr;
@@ -212,6 +185,7 @@ class faulty_store final : public store {
   bool settle(connection& on, const connection_identity& lost) noexcept override {
     ++settled_;
     if (!settles_ || cut_ || !on.usable()) return false;
+    if (runs_late_) run_ghosts();
     const std::lock_guard lock(mutex_);
     if (lost.id == blocker_) blocker_ = 0;
     ghosts_.remove_if([&](const ghost& each) { return each.connection == lost.id; });
@@ -227,19 +201,20 @@ class faulty_store final : public store {
   }
 
   reply inspect(connection& on, std::string_view key, std::vector<holder_info>& out) noexcept override {
-    return inner_->inspect(*static_cast<link&>(on).inner, key, out);
+    return unless_closed(on, [&](connection& inner) { return inner_->inspect(inner, key, out); });
   }
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& out) noexcept override {
-    return inner_->list(*static_cast<link&>(on).inner, after, limit, out);
+    return unless_closed(on, [&](connection& inner) { return inner_->list(inner, after, limit, out); });
   }
   reply doom(connection& on, std::string_view key) noexcept override {
-    return inner_->doom(*static_cast<link&>(on).inner, key);
+    return unless_closed(on, [&](connection& inner) { return inner_->doom(inner, key); });
   }
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
-    auto& by = static_cast<link&>(on);
-    idle_ = idle.count();
-    return run(by, other_verb::sweep, nullptr, [&] { return inner_->sweep(*by.inner, idle, limit); });
+    return unless_closed(on, [&](connection& inner) {
+      idle_ = idle.count();
+      return run(static_cast<link&>(on), other_verb::sweep, nullptr, [&] { return inner_->sweep(inner, idle, limit); });
+    });
   }
 
  private:
@@ -249,18 +224,13 @@ class faulty_store final : public store {
     request what;
   };
 
-  class link final : public connection {
+  class link final : public connection, public existence {
    public:
     link(faulty_store& of, std::unique_ptr<connection> on, const std::string& server, std::uint64_t number)
-        : inner(std::move(on)), of_(of), identity_{server, "1", number} {
-      const auto now = ++of_.connections_;
-      auto most = of_.most_connections_.load();
-      while (most < now && !of_.most_connections_.compare_exchange_weak(most, now)) {
-      }
-    }
-    ~link() override { --of_.connections_; }
+        : existence(of), inner(std::move(on)), identity_{server, "1", number} {}
     void interrupt() noexcept override { interrupted = true; }
     bool usable() const noexcept override { return !broken; }
+    bool alive() noexcept override { return !broken && !seen_closed(); }
     const connection_identity& identity() const noexcept override { return identity_; }
 
     const std::unique_ptr<connection> inner;
@@ -268,9 +238,20 @@ class faulty_store final : public store {
     std::atomic<bool> broken{false};
 
    private:
-    faulty_store& of_;
     connection_identity identity_;
   };
+
+  /// What a statement on a connection that is gone is told: it was never sent.
+  static reply gone(link& by) {
+    by.broken = true;
+    return {.what = outcome::failed,
+            .why = {.native = 2006, .transient = true, .connection = true, .text = "connection is gone"}};
+  }
+  template <class F>
+  static reply unless_closed(connection& on, F ask) {
+    auto& by = static_cast<link&>(on);
+    return by.closed() ? gone(by) : ask(*by.inner);
+  }
 
   static std::size_t index(statement of) {
     if (of.index() == 0) return static_cast<std::size_t>(std::get<verb>(of));
@@ -311,15 +292,14 @@ class faulty_store final : public store {
     const auto how = find(what);
     const reply unknown{.what = outcome::unknown,
                         .why = {.native = 2013, .transient = true, .connection = true, .text = "no answer"}};
-    if (by.broken || cut_) {
-      by.broken = true;
-      return {.what = outcome::failed,
-              .why = {.native = 2006, .transient = true, .connection = true, .text = "connection is gone"}};
-    }
-    if (how.before != nullptr && !how.before->pass(by.interrupted)) {
+    if (by.broken || cut_ || by.closed()) return gone(by);
+    const std::atomic<bool> never{false};
+    const auto& interrupted = how.deaf ? never : by.interrupted;
+    if (how.before != nullptr && !how.before->pass(interrupted)) {
       by.broken = true;
       return unknown;
     }
+    if (how.ahead) how.ahead();
     if (how.what == fate::fail) {
       if (how.why.connection) by.broken = true;
       return {.what = outcome::failed, .why = how.why};
@@ -339,7 +319,7 @@ class faulty_store final : public store {
     }
     auto answer = execute();
     if (how.during) how.during();
-    const bool answered = how.after == nullptr || how.after->pass(by.interrupted);
+    const bool answered = how.after == nullptr || how.after->pass(interrupted);
     if (how.what == fate::drop || !answered) {
       by.broken = true;
       return unknown;
@@ -352,9 +332,7 @@ class faulty_store final : public store {
   capabilities caps_;
   std::atomic<bool> cut_{false};
   std::atomic<bool> settles_{true};
-  std::atomic<std::size_t> connections_{0};
-  std::atomic<std::size_t> most_connections_{0};
-  std::atomic<std::size_t> tried_{0};
+  std::atomic<bool> runs_late_{false};
   std::atomic<std::size_t> settled_{0};
   std::atomic<std::size_t> blockers_asked_{0};
   std::atomic<std::size_t> with_row_{0};

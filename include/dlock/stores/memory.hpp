@@ -19,17 +19,40 @@
 
 namespace dlock::stores {
 
-/// Time that moves only when told. Thread safety: any thread.
+/// Time that moves only when told, and knows when nothing moves any more. Thread safety: any thread.
 class virtual_clock final : public time_source {
  public:
   instant now() const noexcept override;
-  /// Waits in slices of real time of about 1 ms until notified or until virtual time has come.
-  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override;
-  /// Throws std::invalid_argument if negative.
+  /// Wakes whoever waits for a time that has come now; does not wait for what they do. Throws std::invalid_argument if
+  /// negative.
   void advance(std::chrono::microseconds by);
 
+  /// What a test knows of the threads on this clock.
+  struct known {
+    std::size_t callers = 0;  ///< they are inside acquire() or close() and will wait there
+    std::size_t busy = 0;     ///< background threads that the test keeps: in a callback, in a statement
+  };
+  /// Whether nothing happens any more before time moves or somebody calls: the background threads of all services on this
+  /// clock wait for a time to come, so do the callers, and nobody who waits has been woken. Waits for that. So after
+  /// advance(), or after a call, what it set off in the background is over when this returns. `limit`, of real time, only
+  /// ends a test that fails.
+  [[nodiscard]] bool at_rest(const known& threads, std::chrono::milliseconds limit = std::chrono::seconds{20});
+  [[nodiscard]] bool at_rest() { return at_rest({}); }
+
+  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override;
+  void notify(std::condition_variable& wake) noexcept override;
+  void told(worker what) noexcept override;
+
  private:
+  struct waiter;
+  bool resting(const known& threads) const noexcept;
+
   std::atomic<std::int64_t> us_{1'000'000'000};
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  waiter* first_ = nullptr;  // a list of those who wait
+  std::size_t workers_ = 0;
 };
 
 /// The same contract as the SQL stores. Services that share one memory_store compete as processes do. The URL

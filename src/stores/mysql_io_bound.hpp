@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/mysql/mysql.hxx>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+namespace dlock::detail {
+
+/// While one of these lives, whatever the client library waits for on its thread ends at `end`, and soon once `cancel`
+/// is requested: TCP, TLS, login and every statement, to the millisecond. Not the look-up of a host's name, which nothing
+/// can end. The library's own timeouts count whole seconds, and each wait by itself.
+///
+/// MySQL's own library has nothing to hook into: there only its timeouts bound the waiting.
+class mysql_io_bound {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// Throws std::system_error if there is no file descriptor left.
+  mysql_io_bound(clock::time_point end, const std::stop_token& cancel);
+  ~mysql_io_bound();
+  mysql_io_bound(const mysql_io_bound&) = delete;
+  mysql_io_bound& operator=(const mysql_io_bound&) = delete;
+
+  /// Has this connection's waits bounded wherever there is a mysql_io_bound. Before it connects.
+  static void apply(MYSQL* handle) noexcept;
+
+ private:
+  static int wait(int socket, bool to_read, int timeout_ms) noexcept;
+
+  const clock::time_point end_;
+  const mysql_io_bound* const outer_;
+  const int wake_;  // an eventfd
+  std::optional<std::stop_callback<std::function<void()>>> on_cancel_{};
+};
+
+}  // namespace dlock::detail

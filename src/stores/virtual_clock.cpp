@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdexcept>
+#include <string>
+
+#include "dlock/stores/memory.hpp"
+
+namespace dlock::stores {
+
+namespace {
+/// The clock that the present thread works for, as a service's own.
+thread_local const virtual_clock* works_for = nullptr;
+}  // namespace
+
+/// Somebody who waits: on the stack of his thread, in the list as long as he waits.
+struct virtual_clock::waiter {
+  std::condition_variable* const wake;
+  std::mutex* const mutex;
+  const instant until;
+  const bool worker;
+  waiter* previous = nullptr;
+  waiter* next = nullptr;
+  bool called = false;  // woken: he only has not run yet
+  bool due = false;     // to be woken, by advance()
+  unsigned pins = 0;    // by who wakes him: he does not leave, so that his mutex lives
+};
+
+instant virtual_clock::now() const noexcept { return instant{std::chrono::microseconds{us_.load()}}; }
+
+void virtual_clock::wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) {
+  waiter me{.wake = &wake, .mutex = lock.mutex(), .until = until, .worker = works_for == this};
+  {
+    const std::lock_guard own(mutex_);
+    if (now() >= until) return;
+    me.next = first_;
+    if (first_ != nullptr) first_->previous = &me;
+    first_ = &me;
+    changed_.notify_all();
+  }
+  wake.wait(lock);
+  // advance() may want this mutex, to be sure that its call is not too early.
+  lock.unlock();
+  {
+    std::unique_lock own(mutex_);
+    changed_.wait(own, [&] { return me.pins == 0; });
+    (me.previous != nullptr ? me.previous->next : first_) = me.next;
+    if (me.next != nullptr) me.next->previous = me.previous;
+    changed_.notify_all();
+  }
+  lock.lock();
+}
+
+void virtual_clock::notify(std::condition_variable& wake) noexcept {
+  {
+    const std::lock_guard own(mutex_);
+    for (auto* each = first_; each != nullptr; each = each->next) each->called = each->called || each->wake == &wake;
+  }
+  wake.notify_all();
+}
+
+void virtual_clock::advance(std::chrono::microseconds by) {
+  if (by.count() < 0) {
+    throw std::invalid_argument("dlock: advance(" + std::to_string(by.count()) + " us): time does not go back");
+  }
+  std::unique_lock own(mutex_);
+  us_ += by.count();
+  for (auto* each = first_; each != nullptr; each = each->next) {
+    if (each->until <= now()) each->called = each->due = true;
+  }
+  for (auto* each = first_; each != nullptr;) {
+    if (!each->due) {
+      each = each->next;
+      continue;
+    }
+    each->due = false;
+    ++each->pins;
+    own.unlock();
+    {
+      // Whoever is in the list and has let go of his mutex does wait: the call can't come before that.
+      const std::lock_guard theirs(*each->mutex);
+      each->wake->notify_all();
+    }
+    own.lock();
+    --each->pins;
+    changed_.notify_all();
+    each = first_;  // the list is another one by now
+  }
+}
+
+void virtual_clock::told(worker what) noexcept {
+  const std::lock_guard own(mutex_);
+  switch (what) {
+    case worker::hired: ++workers_; break;
+    case worker::begins: works_for = this; break;
+    case worker::ends: --workers_; break;
+  }
+  changed_.notify_all();
+}
+
+bool virtual_clock::resting(const known& threads) const noexcept {
+  std::size_t workers = 0;
+  std::size_t callers = 0;
+  for (const auto* each = first_; each != nullptr; each = each->next) {
+    if (each->called) return false;
+    ++(each->worker ? workers : callers);
+  }
+  return workers + threads.busy >= workers_ && callers >= threads.callers;
+}
+
+bool virtual_clock::at_rest(const known& threads, std::chrono::milliseconds limit) {
+  std::unique_lock own(mutex_);
+  return changed_.wait_for(own, limit, [&] { return resting(threads); });
+}
+
+}  // namespace dlock::stores

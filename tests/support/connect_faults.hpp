@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+#include "dlock/store_types.hpp"
+#include "support/gate.hpp"
+
+namespace dlock::test {
+
+/// What can go wrong with connections apart from statements; for a store that asks it. Thread safety: all functions from
+/// any thread.
+class connect_faults {
+ public:
+  /// Attempts to connect stop there, until it opens or they are cancelled. Null: no more.
+  void hold_connects(std::shared_ptr<gate> at) {
+    const std::lock_guard lock(mutex_);
+    held_at_ = std::move(at);
+  }
+  /// No more than so many connections at one time: error 1040.
+  void allow_connections(std::size_t most) { allowed_ = most; }
+  /// The server closes all connections while they lie idle. `seen`: a look at one shows it; else it shows as it is used,
+  /// before anything is sent.
+  void close_connections(bool seen = true) {
+    closing_shows_ = seen;
+    ++closings_;
+  }
+
+  std::size_t connections() const { return connections_; }
+  std::size_t most_connections() const { return most_connections_; }
+  /// How often a connection was asked for.
+  std::size_t tried() const { return tried_; }
+  /// How many attempts were under way at one time.
+  std::size_t most_connecting() const { return most_connecting_; }
+
+ protected:
+  /// A connection counts, and knows whether the server has closed it.
+  class existence {
+   public:
+    explicit existence(connect_faults& of) : of_(of), born_(of.closings_) {
+      raise(of_.most_connections_, ++of_.connections_);
+    }
+    ~existence() { --of_.connections_; }
+    existence(const existence&) = delete;
+    existence& operator=(const existence&) = delete;
+    bool closed() const noexcept { return born_ != of_.closings_; }
+    bool seen_closed() const noexcept { return closed() && of_.closing_shows_; }
+
+   private:
+    connect_faults& of_;
+    const std::size_t born_;
+  };
+
+  /// An attempt begins. False, and the reason: it fails.
+  bool may_connect(const std::stop_token& cancel, fault& why) {
+    ++tried_;
+    raise(most_connecting_, ++connecting_);
+    if (const auto at = held_at()) {
+      std::atomic<bool> cancelled{false};
+      const std::stop_callback on_cancel(cancel, [&] { cancelled = true; });
+      at->pass(cancelled);
+    }
+    --connecting_;
+    if (!cancel.stop_requested() && connections_ < allowed_) return true;
+    why = {.native = 1040, .transient = true, .connection = true, .full = true, .text = "too many connections"};
+    return false;
+  }
+
+ private:
+  static void raise(std::atomic<std::size_t>& most, std::size_t now) {
+    for (auto before = most.load(); before < now && !most.compare_exchange_weak(before, now);) {
+    }
+  }
+  std::shared_ptr<gate> held_at() const {
+    const std::lock_guard lock(mutex_);
+    return held_at_;
+  }
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<gate> held_at_{};  // guarded by mutex_
+  std::atomic<std::size_t> allowed_{1'000'000};
+  std::atomic<std::size_t> connections_{0};
+  std::atomic<std::size_t> most_connections_{0};
+  std::atomic<std::size_t> tried_{0};
+  std::atomic<std::size_t> connecting_{0};
+  std::atomic<std::size_t> most_connecting_{0};
+  std::atomic<std::size_t> closings_{0};
+  std::atomic<bool> closing_shows_{true};
+};
+
+}  // namespace dlock::test

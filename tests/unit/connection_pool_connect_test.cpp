@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How a pool gets its connections, and what becomes of those that nobody wants any more.
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dlock/stores/memory.hpp"
+#include "engine/connection_pool.hpp"
+#include "support/eventually.hpp"
+#include "support/faulty_store.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace dlock;
+using detail::connection_pool;
+using test::eventually;
+using test::faulty_store;
+using test::gate;
+
+struct connecting_fixture {
+  stores::virtual_clock clock;
+  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>(clock));
+  fault why;
+
+  connection_pool::loan get(connection_pool& pool, std::chrono::milliseconds wait = 0ms) {
+    return pool.get(clock.now() + wait, 2s, why);
+  }
+  std::shared_ptr<gate> hold_connects() {
+    auto at = std::make_shared<gate>();
+    where->hold_connects(at);
+    return at;
+  }
+  /// Fills the pool: so many idle connections.
+  void fill(connection_pool& pool, std::size_t count) {
+    std::vector<connection_pool::loan> loans;
+    for (std::size_t i = 0; i < count; ++i) loans.push_back(get(pool));
+    for (const auto& each : loans) REQUIRE(each);
+  }
+};
+
+/// Somebody who asks for a connection on a thread of his own, and keeps it until he is let go.
+class asker {
+ public:
+  template <class F>
+  explicit asker(F get)
+      : thread_([this, get] {
+          const auto on = get(why);
+          got_ = static_cast<bool>(on);
+          number = on ? (*on).identity().id : 0;
+          answered = true;
+          static_cast<void>(eventually([this] { return go_.load(); }));
+        }) {}
+  ~asker() { end(); }
+  asker(const asker&) = delete;
+  asker& operator=(const asker&) = delete;
+  bool got() {
+    REQUIRE(eventually([this] { return answered.load(); }));
+    return got_;
+  }
+  void end() {
+    go_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::atomic<bool> answered{false};
+  fault why{};
+  std::uint64_t number = 0;
+
+ private:
+  bool got_ = false;
+  std::atomic<bool> go_{false};
+  std::thread thread_;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: who waits for a connection leaves at his own limit",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 2);
+  const auto at = hold_connects();
+  asker early([&](fault& reason) { return pool.get(clock.now() + 500ms, 2s, reason); });
+  REQUIRE(at->reached());
+  REQUIRE(eventually([&] { return pool.waiting() == 1; }));
+  clock.advance(499ms);
+  CHECK_FALSE(early.answered);
+  clock.advance(1ms);
+  CHECK_FALSE(early.got());
+  CHECK(early.why.connection);
+  CHECK(early.why.transient);
+
+  // What comes late serves the next one.
+  asker late([&](fault& reason) { return pool.get(clock.now() + 1h, 2s, reason); });
+  at->open();
+  CHECK(late.got());
+  CHECK(where->tried() == 1);
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: who has no time left gets a connection that is nearly made",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 1);
+  CHECK(pool.get(clock.now() - 1h, 2s, why));
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: never more attempts at one time than it has places",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 3);
+  const auto at = hold_connects();
+  pool.prepare_renewal();
+  std::vector<std::unique_ptr<asker>> all;
+  for (int i = 0; i < 20; ++i) {
+    all.push_back(std::make_unique<asker>([&](fault& reason) { return pool.get(clock.now() + 1s, 2s, reason); }));
+  }
+  REQUIRE(at->reached(4));
+  REQUIRE(eventually([&] { return pool.waiting() == 20; }));
+  clock.advance(1s);
+  for (auto& each : all) CHECK_FALSE(each->got());
+  CHECK(where->tried() == 4);
+  CHECK(where->most_connecting() == 4);
+  at->open();
+  CHECK(eventually([&] { return pool.open() == 4; }));
+  CHECK(where->tried() == 4);
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: it may end while connections are made, and leaves none",
+                 "[connection_pool]") {
+  const auto at = hold_connects();
+  {
+    connection_pool pool(where, clock, 2);
+    pool.prepare_renewal();
+    asker impatient([&](fault& reason) { return pool.get(clock.now() + 500ms, 2s, reason); });
+    REQUIRE(at->reached(2));
+    REQUIRE(eventually([&] { return pool.waiting() == 1; }));
+    clock.advance(500ms);
+    CHECK_FALSE(impatient.got());
+  }
+  at->open();
+  CHECK(eventually([&] { return where->connections() == 0 && where.use_count() == 1; }));
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: at its end it waits for attempts that can be cancelled",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 2);
+  const auto at = hold_connects();
+  pool.prepare_renewal();
+  REQUIRE(at->reached());
+  pool.end_connecting(20s);
+  CHECK(where.use_count() == 2);  // ours and the pool's: no thread has it any more
+  CHECK(where->connections() == 0);
+  CHECK_FALSE(get(pool));
+  CHECK(where->tried() == 1);
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: those who wait are served in the order in which they came",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 1);
+  auto held = std::make_unique<connection_pool::loan>(get(pool));
+  std::vector<int> order;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    std::atomic<bool> asks{false};
+    threads.emplace_back([&, i] {
+      fault reason;
+      asks = true;
+      const auto on = pool.get(clock.now() + 1h, 1h, reason);
+      if (on) order.push_back(i);  // one connection: one at a time
+    });
+    REQUIRE(eventually([&] { return asks.load(); }));
+    REQUIRE(eventually([&] { return pool.waiting() == static_cast<std::size_t>(i) + 1; }));
+  }
+  held.reset();
+  for (auto& each : threads) each.join();
+  CHECK(order == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: a server with no more to give serves by those that it gave",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 4);
+  where->allow_connections(1);
+  auto held = std::make_unique<connection_pool::loan>(get(pool));
+  REQUIRE(*held);
+  const auto only = (**held).identity().id;
+  asker next([&](fault& reason) { return pool.get(clock.now() + 1h, 1h, reason); });
+  REQUIRE(eventually([&] { return where->tried() >= 2; }));
+  CHECK_FALSE(next.answered);
+  held.reset();
+  CHECK(next.got());
+  CHECK(next.number == only);
+  // And whoever waits in vain learns the cause.
+  CHECK_FALSE(get(pool));
+  CHECK(why.native == 1040);
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: after a failure it tries again while others wait",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 2);
+  where->allow_connections(1);
+  const auto held = get(pool);
+  REQUIRE(held);
+  asker next([&](fault& reason) { return pool.get(clock.now() + 1h, 1h, reason); });
+  REQUIRE(eventually([&] { return where->tried() >= 2; }));
+  REQUIRE(clock.at_rest({.callers = 1}));
+  where->allow_connections(2);
+  clock.advance(200ms);
+  CHECK(next.got());
+  CHECK(next.number != (*held).identity().id);
+}
+
+// ---- dead ones ----------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: what the server has closed is not lent, and all of it goes",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 4);
+  fill(pool, 3);
+  where->close_connections();
+  const auto on = get(pool);
+  REQUIRE(on);
+  CHECK((*on).alive());
+  CHECK(pool.open() == 1);
+  CHECK(where->connections() == 1);
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: what was not sent is sent again, on another connection, once",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 4);
+  fill(pool, 4);
+  const request ask{.what = verb::look, .resource = "k"};
+  const auto look = [&](connection& on) {
+    reply answer;
+    where->execute(on, {&ask, 1}, {&answer, 1});
+    return answer;
+  };
+  where->close_connections(false);  // seen only as it is used
+  CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::absent);
+  CHECK(where->count(verb::look) == 2);
+  CHECK(pool.open() == 1);  // the others were not trusted any more
+
+  // Once, and not after the limit, and not if it may have been done.
+  const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
+  where->next(verb::look, {.what = test::fate::fail, .why = gone, .times = 2});
+  CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::failed);
+  CHECK(where->count(verb::look) == 4);
+  where->next(verb::look, {.what = test::fate::fail, .why = gone});
+  CHECK(pool.run(clock.now(), 2s, look).what == outcome::failed);
+  CHECK(where->count(verb::look) == 5);
+  where->next(verb::look, {.what = test::fate::drop});
+  CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::unknown);
+  CHECK(where->count(verb::look) == 6);
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: where one has hung for long, none of the idle ones is used again",
+                 "[connection_pool][T63]") {
+  const auto patience = GENERATE(999ms, 1000ms);
+  CAPTURE(patience);
+  connection_pool pool(where, clock, 4);
+  fill(pool, 3);
+  const auto at = where->hold(verb::look);
+  std::thread hanging([&] {
+    fault reason;
+    const auto on = pool.get(clock.now(), patience, reason);
+    const request ask{.what = verb::look, .resource = "k"};
+    reply answer;
+    where->execute(*on, {&ask, 1}, {&answer, 1});
+  });
+  REQUIRE(at->reached());
+  clock.advance(patience);
+  pool.interrupt_hung(clock.now());
+  hanging.join();
+  CHECK(pool.open() == (patience < 1s ? 2 : 0));
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: connections to a server that was left are not used any more",
+                 "[connection_pool][T59]") {
+  connection_pool pool(where, clock, 4);
+  std::vector<std::string> greeted;
+  pool.on_connect([&](const connection_identity& to) { greeted.push_back(to.server); });
+  std::vector<connection_pool::loan> loans;
+  for (int i = 0; i < 3; ++i) loans.push_back(get(pool));
+  loans.pop_back();
+  loans.pop_back();  // two idle ones, one on loan
+  CHECK(where->connections() == 3);
+
+  where->change_server("other");
+  std::list<connection_pool::loan> more;
+  for (int i = 0; i < 3; ++i) more.push_back(get(pool));
+  CHECK((*more.back()).identity().server == "other");
+  CHECK(where->connections() == 4);
+  more.pop_front();  // they were taken before that was known
+  more.pop_front();
+  CHECK(where->connections() == 2);
+  CHECK((*loans[0]).usable());  // nobody's statement is disturbed
+  loans.clear();
+  CHECK(where->connections() == 1);
+  CHECK(greeted == std::vector<std::string>{"server", "server", "server", "other"});
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: idle connections to a server that was left are closed at once",
+                 "[connection_pool][T59]") {
+  connection_pool pool(where, clock, 4);
+  fill(pool, 3);
+  where->change_server("other");
+  std::vector<connection_pool::loan> all;
+  for (int i = 0; i < 2; ++i) all.push_back(get(pool));
+  fault reason;
+  // That of renewals is the first that leads elsewhere.
+  const auto renewing = pool.get_for_renewal(clock.now() + 2s, reason);
+  CHECK((*renewing).identity().server == "other");
+  CHECK(where->connections() == 3);
+  all.clear();
+  CHECK(where->connections() == 1);
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: an attempt that began before the server changed changes nothing",
+                 "[connection_pool][T59]") {
+  connection_pool pool(where, clock, 4);
+  std::vector<std::string> greeted;
+  pool.on_connect([&](const connection_identity& to) { greeted.push_back(to.server); });
+  fill(pool, 1);
+  // One to the old server is made, and nobody uses it yet.
+  pool.prepare_renewal();
+  REQUIRE(eventually([&] { return pool.open() == 2; }));
+  where->change_server("other");
+  const auto old = get(pool);
+  const auto on = get(pool);
+  CHECK((*on).identity().server == "other");
+  fault reason;
+  const auto renewing = pool.get_for_renewal(clock.now() + 2s, reason);
+  CHECK((*renewing).identity().server == "other");
+  CHECK(greeted == std::vector<std::string>{"server", "other", "other"});
+}
+
+// ---- renewals -----------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: the connection for renewals serves nothing else",
+                 "[connection_pool][T19]") {
+  connection_pool pool(where, clock, 1);
+  pool.prepare_renewal();
+  REQUIRE(eventually([&] { return pool.open() == 1; }));
+  const auto on = get(pool);
+  REQUIRE(on);
+  CHECK(where->connections() == 2);
+  CHECK_FALSE(get(pool));
+  CHECK(pool.get_for_renewal(clock.now(), why));
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: without one of its own a renewal gets the next that comes back",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 4);
+  where->allow_connections(1);
+  auto held = std::make_unique<connection_pool::loan>(get(pool));
+  REQUIRE(*held);
+  asker other([&](fault& reason) { return pool.get(clock.now() + 1h, 1h, reason); });
+  REQUIRE(eventually([&] { return pool.waiting() == 1; }));
+  asker renewing([&](fault& reason) { return pool.get_for_renewal(clock.now() + 1h, reason); });
+  REQUIRE(eventually([&] { return pool.waiting() == 2; }));
+  held.reset();
+  CHECK(renewing.got());
+  CHECK_FALSE(other.answered);
+  renewing.end();
+  CHECK(other.got());
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: a renewal uses another connection while its own takes too long",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 4);
+  fill(pool, 1);
+  const auto at = hold_connects();
+  asker renewing([&](fault& reason) { return pool.get_for_renewal(clock.now() + 500ms, reason); });
+  REQUIRE(at->reached());
+  clock.advance(249ms);
+  CHECK_FALSE(renewing.answered);
+  clock.advance(1ms);
+  CHECK(renewing.got());
+}
+
+// ---- the end, and what hangs ----------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: says of each loan when it must be looked at",
+                 "[connection_pool][T63]") {
+  connection_pool pool(where, clock, 4);
+  std::vector<instant> limits;
+  pool.on_watch([&](instant limit) { limits.push_back(limit); });
+  CHECK(pool.interrupt_hung(clock.now()) == instant::max());
+  const auto begun = clock.now();
+  {
+    const auto on = get(pool);
+    const auto hasty = pool.get(begun + 100ms, 0us, why);
+    CHECK(pool.interrupt_hung(begun) == begun + 100ms);
+    const auto renewing = pool.get_for_renewal(begun + 50ms, why);
+    CHECK(pool.interrupt_hung(begun) == begun + 50ms);
+  }
+  CHECK(pool.interrupt_hung(begun) == instant::max());
+  pool.finish(begun + 10ms);
+  CHECK(limits == std::vector<instant>{begun + 2s, begun + 100ms, begun + 50ms, begun + 10ms});
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: a limit of zero patience is the caller's, also after a wait",
+                 "[connection_pool][T63]") {
+  connection_pool pool(where, clock, 1);
+  auto held = std::make_unique<connection_pool::loan>(get(pool));
+  const auto until = clock.now() + 1s;
+  asker waiting([&](fault& reason) { return pool.get(until, 0us, reason); });
+  REQUIRE(eventually([&] { return pool.waiting() == 1; }));
+  clock.advance(900ms);
+  held.reset();
+  CHECK(waiting.got());
+  CHECK(pool.interrupt_hung(clock.now()) == until);
+}
+
+TEST_CASE_METHOD(connecting_fixture, "connection_pool: when it finishes nobody waits beyond that, and renewals end",
+                 "[connection_pool]") {
+  connection_pool pool(where, clock, 1);
+  auto held = std::make_unique<connection_pool::loan>(get(pool));
+  asker waiting([&](fault& reason) { return pool.get(clock.now() + 1h, 1h, reason); });
+  REQUIRE(eventually([&] { return pool.waiting() == 1; }));
+  const auto at = hold_connects();
+  asker renewing([&](fault& reason) { return pool.get_for_renewal(clock.now() + 1h, reason); });
+  REQUIRE(at->reached());
+  pool.finish(clock.now() + 300ms);
+  CHECK_FALSE(renewing.got());
+  CHECK_FALSE(waiting.answered);
+  CHECK(pool.interrupt_hung(clock.now()) == clock.now() + 300ms);  // what is on loan, too
+  clock.advance(300ms);
+  CHECK_FALSE(waiting.got());
+  CHECK_FALSE(pool.get_for_renewal(clock.now() + 1h, why));
+  CHECK_FALSE(pool.get(clock.now() + 1h, 1h, why));
+}
