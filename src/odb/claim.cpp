@@ -12,6 +12,7 @@
 #include "odb/access.hpp"
 #include "odb/own_transaction.hpp"
 #include "odb/query_parts.hpp"
+#include "odb/same_place.hpp"
 
 namespace dlock::detail {
 
@@ -87,7 +88,8 @@ std::vector<engine::taken> claiming::take(engine::ticket& about, std::size_t mos
     std::vector<const row_id*> rows;
     for (const auto& key : keys) rows.push_back(key.row());
     const auto changed =
-        in.connection().execute(place_.claim({*table_, rows, about.session, about.nonce, about.own_ttl}));
+        execute_there(place_, in.connection(), place_.claim({*table_, rows, about.session, about.nonce, about.own_ttl}),
+                      keys.size(), [&] { leads_elsewhere_now(*home_.shared().where); });
     if (changed != keys.size()) {
       throw store_error(errc::store_failed,
                         fmt::format("rows of {} to be claimed: {} of {} could be", table_->table, changed, keys.size()),

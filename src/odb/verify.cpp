@@ -43,12 +43,18 @@ const odb_place& place_of(const grant& one) {
 }
 
 /// A copy of the lock's row would do as well, on a replica for example: it must be the row that take-overs go by.
-void must_share(odb::connection& on, const grant& one) {
-  const auto& where = *one.home->shared().where;
-  if (same_place(where, on) != outcome::no) return;
+[[noreturn]] void elsewhere(const grant& one) {
   throw std::invalid_argument(
       fmt::format("dlock: verify(): the transaction's database is not the one that key '{}' lives in, {}",
-                  printable(one.key), where.name()));
+                  printable(one.key), one.home->shared().where->name()));
+}
+
+/// In autocommit the check would hold for its own statement only.
+[[noreturn]] void not_open(const grant& one) {
+  throw std::logic_error(fmt::format(
+      "dlock: verify(): key '{}': no transaction is open on this connection: none was begun, or a statement "
+      "that commits by itself (DDL, for example) has ended it",
+      printable(one.key)));
 }
 
 [[noreturn]] void failed(const grant& one, const fault& why) {
@@ -64,19 +70,25 @@ void must_share(odb::connection& on, const grant& one) {
                               printable(one.key), one.fence));
 }
 
+void verify_one(odb::connection& on, const grant& one) {
+  const auto& place = place_of(one);
+  if (place.glance(on) == outcome::no) elsewhere(one);
+  if (place.transaction_on(on) == transaction_state::none) not_open(one);
+  const auto check = one.home->shared().where->verification_of(one.ask(verb::look));
+  unsigned long long rows = 0;
+  try {
+    rows = execute_there(place, on, check.text, check.expected_rows, [&] { elsewhere(one); });
+  } catch (const odb::exception& error) {
+    failed(one, place.fault_of(error));
+  }
+  if (rows != check.expected_rows) not_ours(one);
+  if (place.transaction_on(on) != transaction_state::open) not_open(one);
+}
+
 void verify_each(odb::connection& on, const std::vector<std::shared_ptr<grant>>& all) {
   for (const auto& one : all) {
     one->home->ensure_held(*one);
-    const auto& place = place_of(*one);
-    must_share(on, *one);
-    const auto check = one->home->shared().where->verification_of(one->ask(verb::look));
-    unsigned long long rows = 0;
-    try {
-      rows = on.execute(check.text);
-    } catch (const odb::exception& error) {
-      failed(*one, place.fault_of(error));
-    }
-    if (rows != check.expected_rows) not_ours(*one);
+    verify_one(on, *one);
   }
 }
 

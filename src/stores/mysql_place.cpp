@@ -15,14 +15,16 @@ using namespace dlock::detail;
 
 namespace {
 
+bool of_mysql(odb::connection& with) noexcept { return with.database().id() == odb::id_mysql; }
+
 odb::mysql::connection* native_of(odb::connection& with, const std::string& store, fault& why) {
-  auto* const made = dynamic_cast<odb::mysql::connection*>(&with);
-  if (made == nullptr) {
+  if (!of_mysql(with)) {
     why = make_own_fault(fmt::format("{}: the connection leads to a database of another kind", store));
     return nullptr;
   }
-  made->clear();  // no result of an ODB query may be left on the wire
-  return made;
+  auto& made = static_cast<odb::mysql::connection&>(with);
+  made.clear();  // no result of an ODB query may be left on the wire
+  return &made;
 }
 
 std::string lower(std::string_view text) {
@@ -162,16 +164,33 @@ std::string mysql_store::address(odb::database& of) const {
   return fmt::format("{}@{}:{}:{}/{}", to.user(), to.host(), to.port(), socket == nullptr ? "" : socket, to.db());
 }
 
-outcome mysql_store::shares(odb::connection& with, fault& why) {
+outcome mysql_store::glance(odb::connection& with) const noexcept {
+  return of_mysql(with) ? outcome::unknown : outcome::no;
+}
+
+transaction_state mysql_store::transaction_on(odb::connection& with) const noexcept {
+  const unsigned status = static_cast<odb::mysql::connection&>(with).handle()->server_status;
+  if ((status & SERVER_STATUS_IN_TRANS) != 0) return transaction_state::open;
+  return (status & SERVER_STATUS_AUTOCOMMIT) == 0 ? transaction_state::pending : transaction_state::none;
+}
+
+std::string mysql_store::and_here() const {
+  const std::lock_guard lock(server_mutex_);
+  return server_.id_sql.empty() ? "" : " AND " + server_.id_sql + "=" + mysql_literal(server_.id);
+}
+
+std::string mysql_store::claim(const claim_request& what) const { return row_sql_.claim(what) + and_here(); }
+
+outcome mysql_store::shares(odb::connection& with, fault& why) const {
   auto* const theirs = native_of(with, settings_.name, why);
   if (theirs == nullptr) return outcome::no;
   mysql_server server;
   if (!read_server(theirs->handle(), server, why)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
   const std::lock_guard lock(server_mutex_);
-  return server.id == server_ ? outcome::yes : outcome::no;
+  return server.id == server_.id ? outcome::yes : outcome::no;
 }
 
-outcome mysql_store::describe(odb::connection& with, row_table& table, fault& why) {
+outcome mysql_store::describe(odb::connection& with, row_table& table, fault& why) const {
   auto* const theirs = native_of(with, settings_.name, why);
   if (theirs == nullptr) return outcome::failed;
   table_description look(table);
@@ -200,6 +219,10 @@ fault mysql_store::fault_of(const std::exception& error) const {
     return make_mysql_fault(CR_SERVER_LOST, "HY000", error.what(), "the application's statement");
   }
   return make_own_fault(error.what(), dynamic_cast<const odb::recoverable*>(&error) != nullptr);
+}
+
+bool mysql_store::may_be_done(const fault& why) const noexcept {
+  return outcome_of_mysql_error(static_cast<unsigned>(why.native)) == outcome::unknown;
 }
 
 std::string mysql_store::lock_and_skip() const {

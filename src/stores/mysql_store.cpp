@@ -163,7 +163,7 @@ std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, fault
   skips_locked_.store(can_skip_locked(made->handle()), std::memory_order_relaxed);
   {
     const std::lock_guard lock(server_mutex_);
-    server_ = server.id;
+    server_ = server;
   }
   return std::make_unique<native>(std::move(made), server, sql_);
 }

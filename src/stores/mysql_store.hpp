@@ -38,14 +38,17 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
   // odb_place
-  outcome shares(odb::connection& with, fault& why) override;
+  outcome shares(odb::connection& with, fault& why) const override;
+  outcome glance(odb::connection& with) const noexcept override;
+  dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
-  outcome describe(odb::connection& with, row_table& table, fault& why) override;
+  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
   fault fault_of(const std::exception& error) const override;
+  bool may_be_done(const fault& why) const noexcept override;
   std::string free_rows(const row_table& table) const override { return row_sql_.free_rows(table); }
   std::string abandoned_rows(const row_table& table) const override { return row_sql_.abandoned_rows(table); }
   std::string lock_and_skip() const override;
-  std::string claim(const dlock::detail::claim_request& what) const override { return row_sql_.claim(what); }
+  std::string claim(const dlock::detail::claim_request& what) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
     return row_sql_.rows_by_id(table, rows);
   }
@@ -55,6 +58,9 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   using native = dlock::detail::mysql_connection;
 
   std::unique_ptr<native> open(microseconds limit, fault& why);
+  /// For a condition of a statement that runs on a connection of the application's: " AND <this is our server>". Its
+  /// address may lead to another server by then, with a copy of our rows.
+  std::string and_here() const;
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
 
@@ -66,8 +72,8 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   // What the server of the last connection was, and can.
   std::atomic<bool> take_waits_{true};
   std::atomic<bool> skips_locked_{false};
-  std::mutex server_mutex_;
-  std::string server_{};  // guarded by server_mutex_
+  mutable std::mutex server_mutex_;
+  dlock::detail::mysql_server server_{};  // of the last connection; guarded by server_mutex_
   std::mutex sweep_mutex_;
   std::string sweep_after_{};  // guarded by sweep_mutex_: where the next sweep goes on
 };

@@ -99,7 +99,7 @@ std::string check_columns(const description& found, row_table& table) {
   return {};
 }
 
-odb::sqlite::connection* as_sqlite(odb::connection& with) {
+odb::sqlite::connection* as_sqlite(odb::connection& with) noexcept {
   if (with.database().id() != odb::id_sqlite) return nullptr;
   return &static_cast<odb::sqlite::connection&>(with);
 }
@@ -120,19 +120,33 @@ std::string sqlite_store::address(odb::database& of) const {
   return fmt::format("{}:{}:{}", id.device, id.inode, path);
 }
 
-outcome sqlite_store::shares(odb::connection& with, fault& why) {
-  auto* const theirs = as_sqlite(with);
-  if (theirs == nullptr) return outcome::no;
+outcome sqlite_store::shares(odb::connection& with, fault& why) const {
   const std::string& path = file_->settings.path;
-  const file_id ours = file_id::of(path.c_str());
-  if (ours == file_id{}) {
+  if (as_sqlite(with) != nullptr && file_id::of(path.c_str()) == file_id{}) {
     why = sqlite_fault(SQLITE_CANTOPEN, path, "the file is not there any more");
     return outcome::unknown;
   }
-  return file_id::of(::sqlite3_db_filename(theirs->handle(), "main")) == ours ? outcome::yes : outcome::no;
+  return glance(with);
 }
 
-outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& why) {
+outcome sqlite_store::glance(odb::connection& with) const noexcept {
+  auto* const theirs = as_sqlite(with);
+  if (theirs == nullptr) return outcome::no;
+  const file_id ours = file_id::of(file_->settings.path.c_str());
+  if (ours == file_id{} || file_id::of(::sqlite3_db_filename(theirs->handle(), "main")) != ours) return outcome::no;
+  // The name may lead to another file than the one that they opened under it.
+  int moved = 0;
+  ::sqlite3_file_control(theirs->handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0 ? outcome::no : outcome::yes;
+}
+
+dlock::detail::transaction_state sqlite_store::transaction_on(odb::connection& with) const noexcept {
+  using dlock::detail::transaction_state;
+  auto& theirs = static_cast<odb::sqlite::connection&>(with);
+  return ::sqlite3_get_autocommit(theirs.handle()) == 0 ? transaction_state::open : transaction_state::none;
+}
+
+outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& why) const {
   auto* const theirs = as_sqlite(with);
   const auto refuse = [&](std::string_view what) {
     why = {.text = fmt::format("SQLite file '{}': table {} {}", file_->settings.path, table.table, what)};
@@ -172,6 +186,8 @@ fault sqlite_store::fault_of(const std::exception& error) const {
   if (dynamic_cast<const odb::deadlock*>(&error) != nullptr) return sqlite_fault(SQLITE_LOCKED, path);
   return {.text = fmt::format("SQLite file '{}': {}", path, error.what())};
 }
+
+bool sqlite_store::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
 
 std::string sqlite_store::free_rows(const row_table& table) const { return row_free(table, row_now(table)); }
 

@@ -33,11 +33,14 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   reply doom(connection& on, std::string_view resource) noexcept override;
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
-  outcome shares(odb::connection& with, fault& why) override;
+  outcome shares(odb::connection& with, fault& why) const override;
+  outcome glance(odb::connection& with) const noexcept override;
+  dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
-  outcome describe(odb::connection& with, row_table& table, fault& why) override;
+  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
   odb::transaction_impl* begin_to_write(odb::connection& on) const override;
   fault fault_of(const std::exception& error) const override;
+  bool may_be_done(const fault& why) const noexcept override;
   std::string free_rows(const row_table& table) const override;
   std::string abandoned_rows(const row_table& table) const override;
   /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -99,6 +100,16 @@ struct tcp_proxy::state {
     pairs.push_back({.client = std::move(client), .server = std::move(server)});
   }
 
+  static void lose(connection_pair& of, loss what) {
+    if (what == loss::answer) {
+      forward(*of.client, *of.server);
+      of.cut = true;
+    } else {
+      of.over = true;
+    }
+    ::shutdown(*of.client, SHUT_RDWR);
+  }
+
   void run() {
     for (std::vector<pollfd> watched;;) {
       watched.assign({{*wake, POLLIN, 0}, {*listener, POLLIN, 0}});
@@ -114,7 +125,13 @@ struct tcp_proxy::state {
       for (std::size_t i = 0; i != live.size(); ++i) {
         auto& each = *live[i];
         if (each.cut) continue;
-        if (watched[2 + 2 * i].revents != 0) each.over = !forward(*each.client, *each.server);
+        if (watched[2 + 2 * i].revents != 0) {
+          if (losing) {
+            lose(each, *std::exchange(losing, std::nullopt));
+            continue;
+          }
+          each.over = !forward(*each.client, *each.server);
+        }
         if (watched[3 + 2 * i].revents != 0) each.over = !forward(*each.server, *each.client) || each.over;
       }
       for (auto at = pairs.begin(); at != pairs.end();) {
@@ -137,6 +154,7 @@ struct tcp_proxy::state {
   std::list<connection_pair> pairs{};
   std::list<connection_pair> severed{};
   bool is_cut = false;
+  std::optional<loss> losing{};
   bool stop = false;
   std::thread thread{};
 };
@@ -163,6 +181,11 @@ void tcp_proxy::cut() {
     each.cut = true;
     ::shutdown(*each.client, SHUT_RDWR);  // closed later: its number must not come back while it is polled
   }
+}
+
+void tcp_proxy::lose_next(loss what) {
+  const std::lock_guard lock(state_->mutex);
+  state_->losing = what;
 }
 
 void tcp_proxy::mend() {

@@ -19,6 +19,10 @@ class tcp_proxy {
   /// Every client finds its connection closed, and new ones too, until mend(). The server sees nothing of it.
   void cut();
   void mend();
+  /// What any client sends next does not reach the server, whose side of that connection ends; or it does, and its answer
+  /// gets lost. The client finds its connection closed, the others go on.
+  enum class loss { request, answer };
+  void lose_next(loss what);
 
  private:
   struct state;
