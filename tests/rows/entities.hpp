@@ -67,6 +67,27 @@ struct line {
   std::uint64_t version = 0;
 };
 
+#pragma db value
+struct seat_id {
+  #pragma db column("the row")
+  std::int64_t row = 0;
+  #pragma db column("order")
+  std::int64_t number = 0;
+  #pragma db column("hall-Name") mysql:type("VARCHAR(40)")
+  std::string hall{};
+};
+
+/// An id of three columns, with names that need their quotation marks.
+#pragma db object table("seat") optimistic
+struct seat {
+  #pragma db id column("")
+  seat_id id{};
+  std::int32_t sold = 0;
+  dlock::row_lock lock{};
+  #pragma db version
+  std::uint32_t version = 0;
+};
+
 /// A table shared with programs that lock its rows by plain SQL.
 #pragma db object table("job") optimistic
 struct job {
