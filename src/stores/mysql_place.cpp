@@ -179,7 +179,11 @@ std::string mysql_store::and_here() const {
   return server_.id_sql.empty() ? "" : " AND " + server_.id_sql + "=" + mysql_literal(server_.id);
 }
 
-std::string mysql_store::claim(const claim_request& what) const { return row_sql_.claim(what) + and_here(); }
+std::string mysql_store::claim(const claim_request& what) const { return row_sql_.claim(what, zone()) + and_here(); }
+
+session_zone mysql_store::zone() const noexcept {
+  return mariadb_.load(std::memory_order_relaxed) ? session_zone::any_mariadb : session_zone::any_mysql;
+}
 
 outcome mysql_store::shares(odb::connection& with, fault& why) const {
   auto* const theirs = native_of(with, settings_.name, why);
@@ -200,6 +204,11 @@ outcome mysql_store::describe(odb::connection& with, row_table& table, fault& wh
     why = make_own_fault(fmt::format("table {}: {}", table.table, wrong));
     return true;
   };
+  const bool offsets = is_mariadb(theirs->handle()) || mysql_get_server_version(theirs->handle()) >= 80'019;
+  if (table.renewal == row_renewal::column && !offsets &&
+      refuse("its expiry can't be written independent of the session's time zone before MySQL 8.0.19")) {
+    return outcome::failed;
+  }
   if (!run_mysql(theirs->handle(), look.columns_query(), "describe a table", &rows, why)) return outcome::failed;
   if (refuse(look.take_columns(rows))) return outcome::failed;
   rows.clear();

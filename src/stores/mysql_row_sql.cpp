@@ -21,6 +21,17 @@ bool by_column(const row_table& table) noexcept { return table.renewal == row_re
 /// text, which names session and attempt, tells a grant then.
 bool fence_is_ours(const row_table& table) noexcept { return !table.version.empty() && table.version != table.fence; }
 
+/// What a statement begins with.
+std::string_view zone_prefix(const row_table& table, session_zone in) {
+  return by_column(table) && in == session_zone::any_mariadb ? "SET STATEMENT time_zone='+00:00' FOR " : "";
+}
+
+/// Seconds since 1970 as a value for a TIMESTAMP column.
+std::string timestamp(std::string_view seconds, session_zone in) {
+  if (in != session_zone::any_mysql) return fmt::format("FROM_UNIXTIME({})", seconds);
+  return fmt::format("CONCAT(DATE_ADD('1970-01-01', INTERVAL {} SECOND), '+00:00')", seconds);
+}
+
 /// Passed, by the rule of the programs that share the column: expiry < now(), in whole seconds.
 std::string expired(const row_table& table) {
   return by_column(table) ? fmt::format("UNIX_TIMESTAMP({})<{}", table.expires_at, column_clock)
@@ -91,28 +102,27 @@ mysql_row_sql::mysql_row_sql(const odb_names& names, const std::string& database
   }
 }
 
-std::string mysql_row_sql::expiry(const row_table& table, microseconds own_ttl) const {
+std::string mysql_row_sql::expiry(const row_table& table, microseconds own_ttl, session_zone in) const {
   if (!by_column(table)) return own_ttl.count() > 0 ? fmt::format("{}+{{now}}", own_ttl.count()) : "NULL";
-  // Rounded up: it must not look passed to others while we trust it. Through UNIX time, so that the session's time zone,
-  // which is the application's in a claim, changes nothing.
-  return fmt::format("FROM_UNIXTIME(({{now}}+{}) DIV 1000000)", own_ttl.count() + 999'999);
+  // Rounded up: it must not look passed to others while we trust it.
+  return timestamp(fmt::format("({{now}}+{}) DIV 1000000", own_ttl.count() + 999'999), in);
 }
 
-std::string mysql_row_sql::grant(const row_table& table, const std::string& owner, microseconds own_ttl,
+std::string mysql_row_sql::grant(const row_table& table, const std::string& owner, const std::string& expiry,
                                  bool tell_fence) const {
   auto made = fmt::format("{}='{}', ", table.owner, owner);
   made +=
       tell_fence ? fmt::format("{0}=LAST_INSERT_ID({0}+1), ", table.fence) : fmt::format("{0}={0}+1, ", table.fence);
   if (fence_is_ours(table)) made += fmt::format("{0}={0}+1, ", table.version);
-  return made + fmt::format("{}={}", table.expires_at, expiry(table, own_ttl));
+  return made + fmt::format("{}={}", table.expires_at, expiry);
 }
 
 // Rule 1, without a read before it.
 std::string mysql_row_sql::take(const request& what) const {
   const auto& table = *what.row->table;
   return expand(fmt::format("UPDATE {} SET {} WHERE {} AND ({} OR {})", table.table,
-                            grant(table, owner_of(what).text(), what.own_ttl, true), where(*what.row), nobody(table),
-                            expired(table)));
+                            grant(table, owner_of(what).text(), expiry(table, what.own_ttl), true), where(*what.row),
+                            nobody(table), expired(table)));
 }
 
 std::string mysql_row_sql::look(const request& what) const {
@@ -139,8 +149,8 @@ std::string mysql_row_sql::take_over(const request& what) const {
   const auto holder = what.of.holder == stranger ? fmt::format("{}<>''", table.owner)
                                                  : ours(table, row_owner{what.of.holder, what.of.nonce});
   return expand(fmt::format("UPDATE {} SET {} WHERE {} AND {} AND {}={} AND {}", table.table,
-                            grant(table, owner_of(what).text(), what.own_ttl, true), where(*what.row), holder,
-                            table.fence, what.of.fence, dead));
+                            grant(table, owner_of(what).text(), expiry(table, what.own_ttl), true), where(*what.row),
+                            holder, table.fence, what.of.fence, dead));
 }
 
 std::string mysql_row_sql::extend(const request& what) const {
@@ -154,8 +164,8 @@ std::string mysql_row_sql::extend(const request& what) const {
 namespace {
 
 /// What a free row has.
-std::string freed(const row_table& table) {
-  const auto expiry = by_column(table) ? fmt::format("FROM_UNIXTIME({})", column_clock) : std::string("NULL");
+std::string freed(const row_table& table, session_zone in) {
+  const auto expiry = by_column(table) ? timestamp(column_clock, in) : std::string("NULL");
   return fmt::format("{}={}, {}={}", table.owner, table.owner_not_null ? "''" : "NULL", table.expires_at, expiry);
 }
 
@@ -164,14 +174,14 @@ std::string freed(const row_table& table) {
 // Rule 6: names session and nonce: the attempt, whatever fence it got.
 std::string mysql_row_sql::cancel(const request& what) const {
   const auto& table = *what.row->table;
-  return fmt::format("UPDATE {} SET {} WHERE {} AND {}", table.table, freed(table), where(*what.row),
+  return fmt::format("UPDATE {} SET {} WHERE {} AND {}", table.table, freed(table, session_zone::utc), where(*what.row),
                      ours(table, owner_of(what)));
 }
 
-verification mysql_row_sql::release(const request& grant) const {
+verification mysql_row_sql::release(const request& grant, session_zone in) const {
   const auto& table = *grant.row->table;
   bound_sql to;
-  to << "UPDATE " << table.table << " SET " << freed(table) << " WHERE ";
+  to << zone_prefix(table, in) << "UPDATE " << table.table << " SET " << freed(table, in) << " WHERE ";
   bind_ours(to, grant);
   return std::move(to.made);
 }
@@ -219,11 +229,11 @@ std::string mysql_row_sql::abandoned_rows(const row_table& table) const {
                   as.expires_at, as.owner));
 }
 
-std::string mysql_row_sql::claim(const claim_request& what) const {
+std::string mysql_row_sql::claim(const claim_request& what, session_zone in) const {
   const auto owner = row_owner{what.session, what.nonce}.text();
-  return expand(fmt::format("UPDATE {} SET {} WHERE {} AND {}", what.table.table,
-                            grant(what.table, owner, what.own_ttl, false), rows_by_id(what.table, what.rows),
-                            free_rows(what.table)));
+  return expand(fmt::format("{}UPDATE {} SET {} WHERE {} AND {}", zone_prefix(what.table, in), what.table.table,
+                            grant(what.table, owner, expiry(what.table, what.own_ttl, in), false),
+                            rows_by_id(what.table, what.rows), free_rows(what.table)));
 }
 
 std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {

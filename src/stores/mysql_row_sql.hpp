@@ -25,6 +25,14 @@ struct bound_sql {
   bound_sql& operator<<(const bound& parameter);
 };
 
+/// The time zone of the session in which a statement runs, and so how it may write a TIMESTAMP. Not through local time,
+/// which in one hour of a year means two times.
+enum class session_zone {
+  utc,          ///< a connection of dlock's
+  any_mariadb,  ///< one of the application's: the statement sets the zone for itself
+  any_mysql,    ///< likewise, where a literal may have an offset (since 8.0.19)
+};
+
 /// SQL about rows of the application's that are locked in place. All values stand in the texts: tables are many, and none
 /// is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Immutable.
 class mysql_row_sql {
@@ -42,20 +50,20 @@ class mysql_row_sql {
   std::string extend(const request& what) const;
   std::string cancel(const request& what) const;
   /// In the store's own connection, or in a transaction of the application's.
-  verification release(const request& grant) const;
+  verification release(const request& grant, session_zone in = session_zone::utc) const;
   /// Writes the owner in another way that means the same.
   verification verify(const request& grant) const;
 
   std::string free_rows(const row_table& table) const;
   std::string abandoned_rows(const row_table& table) const;
-  std::string claim(const claim_request& what) const;
+  std::string claim(const claim_request& what, session_zone in) const;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const;
   std::string add_columns(const row_table& table) const;
 
  private:
   std::string expand(const std::string& sql) const { return names_.expand(sql); }
-  std::string grant(const row_table& table, const std::string& owner, microseconds own_ttl, bool tell_fence) const;
-  std::string expiry(const row_table& table, microseconds own_ttl) const;
+  std::string grant(const row_table& table, const std::string& owner, const std::string& expiry, bool tell_fence) const;
+  std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) const;
 
   odb_names names_;
 };

@@ -161,6 +161,7 @@ std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, fault
   if (!read_server(made->handle(), server, why)) return nullptr;
   take_waits_.store(!can_refuse_to_wait(made->handle()), std::memory_order_relaxed);
   skips_locked_.store(can_skip_locked(made->handle()), std::memory_order_relaxed);
+  mariadb_.store(is_mariadb(made->handle()), std::memory_order_relaxed);
   {
     const std::lock_guard lock(server_mutex_);
     server_ = server;

@@ -61,6 +61,8 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   /// For a condition of a statement that runs on a connection of the application's: " AND <this is our server>". Its
   /// address may lead to another server by then, with a copy of our rows.
   std::string and_here() const;
+  /// Of the sessions on connections of the application's.
+  dlock::detail::session_zone zone() const noexcept;
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
 
@@ -72,6 +74,7 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   // What the server of the last connection was, and can.
   std::atomic<bool> take_waits_{true};
   std::atomic<bool> skips_locked_{false};
+  std::atomic<bool> mariadb_{false};
   mutable std::mutex server_mutex_;
   dlock::detail::mysql_server server_{};  // of the last connection; guarded by server_mutex_
   std::mutex sweep_mutex_;

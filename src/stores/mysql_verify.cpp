@@ -53,7 +53,7 @@ verification mysql_store::verification_of(const request& grant) const {
 verification mysql_store::release_of(const request& grant) const {
   bound_sql to;
   if (grant.row != nullptr) {
-    to.made = row_sql_.release(grant);
+    to.made = row_sql_.release(grant, zone());
     to << and_here();
     return std::move(to.made);
   }
