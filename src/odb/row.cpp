@@ -121,13 +121,16 @@ void order_id(row_table& table, const std::vector<std::string>& members) {
   };
   if (members.size() != table.id.size()) unfit();
   std::vector<std::string> ordered;
+  std::vector<text_column> texts;
   for (const auto& member : members) {
     const auto found =
         std::find_if(table.id.begin(), table.id.end(), [&](const auto& each) { return same_name(each, member); });
     if (found == table.id.end()) unfit();
     ordered.push_back(*found);
+    if (!table.id_text.empty()) texts.push_back(table.id_text.at(static_cast<std::size_t>(found - table.id.begin())));
   }
   table.id = std::move(ordered);
+  table.id_text = std::move(texts);
 }
 
 std::shared_ptr<const row_table> described(engine& home, odb_place& place, odb::database& db, const row_class& of) {
@@ -179,7 +182,11 @@ lock_key row_key(lock_service& service, odb::database& db, const row_class& of, 
       throw std::invalid_argument(fmt::format("dlock: id of a row of {}: '' is empty", table_name(of.owner, db.id())));
     }
   }
-  return lock_key::of_row(table_of(service, db, of), std::move(id));
+  auto table = table_of(service, db, of);
+  if (const auto why = place_of(*access::engine_of(service)).unfit_id(*table, id); !why.empty()) {
+    throw std::invalid_argument(fmt::format("dlock: id of a row of {}: {}", table->table, why));
+  }
+  return lock_key::of_row(std::move(table), std::move(id));
 }
 
 std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& of) {

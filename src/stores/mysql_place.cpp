@@ -8,6 +8,7 @@
 
 #include "stores/mysql_guard.hpp"
 #include "stores/mysql_store.hpp"
+#include "stores/mysql_text.hpp"
 
 namespace dlock::stores {
 
@@ -38,7 +39,14 @@ struct column {
   unsigned long size = 0;
   bool nullable = false;
   std::string extra{};
+  text_column text{};
 };
+
+/// What is in the column, where the server names no character set.
+std::string charset_of(const std::string& type) {
+  const bool bytes = type.find("binary") != std::string::npos || type.find("blob") != std::string::npos;
+  return bytes ? "binary" : "";
+}
 
 /// A table as information_schema shows it, and whether rows of it can be locked.
 class table_description {
@@ -49,7 +57,8 @@ class table_description {
     const auto named = split();
     return fmt::format(
         "SELECT t.TABLE_SCHEMA, t.ENGINE, c.COLUMN_NAME, c.DATA_TYPE, c.CHARACTER_MAXIMUM_LENGTH, c.IS_NULLABLE, "
-        "c.EXTRA FROM information_schema.TABLES t JOIN information_schema.COLUMNS c ON c.TABLE_SCHEMA=t.TABLE_SCHEMA "
+        "c.EXTRA, c.CHARACTER_SET_NAME, c.COLLATION_NAME FROM information_schema.TABLES t JOIN "
+        "information_schema.COLUMNS c ON c.TABLE_SCHEMA=t.TABLE_SCHEMA "
         "AND c.TABLE_NAME=t.TABLE_NAME WHERE t.TABLE_SCHEMA={} AND t.TABLE_NAME={}",
         named.first.empty() ? "DATABASE()" : mysql_value_literal(named.first), mysql_value_literal(named.second));
   }
@@ -68,9 +77,12 @@ class table_description {
     const auto engine = rows.front().at(1).value_or("(none)");
     if (lower(engine) != "innodb") return fmt::format("it has the engine {}: row locks need InnoDB", engine);
     for (const auto& row : rows) {
-      columns_[lower(row.at(2).value_or(""))] = {lower(row.at(3).value_or("")),
+      const auto type = lower(row.at(3).value_or(""));
+      columns_[lower(row.at(2).value_or(""))] = {type,
                                                  std::strtoul(row.at(4).value_or("0").c_str(), nullptr, 10),
-                                                 row.at(5) == "YES", lower(row.at(6).value_or(""))};
+                                                 row.at(5) == "YES",
+                                                 lower(row.at(6).value_or("")),
+                                                 {row.at(7).value_or(charset_of(type)), row.at(8).value_or("")}};
     }
     for (auto check :
          {&table_description::check_owner, &table_description::check_expiry, &table_description::check_counters}) {
@@ -82,7 +94,13 @@ class table_description {
   std::string take_key(const mysql_rows& rows) {
     if (rows.empty()) return "it has no primary key";
     table_.id.clear();
-    for (const auto& row : rows) table_.id.push_back(quote_mysql_name(row.at(0).value_or("")));
+    table_.id_text.clear();
+    for (const auto& row : rows) {
+      const auto name = row.at(0).value_or("");
+      table_.id.push_back(quote_mysql_name(name));
+      const auto known = columns_.find(lower(name));
+      table_.id_text.push_back(known == columns_.end() ? text_column{} : known->second.text);
+    }
     const auto name = split().second;
     if (table_.label.empty()) table_.label = name;
     table_.table = quote_mysql_name(schema_) + "." + quote_mysql_name(name);
@@ -161,7 +179,19 @@ std::string mysql_store::address(odb::database& of) const {
   if (of.id() != odb::id_mysql) return {};
   const auto& to = static_cast<const odb::mysql::database&>(of);
   const char* const socket = to.socket();
-  return fmt::format("{}@{}:{}:{}/{}", to.user(), to.host(), to.port(), socket == nullptr ? "" : socket, to.db());
+  return fmt::format("{}@{}:{}:{}/{} {}", to.user(), to.host(), to.port(), socket == nullptr ? "" : socket, to.db(),
+                     to.charset());
+}
+
+std::string mysql_store::unfit_id(const row_table& table, std::span<const row_value> values) const {
+  const bool utf8 = table.charset.empty() || table.charset.starts_with("utf8");
+  for (std::size_t i = 0; utf8 && i < values.size() && i < table.id_text.size(); ++i) {
+    const auto* const text = std::get_if<std::string>(&values[i]);
+    if (text == nullptr || table.id_text[i].charset == "binary" || is_utf8(*text)) continue;
+    return fmt::format("{} = '{}' is not UTF-8, which the application's connections speak", table.id.at(i),
+                       clip_utf8(*text, 64));
+  }
+  return {};
 }
 
 outcome mysql_store::glance(odb::connection& with) const noexcept {
@@ -213,7 +243,9 @@ outcome mysql_store::describe(odb::connection& with, row_table& table, fault& wh
   if (refuse(look.take_columns(rows))) return outcome::failed;
   rows.clear();
   if (!run_mysql(theirs->handle(), look.key_query(), "describe a table", &rows, why)) return outcome::failed;
-  return refuse(look.take_key(rows)) ? outcome::failed : outcome::yes;
+  if (refuse(look.take_key(rows))) return outcome::failed;
+  table.charset = mysql_character_set_name(theirs->handle());
+  return outcome::yes;
 }
 
 fault mysql_store::fault_of(const std::exception& error) const {

@@ -55,19 +55,56 @@ verification::parameter parameter_of(const row_value& from) {
   return std::visit([](const auto& value) { return verification::parameter(value); }, from);
 }
 
+const text_column& text_of(const row_table& table, std::size_t column) {
+  static const text_column unknown;
+  return column < table.id_text.size() ? table.id_text[column] : unknown;
+}
+
+/// Characters that every character set has alike.
+bool ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// A value of the id for its column: bytes where that holds bytes; a text in the character set in which the application
+/// has it, which the server translates into the column's.
+bound value_of(const row_id& row, std::size_t column) {
+  const auto* const text = std::get_if<std::string>(&row.values.at(column));
+  if (text == nullptr) return {parameter_of(row.values[column])};
+  if (text_of(*row.table, column).charset == "binary") return {verification::bytes{*text}};
+  if (row.table->charset.empty() || row.table->charset == "utf8mb4" || ascii(*text)) return {*text};
+  return {*text, "_" + row.table->charset + " " + mysql_literal(*text)};
+}
+
+std::string literal_of(const row_id& row, std::size_t column) {
+  const auto value = value_of(row, column);
+  return value.literal.empty() ? mysql_value_literal(value.value) : value.literal;
+}
+
+/// "a=1": a condition that names the value of one column. A character that the column's character set lacks would be an
+/// error (1267), or become a question mark: there is no such row. The collation is the column's own, as ever.
+std::string is_value(const row_id& row, std::size_t column, std::string_view alias) {
+  const auto name = fmt::format("{}{}", alias, row.table->id.at(column));
+  const auto literal = literal_of(row, column);
+  const auto& is = text_of(*row.table, column);
+  const auto* const text = std::get_if<std::string>(&row.values[column]);
+  const bool same = is.charset.empty() || is.charset == "binary" || is.charset == "utf8mb4";
+  if (same || text == nullptr || ascii(*text)) return fmt::format("{}={}", name, literal);
+  const auto there = fmt::format("CONVERT({} USING {})", literal, is.charset);
+  return fmt::format("{}={} COLLATE {} AND CONVERT({} USING utf8mb4)=CONVERT({} USING utf8mb4) COLLATE utf8mb4_bin",
+                     name, there, is.collation, there, literal);
+}
+
 /// "a=1 AND b=2"; `alias` before each column.
 std::string where(const row_id& row, std::string_view alias = "") {
   std::string made;
-  for (std::size_t i = 0; i != row.values.size(); ++i) {
-    made += fmt::format("{}{}{}={}", i == 0 ? "" : " AND ", alias, row.table->id.at(i),
-                        mysql_value_literal(parameter_of(row.values[i])));
-  }
+  for (std::size_t i = 0; i != row.values.size(); ++i) made += (i == 0 ? "" : " AND ") + is_value(row, i, alias);
   return made;
 }
 
+/// The same of a row that is there.
 void bind_where(bound_sql& to, const row_id& row) {
   for (std::size_t i = 0; i != row.values.size(); ++i) {
-    to << (i == 0 ? "" : " AND ") << row.table->id.at(i) << "=" << bound{parameter_of(row.values[i])};
+    to << (i == 0 ? "" : " AND ") << row.table->id.at(i) << "=" << value_of(row, i);
   }
 }
 
@@ -91,7 +128,7 @@ bound_sql& bound_sql::operator<<(std::string_view sql) {
 
 bound_sql& bound_sql::operator<<(const bound& parameter) {
   made.sql += "?";
-  made.text += mysql_value_literal(parameter.value);
+  made.text += parameter.literal.empty() ? mysql_value_literal(parameter.value) : parameter.literal;
   made.parameters.push_back(parameter.value);
   return *this;
 }
@@ -241,7 +278,7 @@ std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const ro
   std::string made;
   if (as.id.size() == 1) {
     for (const auto* row : rows) {
-      made += (made.empty() ? as.id[0] + " IN (" : ",") + mysql_value_literal(parameter_of(row->values.at(0)));
+      made += (made.empty() ? as.id[0] + " IN (" : ",") + literal_of(*row, 0);
     }
     return made + ")";
   }

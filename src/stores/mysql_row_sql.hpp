@@ -15,6 +15,7 @@ namespace dlock::detail {
 /// A value of a statement.
 struct bound {
   verification::parameter value;
+  std::string literal{};  ///< empty: as mysql_value_literal() has it
 };
 
 /// A statement made in two forms at once: with markers and parameters, and as one text.

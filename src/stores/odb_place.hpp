@@ -53,6 +53,9 @@ class odb_place {
   /// `why` names what is missing. The store's own connections must be able to read and write it.
   virtual outcome describe(odb::connection& with, row_table& table, fault& why) const = 0;
 
+  /// What keeps values from being the id of any row of the table; empty: nothing. No I/O.
+  virtual std::string unfit_id(const row_table& /*table*/, std::span<const row_value> /*values*/) const { return {}; }
+
   /// Begins a transaction that writes, in the way that can't be refused later because others wrote meanwhile.
   virtual odb::transaction_impl* begin_to_write(odb::connection& on) const { return on.begin(); }
 

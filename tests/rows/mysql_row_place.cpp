@@ -47,10 +47,9 @@ class mysql_row_place final : public row_place {
   odb::database& db() override { return *db_; }
   std::string url() const override { return locks_.url(); }
   std::unique_ptr<odb::database> elsewhere() override { return nullptr; }
-  std::unique_ptr<odb::database> through(std::uint16_t port) override {
+  std::unique_ptr<odb::database> through(std::uint16_t port, const std::string& charset) override {
     const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
-    return std::make_unique<odb::mysql::database>(url.user, url.password, schema_, "127.0.0.1", port, nullptr,
-                                                  "utf8mb4");
+    return std::make_unique<odb::mysql::database>(url.user, url.password, schema_, "127.0.0.1", port, nullptr, charset);
   }
   bool is_sqlite() const override { return false; }
   std::string time_from_now(int seconds) const override {

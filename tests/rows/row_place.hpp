@@ -25,8 +25,11 @@ class row_place {
   virtual std::string url() const = 0;
   /// Where neither the tables nor the locks are; null: this test has none.
   virtual std::unique_ptr<odb::database> elsewhere() = 0;
-  /// The tables and the locks' server, reached through a port of this host; null: there is no such way.
-  virtual std::unique_ptr<odb::database> through(std::uint16_t /*port*/) { return nullptr; }
+  /// The tables and the locks' server, reached through a port of this host, by connections with a character set; null:
+  /// there is no such way.
+  virtual std::unique_ptr<odb::database> through(std::uint16_t /*port*/, const std::string& /*charset*/ = "utf8mb4") {
+    return nullptr;
+  }
   virtual bool is_sqlite() const = 0;
   /// A literal or name of this database: the time `seconds` from now as an expiry column has it.
   virtual std::string time_from_now(int seconds) const = 0;
