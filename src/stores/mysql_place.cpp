@@ -266,8 +266,10 @@ bool mysql_store::may_be_done(const fault& why) const noexcept {
   return outcome_of_mysql_error(static_cast<unsigned>(why.native)) == outcome::unknown;
 }
 
-std::string mysql_store::lock_and_skip() const {
-  return skips_locked_.load(std::memory_order_relaxed) ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE";
+std::string mysql_store::lock_and_skip(const row_table& table) const {
+  if (!skips_locked_.load(std::memory_order_relaxed)) return " FOR UPDATE";
+  if (locks_joined_rows()) return " FOR UPDATE SKIP LOCKED";
+  return fmt::format(" FOR UPDATE OF {} SKIP LOCKED", quote_mysql_name(bare_table(table.table)));
 }
 
 }  // namespace dlock::stores

@@ -48,7 +48,8 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   bool may_be_done(const fault& why) const noexcept override;
   std::string free_rows(const row_table& table) const override { return row_sql_.free_rows(table); }
   std::string abandoned_rows(const row_table& table) const override { return row_sql_.abandoned_rows(table); }
-  std::string lock_and_skip() const override;
+  std::string lock_and_skip(const row_table& table) const override;
+  bool locks_joined_rows() const noexcept override { return mariadb_.load(std::memory_order_relaxed); }
   std::string claim(const dlock::detail::claim_request& what) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
     return row_sql_.rows_by_id(table, rows);

@@ -68,8 +68,11 @@ class odb_place {
   /// Conditions, for a WHERE: nobody holds the row; its holder may be dead (a hint, to be looked at row by row).
   virtual std::string free_rows(const row_table& table) const = 0;
   virtual std::string abandoned_rows(const row_table& table) const = 0;
-  /// What a SELECT ends with so that it locks the rows that it reads and passes over locked ones; may be empty.
-  virtual std::string lock_and_skip() const = 0;
+  /// What a SELECT ends with so that it locks the rows of this table that it reads and passes over locked ones; may be
+  /// empty.
+  virtual std::string lock_and_skip(const row_table& table) const = 0;
+  /// Whether that locks rows of tables that the SELECT joins as well.
+  virtual bool locks_joined_rows() const noexcept { return false; }
   /// Grants rows that this transaction has locked: one statement.
   virtual std::string claim(const claim_request& what) const = 0;
   /// A condition that names rows by their ids.

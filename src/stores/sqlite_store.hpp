@@ -44,7 +44,7 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   std::string free_rows(const row_table& table) const override;
   std::string abandoned_rows(const row_table& table) const override;
   /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.
-  std::string lock_and_skip() const override { return {}; }
+  std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
   std::string claim(const dlock::detail::claim_request& what) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
   std::string add_columns(const row_table& table) const override;

@@ -6,6 +6,7 @@
 #include <dlock/odb/row_lock.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <odb/core.hxx>
 #include <string>
 
@@ -83,6 +84,26 @@ struct seat {
   #pragma db id column("")
   seat_id id{};
   std::int32_t sold = 0;
+  dlock::row_lock lock{};
+  #pragma db version
+  std::uint32_t version = 0;
+};
+
+/// Two tables that a query may join.
+#pragma db object table("receiver")
+struct receiver {
+  #pragma db id
+  std::int32_t id = 0;
+  #pragma db mysql:type("VARCHAR(40)")
+  std::string town{};
+};
+
+#pragma db object table("parcel") optimistic
+struct parcel {
+  #pragma db id
+  std::int32_t id = 0;
+  #pragma db not_null
+  std::shared_ptr<receiver> to{};
   dlock::row_lock lock{};
   #pragma db version
   std::uint32_t version = 0;

@@ -52,6 +52,7 @@ class mysql_row_place final : public row_place {
     return std::make_unique<odb::mysql::database>(url.user, url.password, schema_, "127.0.0.1", port, nullptr, charset);
   }
   bool is_sqlite() const override { return false; }
+  bool locks_joined_rows() const override { return raw_mysql::root().is_mariadb(); }
   std::string time_from_now(int seconds) const override {
     return "now() + INTERVAL " + std::to_string(seconds) + " SECOND";
   }

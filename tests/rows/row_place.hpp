@@ -31,6 +31,8 @@ class row_place {
     return nullptr;
   }
   virtual bool is_sqlite() const = 0;
+  /// Whether FOR UPDATE can't be told which of several tables it means (MariaDB).
+  virtual bool locks_joined_rows() const { return false; }
   /// A literal or name of this database: the time `seconds` from now as an expiry column has it.
   virtual std::string time_from_now(int seconds) const = 0;
 };
