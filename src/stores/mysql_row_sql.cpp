@@ -169,9 +169,19 @@ std::string mysql_row_sql::look(const request& what) const {
                         : fmt::format("IFNULL(t.{}, s.{{session.expires_at_us}})-{{now}}", table.expires_at);
   return expand(
       fmt::format("SELECT t.{0}, t.{1}, t.{2} IS NULL, s.{{session.id}} IS NULL, {3}, s.{{session.host}}, "
-                  "s.{{session.pid}}, s.{{session.label}} FROM {4} t LEFT JOIN {{session}} s ON "
+                  "s.{{session.pid}}, s.{{session.label}}, s.{{session.doomed}} FROM {4} t LEFT JOIN {{session}} s ON "
                   "s.{{session.id}}=UNHEX(LEFT(t.{0},32)) WHERE {5}",
                   table.owner, table.fence, table.expires_at, left, table.table, where(*what.row, "t.")));
+}
+
+// A plain sub-query: it names the holder of this moment, and an operator cannot mean more. Another program's owner is no
+// session's id.
+std::string mysql_row_sql::doom(const row_id& row) const {
+  const auto& table = *row.table;
+  return expand(fmt::format(
+      "UPDATE {{session}} SET {{session.doomed}}=1 WHERE {{session.id}}=(SELECT UNHEX(LEFT({0},32)) FROM {1} "
+      "WHERE {2} AND {3} IS NULL AND CHAR_LENGTH({0})>=49)",
+      table.owner, table.table, where(row), table.expires_at));
 }
 
 // Rule 2: about the holder and the grant that were seen. Another program has no session: only its expiry ends its lock.

@@ -45,8 +45,10 @@ class mysql_row_sql {
   const odb_names& names() const noexcept { return names_; }
 
   std::string take(const request& what) const;
-  /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label.
+  /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, doomed.
   std::string look(const request& what) const;
+  /// Rule 12: the session that keeps the row.
+  std::string doom(const row_id& row) const;
   std::string take_over(const request& what) const;
   std::string extend(const request& what) const;
   std::string cancel(const request& what) const;

@@ -32,9 +32,11 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   verification release_of(const request& grant) const override;
   reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
   reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
+  reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& out) noexcept override;
   reply doom(connection& on, std::string_view resource) noexcept override;
+  reply doom_row(connection& on, const row_id& row) noexcept override;
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
   // odb_place

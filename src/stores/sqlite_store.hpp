@@ -28,9 +28,11 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   /// SQLite doesn't tell who has its file locked.
   reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.what = outcome::no}; }
   reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
+  reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& out) noexcept override;
   reply doom(connection& on, std::string_view resource) noexcept override;
+  reply doom_row(connection& on, const row_id& row) noexcept override;
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
   outcome shares(odb::connection& with, fault& why) const override;

@@ -36,7 +36,7 @@ detail::odb_place& dialect(row_actor& of) { return dynamic_cast<detail::odb_plac
 
 detail::mysql_row_sql sql_of(row_scene& s) {
   detail::odb_names names(static_cast<mysql_row_place&>(*s.place).locks.prefix(), '`');
-  for (const char* column : {"id", "expires_at_us", "host", "pid", "label"}) {
+  for (const char* column : {"id", "expires_at_us", "host", "pid", "label", "doomed"}) {
     names.add_text(std::string("session.") + column, std::string("`") + column + "`");
   }
   names.add_text("now", "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))");

@@ -51,6 +51,17 @@ class mysql_row_place final : public row_place {
     const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
     return std::make_unique<odb::mysql::database>(url.user, url.password, schema_, "127.0.0.1", port, nullptr, charset);
   }
+  std::string prefix() const override { return "locks." + locks_.prefix(); }
+  std::vector<std::vector<std::string>> select(const std::string& sql) override {
+    auto root = raw_mysql::root();
+    root.run("USE " + schema_);
+    std::vector<std::vector<std::string>> made;
+    for (const auto& row : root.rows(sql)) {
+      auto& to = made.emplace_back();
+      for (const auto& each : row) to.push_back(each.value_or(""));
+    }
+    return made;
+  }
   bool is_sqlite() const override { return false; }
   bool locks_joined_rows() const override { return raw_mysql::root().is_mariadb(); }
   std::string time_from_now(int seconds) const override {

@@ -11,6 +11,7 @@
 #include <odb/database.hxx>
 #include <odb/transaction.hxx>
 #include <string>
+#include <vector>
 
 #include "dlock/lock_service.hpp"
 
@@ -30,6 +31,10 @@ class row_place {
   virtual std::unique_ptr<odb::database> through(std::uint16_t /*port*/, const std::string& /*charset*/ = "utf8mb4") {
     return nullptr;
   }
+  /// Begins the names of the locks' tables.
+  virtual std::string prefix() const { return "dlock_"; }
+  /// The rows that a SELECT over both finds, each value as text.
+  virtual std::vector<std::vector<std::string>> select(const std::string& sql) = 0;
   virtual bool is_sqlite() const = 0;
   /// Whether FOR UPDATE can't be told which of several tables it means (MariaDB).
   virtual bool locks_joined_rows() const { return false; }

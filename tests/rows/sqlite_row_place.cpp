@@ -3,6 +3,7 @@
 //
 #include <sqlite3.h>
 
+#include <catch2/catch_test_macros.hpp>
 #include <odb/connection.hxx>
 #include <odb/schema-catalog.hxx>
 #include <odb/sqlite/database.hxx>
@@ -48,6 +49,23 @@ class sqlite_row_place final : public row_place {
   odb::database& db() override { return *db_; }
   std::string url() const override { return "sqlite:" + folder_ / "app.db"; }
   std::unique_ptr<odb::database> elsewhere() override { return open(folder_ / "other.db"); }
+  std::vector<std::vector<std::string>> select(const std::string& sql) override {
+    std::vector<std::vector<std::string>> made;
+    sqlite3_stmt* statement = nullptr;
+    sqlite3* file = nullptr;
+    REQUIRE(::sqlite3_open((folder_ / "app.db").c_str(), &file) == SQLITE_OK);
+    REQUIRE(::sqlite3_prepare_v2(file, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+    while (::sqlite3_step(statement) == SQLITE_ROW) {
+      auto& to = made.emplace_back();
+      for (int i = 0; i != ::sqlite3_column_count(statement); ++i) {
+        const auto* const text = reinterpret_cast<const char*>(::sqlite3_column_text(statement, i));
+        to.emplace_back(text == nullptr ? "" : text);
+      }
+    }
+    ::sqlite3_finalize(statement);
+    ::sqlite3_close(file);
+    return made;
+  }
   bool is_sqlite() const override { return true; }
   std::string time_from_now(int seconds) const override {
     return "datetime('now', '" + std::to_string(seconds) + " seconds')";
