@@ -4,6 +4,8 @@
 /// A table of the application's whose rows are locked in place, as stores see it. Applications don't fill these in:
 /// dlock/odb/ makes them from mapped classes.
 
+#include "dlock/detail/cxx20.hpp"
+//
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -45,6 +45,7 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
   outcome describe(odb::connection& with, row_table& table, fault& why) const override;
+  std::unique_ptr<odb::database> open_database() const override;
   std::string unfit_id(const row_table& table, std::span<const row_value> values) const override;
   fault fault_of(const std::exception& error) const override;
   bool may_be_done(const fault& why) const noexcept override;

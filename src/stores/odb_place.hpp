@@ -11,6 +11,7 @@
 #include <odb/exception.hxx>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -56,6 +57,8 @@ class odb_place {
   /// What keeps values from being the id of any row of the table; empty: nothing. No I/O.
   virtual std::string unfit_id(const row_table& /*table*/, std::span<const row_value> /*values*/) const { return {}; }
 
+  /// A database of the application's own at this place.
+  virtual std::unique_ptr<odb::database> open_database() const = 0;
   /// Begins a transaction that writes, in the way that can't be refused later because others wrote meanwhile.
   virtual odb::transaction_impl* begin_to_write(odb::connection& on) const { return on.begin(); }
 

@@ -10,10 +10,12 @@
 #include <array>
 #include <map>
 #include <odb/exceptions.hxx>
+#include <odb/sqlite/connection-factory.hxx>
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/exceptions.hxx>
 
+#include "engine/transaction_watch.hpp"
 #include "stores/row_owner.hpp"
 #include "stores/sqlite_error.hpp"
 #include "stores/sqlite_row_sql.hpp"
@@ -165,6 +167,41 @@ outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& w
   for (const auto& [position, name] : found.key) table.id.push_back(quoted_name(name));
   if (table.label.empty()) table.label = bare_name(table.table);
   return outcome::yes;
+}
+
+namespace {
+
+/// Its connections wait while others write to the file.
+class patient_connections final : public odb::sqlite::connection_pool_factory {
+ public:
+  explicit patient_connections(microseconds patience) : patience_(patience) {}
+
+ protected:
+  pooled_connection_ptr create() override {
+    auto made = odb::sqlite::connection_pool_factory::create();
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience_).count();
+    ::sqlite3_busy_timeout(made->handle(), static_cast<int>(ms));
+    return made;
+  }
+
+ private:
+  const microseconds patience_;
+};
+
+odb::transaction_impl* begin_immediate(odb::database& db) {
+  return static_cast<odb::sqlite::database&>(db).begin_immediate();
+}
+
+[[maybe_unused]] const bool begins_known = (dlock::detail::set_write_begin(odb::id_sqlite, &begin_immediate), true);
+
+}  // namespace
+
+std::unique_ptr<odb::database> sqlite_store::open_database() const {
+  // A cache that all connections shared would make writers wait for readers of this process.
+  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE;
+  const auto patience = std::max<microseconds>(file_->settings.busy_timeout, std::chrono::seconds{20});
+  return std::make_unique<odb::sqlite::database>(file_->settings.path, flags, true, "",
+                                                 std::make_unique<patient_connections>(patience));
 }
 
 odb::transaction_impl* sqlite_store::begin_to_write(odb::connection& on) const {

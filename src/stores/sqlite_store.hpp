@@ -40,6 +40,7 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
   outcome describe(odb::connection& with, row_table& table, fault& why) const override;
+  std::unique_ptr<odb::database> open_database() const override;
   odb::transaction_impl* begin_to_write(odb::connection& on) const override;
   fault fault_of(const std::exception& error) const override;
   bool may_be_done(const fault& why) const noexcept override;
