@@ -5,8 +5,11 @@
 
 #include <atomic>
 #include <odb/connection.hxx>
+#include <catch2/catch_test_macros.hpp>
+#include <odb/mysql/connection.hxx>
 #include <odb/mysql/database.hxx>
 #include <odb/schema-catalog.hxx>
+#include <variant>
 
 #include "dlock/stores/mysql.hpp"
 #include "support/mysql_place.hpp"
@@ -61,6 +64,33 @@ class mysql_row_place final : public row_place {
       for (const auto& each : row) to.push_back(each.value_or(""));
     }
     return made;
+  }
+  std::uint64_t execute(odb::connection& on, const verification& check) override {
+    const std::unique_ptr<MYSQL_STMT, decltype(&mysql_stmt_close)> statement(
+        mysql_stmt_init(static_cast<odb::mysql::connection&>(on).handle()), mysql_stmt_close);
+    REQUIRE(mysql_stmt_prepare(statement.get(), check.sql.data(), check.sql.size()) == 0);
+    auto values = check.parameters;
+    std::vector<MYSQL_BIND> binds(values.size());
+    for (std::size_t i = 0; i != values.size(); ++i) {
+      auto& to = binds[i];
+      if (auto* const number = std::get_if<std::int64_t>(&values[i])) {
+        to.buffer_type = MYSQL_TYPE_LONGLONG;
+        to.buffer = number;
+      } else if (auto* const fence = std::get_if<std::uint64_t>(&values[i])) {
+        to.buffer_type = MYSQL_TYPE_LONGLONG;
+        to.buffer = fence;
+        to.is_unsigned = 1;
+      } else {
+        auto* const text = std::get_if<std::string>(&values[i]);
+        auto& bytes = text != nullptr ? *text : std::get<verification::bytes>(values[i]).value;
+        to.buffer_type = text != nullptr ? MYSQL_TYPE_STRING : MYSQL_TYPE_BLOB;
+        to.buffer = bytes.data();
+        to.buffer_length = bytes.size();
+      }
+    }
+    REQUIRE(mysql_stmt_bind_param(statement.get(), binds.data()) == 0);
+    REQUIRE(mysql_stmt_execute(statement.get()) == 0);
+    return mysql_stmt_affected_rows(statement.get());
   }
   bool is_sqlite() const override { return false; }
   bool locks_joined_rows() const override { return raw_mysql::root().is_mariadb(); }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <odb/connection.hxx>
 #include <odb/database.hxx>
 #include <odb/transaction.hxx>
 #include <string>
@@ -35,6 +36,8 @@ class row_place {
   virtual std::string prefix() const { return "dlock_"; }
   /// The rows that a SELECT over both finds, each value as text.
   virtual std::vector<std::vector<std::string>> select(const std::string& sql) = 0;
+  /// Executes a check as a program does that binds its parameters; rows changed.
+  virtual std::uint64_t execute(odb::connection& on, const verification& check) = 0;
   virtual bool is_sqlite() const = 0;
   /// Whether FOR UPDATE can't be told which of several tables it means (MariaDB).
   virtual bool locks_joined_rows() const { return false; }

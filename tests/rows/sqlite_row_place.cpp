@@ -6,7 +6,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <odb/connection.hxx>
 #include <odb/schema-catalog.hxx>
+#include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
+#include <variant>
 
 #include "dlock/stores/sqlite.hpp"
 #include "support/scratch_folder.hpp"
@@ -65,6 +67,28 @@ class sqlite_row_place final : public row_place {
     ::sqlite3_finalize(statement);
     ::sqlite3_close(file);
     return made;
+  }
+  std::uint64_t execute(odb::connection& on, const verification& check) override {
+    auto* const file = static_cast<odb::sqlite::connection&>(on).handle();
+    sqlite3_stmt* statement = nullptr;
+    REQUIRE(::sqlite3_prepare_v2(file, check.sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+    int at = 0;
+    for (const auto& each : check.parameters) {
+      ++at;
+      if (const auto* const number = std::get_if<std::int64_t>(&each)) {
+        ::sqlite3_bind_int64(statement, at, *number);
+      } else if (const auto* const fence = std::get_if<std::uint64_t>(&each)) {
+        ::sqlite3_bind_int64(statement, at, static_cast<std::int64_t>(*fence));
+      } else if (const auto* const text = std::get_if<std::string>(&each)) {
+        ::sqlite3_bind_text(statement, at, text->data(), static_cast<int>(text->size()), SQLITE_STATIC);
+      } else {
+        const auto& bytes = std::get<verification::bytes>(each).value;
+        ::sqlite3_bind_blob(statement, at, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC);
+      }
+    }
+    REQUIRE(::sqlite3_step(statement) == SQLITE_DONE);
+    ::sqlite3_finalize(statement);
+    return static_cast<std::uint64_t>(::sqlite3_changes(file));
   }
   bool is_sqlite() const override { return true; }
   std::string time_from_now(int seconds) const override {
