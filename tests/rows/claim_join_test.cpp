@@ -51,15 +51,15 @@ TEST_CASE_METHOD(parcels, "claim: a query that follows a pointer locks no row of
     CHECK_THROWS_AS(claim<parcel>(locks, db, to_ulm, 5), std::invalid_argument);
     CHECK_THROWS_WITH(claim<parcel>(locks, db, to_ulm, 5), ContainsSubstring("sub-query"));
     CHECK(claim<parcel>(others, db, query(), 5).size() == 4);  // nothing was locked
-    return;
+  } else {
+    const auto theirs = db.connection();
+    if (!place->is_sqlite()) {  // a transaction locks the file there
+      theirs->execute("BEGIN");
+      theirs->execute("UPDATE receiver SET town = 'Ulm' WHERE id = 1");
+    }
+    CHECK(ids(claim<parcel>(locks, db, to_ulm, 5)) == std::vector<int>{11, 21});
+    if (!place->is_sqlite()) theirs->execute("ROLLBACK");
   }
-  const auto theirs = db.connection();
-  if (!place->is_sqlite()) {  // a transaction locks the file there
-    theirs->execute("BEGIN");
-    theirs->execute("UPDATE receiver SET town = 'Ulm' WHERE id = 1");
-  }
-  CHECK(ids(claim<parcel>(locks, db, to_ulm, 5)) == std::vector<int>{11, 21});
-  if (!place->is_sqlite()) theirs->execute("ROLLBACK");
 }
 
 TEST_CASE_METHOD(parcels, "claim: a sub-query about another table passes over no row that is locked there", "[rows]") {

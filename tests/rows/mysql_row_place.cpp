@@ -3,15 +3,18 @@
 //
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
-#include <odb/connection.hxx>
 #include <catch2/catch_test_macros.hpp>
+#include <odb/connection.hxx>
 #include <odb/mysql/connection.hxx>
 #include <odb/mysql/database.hxx>
 #include <odb/schema-catalog.hxx>
+#include <optional>
 #include <variant>
 
 #include "dlock/stores/mysql.hpp"
+#include "support/mysql_global_setting.hpp"
 #include "support/mysql_place.hpp"
 
 namespace dlock::test {
@@ -92,6 +95,24 @@ class mysql_row_place final : public row_place {
     REQUIRE(mysql_stmt_execute(statement.get()) == 0);
     return mysql_stmt_affected_rows(statement.get());
   }
+  void watch() override {
+    table_.emplace("log_output", "'TABLE'");
+    log_.emplace("general_log", "1");
+    static_cast<void>(sent());
+  }
+  std::vector<std::string> sent() override {
+    auto root = raw_mysql::root();
+    const auto rows = root.rows(
+        "SELECT argument FROM mysql.general_log WHERE command_type IN ('Query','Execute') AND thread_id IN (SELECT id "
+        "FROM "
+        "information_schema.processlist WHERE db='" +
+        schema_ + "') ORDER BY event_time");
+    std::vector<std::string> all;
+    for (const auto& row : rows) all.push_back(row.at(0).value_or(""));
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(seen_, all.size())));
+    seen_ += all.size();
+    return all;
+  }
   bool is_sqlite() const override { return false; }
   bool locks_joined_rows() const override { return raw_mysql::root().is_mariadb(); }
   std::string time_from_now(int seconds) const override {
@@ -105,6 +126,9 @@ class mysql_row_place final : public row_place {
   }
 
   mysql_place locks_;
+  std::optional<global_setting> table_{};
+  std::optional<global_setting> log_{};
+  std::size_t seen_ = 0;
   const std::string schema_ = next_schema();
   std::unique_ptr<odb::mysql::database> db_;
 };

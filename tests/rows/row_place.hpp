@@ -38,6 +38,11 @@ class row_place {
   virtual std::vector<std::vector<std::string>> select(const std::string& sql) = 0;
   /// Executes a check as a program does that binds its parameters; rows changed.
   virtual std::uint64_t execute(odb::connection& on, const verification& check) = 0;
+  /// From now on sent() knows.
+  virtual void watch() = 0;
+  /// What the server (SQLite: the library) has had to execute on the application's connections since watch() or the last
+  /// call, in its order.
+  virtual std::vector<std::string> sent() = 0;
   virtual bool is_sqlite() const = 0;
   /// Whether FOR UPDATE can't be told which of several tables it means (MariaDB).
   virtual bool locks_joined_rows() const { return false; }

@@ -4,10 +4,12 @@
 #include <sqlite3.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <mutex>
 #include <odb/connection.hxx>
 #include <odb/schema-catalog.hxx>
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
+#include <utility>
 #include <variant>
 
 #include "dlock/stores/sqlite.hpp"
@@ -17,24 +19,40 @@ namespace dlock::test {
 
 namespace {
 
+/// What connections have executed.
+struct trace {
+  std::mutex mutex{};
+  std::vector<std::string> statements{};
+
+  static int note(unsigned /*event*/, void* mine, void* /*statement*/, void* text) {
+    auto& to = *static_cast<trace*>(mine);
+    const std::lock_guard lock(to.mutex);
+    to.statements.emplace_back(static_cast<const char*>(text));
+    return 0;
+  }
+};
+
 /// Waits for other writers, as an application's connections do.
 class patient_factory final : public odb::sqlite::connection_pool_factory {
  public:
-  patient_factory() : connection_pool_factory(0, 0) {}
+  explicit patient_factory(trace* to) : connection_pool_factory(0, 0), trace_(to) {}
 
  private:
   pooled_connection_ptr create() override {
     auto made = connection_pool_factory::create();
     ::sqlite3_busy_timeout(made->handle(), 5000);
+    if (trace_ != nullptr) ::sqlite3_trace_v2(made->handle(), SQLITE_TRACE_STMT, &trace::note, trace_);
     return made;
   }
+
+  trace* const trace_;
 };
 
-std::unique_ptr<odb::sqlite::database> open(const std::string& file) {
+std::unique_ptr<odb::sqlite::database> open(const std::string& file, trace* to = nullptr) {
   // Without a shared cache, as several programs on one file are.
   return std::make_unique<odb::sqlite::database>(file,
                                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE,
-                                                 true, "", std::make_unique<patient_factory>());
+                                                 true, "", std::make_unique<patient_factory>(to));
 }
 
 class sqlite_row_place final : public row_place {
@@ -90,6 +108,11 @@ class sqlite_row_place final : public row_place {
     ::sqlite3_finalize(statement);
     return static_cast<std::uint64_t>(::sqlite3_changes(file));
   }
+  void watch() override { static_cast<void>(sent()); }
+  std::vector<std::string> sent() override {
+    const std::lock_guard lock(trace_.mutex);
+    return std::exchange(trace_.statements, {});
+  }
   bool is_sqlite() const override { return true; }
   std::string time_from_now(int seconds) const override {
     return "datetime('now', '" + std::to_string(seconds) + " seconds')";
@@ -97,7 +120,8 @@ class sqlite_row_place final : public row_place {
 
  private:
   scratch_folder folder_;
-  std::unique_ptr<odb::sqlite::database> db_ = open(folder_ / "app.db");
+  trace trace_{};
+  std::unique_ptr<odb::sqlite::database> db_ = open(folder_ / "app.db", &trace_);
 };
 
 }  // namespace
