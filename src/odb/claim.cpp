@@ -98,7 +98,10 @@ std::vector<engine::taken> claiming::take(engine::ticket& about, std::size_t mos
       in.get(), [&](std::string_view statement) { refuse_joins(statement); },
       [&] { ids = read_.ids(query(place_.free_rows(*table_)) + lock); });
   std::vector<lock_key> keys;
-  for (const auto& id : ids) keys.push_back(lock_key::of_row(table_, id));
+  for (const auto& id : ids) {
+    check_values(*table_, id);
+    keys.push_back(lock_key::of_row(table_, id));
+  }
   if (!keys.empty()) {
     std::vector<const row_id*> rows;
     for (const auto& key : keys) rows.push_back(key.row());

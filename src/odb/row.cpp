@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -176,6 +177,14 @@ std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& 
   return table;
 }
 
+void check_values(const row_table& table, std::span<const row_value> id) {
+  if (id.size() == table.id.size()) return;
+  throw std::invalid_argument(
+      fmt::format("dlock: rows of {} can't be locked in place: its id has {} values, but its primary key {} columns ({}): "
+                  "no member of the id may be transient",
+                  table.table, id.size(), table.id.size(), joined(table.id)));
+}
+
 lock_key row_key(lock_service& service, odb::database& db, const row_class& of, std::vector<row_value> id) {
   for (const auto& each : id) {
     if (const auto* const text = std::get_if<std::string>(&each); text != nullptr && text->empty()) {
@@ -183,6 +192,7 @@ lock_key row_key(lock_service& service, odb::database& db, const row_class& of, 
     }
   }
   auto table = table_of(service, db, of);
+  check_values(*table, id);
   if (const auto why = place_of(*access::engine_of(service)).unfit_id(*table, id); !why.empty()) {
     throw std::invalid_argument(fmt::format("dlock: id of a row of {}: {}", table->table, why));
   }

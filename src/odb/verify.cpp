@@ -110,22 +110,30 @@ void pin(odb::transaction& in, std::vector<std::shared_ptr<grant>> all) {
   mine.release();
 }
 
-void undo(const std::function<void()>& rollback) noexcept {
+void undo(odb::connection& on, const std::vector<const lease*>& held, const std::function<void()>& rollback) noexcept {
   try {
     rollback();
   } catch (...) {
-    // The connection is broken: the server rolls back.
+    // The connection is broken, and the server rolls back; or it is in a state that knows no ROLLBACK (XA).
+    for (const auto* each : held) {
+      const auto& one = access::grant_of(*each);
+      const auto* const place = one == nullptr ? nullptr : dynamic_cast<odb_place*>(one->home->shared().where.get());
+      if (place != nullptr && place->glance(on) != outcome::no &&
+          place->transaction_on(on) == transaction_state::open) {
+        return place->break_off(on);
+      }
+    }
   }
 }
 
 /// Lease and transaction stand or fall together: a transaction whose check did not succeed must not be committable. After
 /// 1205 an unverified write could be, after 1213 each later write would commit by itself.
 template <class Rollback, class Verify>
-void or_roll_back(Rollback&& rollback, Verify&& verify) {
+void or_roll_back(odb::connection& on, const std::vector<const lease*>& held, Rollback&& rollback, Verify&& verify) {
   try {
     verify();
   } catch (...) {
-    undo(rollback);
+    undo(on, held, rollback);
     throw;
   }
 }
@@ -134,12 +142,14 @@ void or_roll_back(Rollback&& rollback, Verify&& verify) {
 
 void verify_all(odb::transaction& in, std::vector<const lease*> held) {
   if (in.finalized()) throw std::logic_error("dlock: verify(): the transaction has ended already");
-  or_roll_back([&] { in.rollback(); },
-               [&] {
-                 const auto all = in_order(held);
-                 pin(in, all);  // before the check: a release on another thread must not come in between
-                 verify_each(in.connection(), all);
-               });
+  const odb::connection_ptr on(odb::details::inc_ref(&in.connection()));  // longer than the transaction has it
+  or_roll_back(
+      *on, held, [&] { in.rollback(); },
+      [&] {
+        const auto all = in_order(held);
+        pin(in, all);  // before the check: a release on another thread must not come in between
+        verify_each(*on, all);
+      });
 }
 
 void verify_all(odb::connection& on, std::vector<const lease*> held) {
@@ -147,7 +157,8 @@ void verify_all(odb::connection& on, std::vector<const lease*> held) {
     // ODB must know when it is rolled back, or each later write would commit by itself.
     return verify_all(odb::transaction::current(), std::move(held));
   }
-  or_roll_back([&] { on.execute("ROLLBACK"); }, [&] { verify_each(on, in_order(held)); });
+  or_roll_back(
+      on, held, [&] { on.execute("ROLLBACK"); }, [&] { verify_each(on, in_order(held)); });
 }
 
 }  // namespace dlock::detail

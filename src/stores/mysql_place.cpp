@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What dlock::odb asks about connections and tables of the application's.
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <map>
@@ -202,6 +203,10 @@ transaction_state mysql_store::transaction_on(odb::connection& with) const noexc
   const unsigned status = static_cast<odb::mysql::connection&>(with).handle()->server_status;
   if ((status & SERVER_STATUS_IN_TRANS) != 0) return transaction_state::open;
   return (status & SERVER_STATUS_AUTOCOMMIT) == 0 ? transaction_state::pending : transaction_state::none;
+}
+
+void mysql_store::break_off(odb::connection& with) const noexcept {
+  if (of_mysql(with)) ::shutdown(mysql_socket(static_cast<odb::mysql::connection&>(with).handle()), SHUT_RDWR);
 }
 
 std::string mysql_store::and_here() const {

@@ -43,6 +43,7 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   outcome shares(odb::connection& with, fault& why) const override;
   outcome glance(odb::connection& with) const noexcept override;
   dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
+  void break_off(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
   outcome describe(odb::connection& with, row_table& table, fault& why) const override;
   std::unique_ptr<odb::database> open_database() const override;

@@ -48,6 +48,8 @@ class odb_place {
   virtual outcome glance(odb::connection& with) const noexcept = 0;
   /// As the client library has it from the last answer: no I/O. Precondition: glance() does not say no.
   virtual transaction_state transaction_on(odb::connection& with) const noexcept = 0;
+  /// Ends the connection, and with it a transaction that could not be rolled back: nothing of it may be committed.
+  virtual void break_off(odb::connection& /*with*/) const noexcept {}
   /// What tells the databases of one program apart, so that what is known of a table can be kept: no I/O. Empty: it can't.
   virtual std::string address(odb::database& /*of*/) const { return {}; }
   /// Completes a table that is known by its name there: its database, its primary key. At most two statements. failed:

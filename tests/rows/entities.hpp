@@ -89,6 +89,23 @@ struct seat {
   std::uint32_t version = 0;
 };
 
+#pragma db value
+struct note_id {
+  std::int32_t number = 0;
+  #pragma db transient
+  std::int32_t cached = 0;
+};
+
+/// An id with a member that is no column.
+#pragma db object table("memo") optimistic
+struct memo {
+  #pragma db id
+  note_id id{};
+  dlock::row_lock lock{};
+  #pragma db version
+  std::uint32_t version = 0;
+};
+
 /// Two tables that a query may join.
 #pragma db object table("receiver")
 struct receiver {

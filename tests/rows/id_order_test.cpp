@@ -114,6 +114,13 @@ TEST_CASE("row id: one that is not the primary key is refused with both", "[rows
   }
 }
 
+TEST_CASE("row id: a member that is no column is refused", "[rows]") {
+  rows r;
+  r.add(memo{.id = {1, 0}});
+  CHECK_THROWS_WITH(dlock::row<memo>(r.locks, r.db, {1, 0}), ContainsSubstring("transient"));
+  CHECK_THROWS_AS(dlock::claim<memo>(r.locks, r.db, odb::query<memo>(), 1), std::invalid_argument);
+}
+
 TEST_CASE("row id: its columns are read from ODB's statement", "[rows]") {
   CHECK(compared_columns("SELECT `a`.`x` FROM `a` WHERE `a`.`x`=?") == names{"`x`"});
   CHECK(compared_columns("SELECT 1 FROM \"a b\" WHERE \"a b\".\"x\"\"y\"=? AND \"a b\".\"z.WHERE\"=?") ==

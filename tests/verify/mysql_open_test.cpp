@@ -57,6 +57,25 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: an XA transaction is open until it
   CHECK_THROWS_AS(verify(*by_hand, mine), std::logic_error);
 }
 
+TEST_CASE_METHOD(verify_scene, "mysql verify: an XA transaction whose check fails can't be committed either",
+                 "[verify][mysql]") {
+  auto bad = overslept("wallet:2");
+  REQUIRE(expired("wallet:2"));
+  const auto theirs = take_elsewhere("wallet:2");
+  const odb::connection_ptr by_hand = bank->connection();
+  by_hand->execute("XA START 'dlock_bad'");
+  by_hand->execute("UPDATE verify_wallet SET balance = 666 WHERE id = 2");
+  CHECK_THROWS_AS(verify(*by_hand, bad), lock_lost);
+  // It knows no ROLLBACK in this state: its connection was ended instead.
+  CHECK_THROWS_AS(by_hand->execute("XA END 'dlock_bad'"), odb::exception);
+  CHECK(eventually([&] {
+    odb::transaction t(begin(*bank));
+    write(*bank, 2, 77);  // nobody has the row locked any more
+    t.commit();
+    return seen(2) == 77;
+  }));
+}
+
 namespace {
 
 /// Statements that the server has had on this connection, this question not counted.
