@@ -35,4 +35,6 @@ if(TARGET dlock_odb)
     DESTINATION ${dlock_config_dir})
   install(DIRECTORY "${PROJECT_BINARY_DIR}/include/dlock/odb/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dlock/odb"
     FILES_MATCHING PATTERN "*-odb*.hxx" PATTERN "*-odb*.ixx")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/dlock/detail/odb_shim"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dlock/detail")
 endif()

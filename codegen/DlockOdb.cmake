@@ -119,7 +119,8 @@ function(dlock_odb_sources prefix)
       COMMAND ${CMAKE_CXX_COMPILER} -x c++ -std=c++14 -w -DODB_COMPILER -MM -MF "${depfile}" -MT "${common}"
               "${folders}" -I "${folder}" "${header}"
       COMMAND ${command} "${folders}" -I "${folder}" "${header}"
-      DEPENDS "${header}" DEPFILE "${depfile}" COMMENT "Mapping ${name}" COMMAND_EXPAND_LISTS VERBATIM)
+      DEPENDS "${header}" DEPFILE "${depfile}" COMMENT "Mapping ${name}, whose header is read as C++14"
+      COMMAND_EXPAND_LISTS VERBATIM)
   endforeach()
   set(${prefix}_COMMON_SOURCES ${common_sources} PARENT_SCOPE)
   set(${prefix}_MYSQL_SOURCES ${mysql_sources} PARENT_SCOPE)

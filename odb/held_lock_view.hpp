@@ -27,6 +27,8 @@ struct held_lock_view {
   std::int64_t left_us;
   bool kept;
   bool doomed;
+  /// Kept by a session that is gone or has expired.
+  bool dead;
   /// Empty if the session is gone.
   std::string host;
   std::int64_t pid;

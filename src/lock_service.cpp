@@ -53,10 +53,28 @@ const lock_options& lock_service::defaults() const noexcept { return engine_->sh
 
 const std::string& lock_service::name() const noexcept { return engine_->shared().where->name(); }
 
+namespace {
+
+/// A row's key may come from a service on another store, which knows its table.
+void check_rows(const store& where, const lock_key& key, const char* call) {
+  if (key.row() == nullptr || where.caps().rows) return;
+  throw std::invalid_argument(std::string("dlock: ") + call + ": key '" + printable(key) + "' is a row, and " +
+                              where.name() + " has no rows");
+}
+
+}  // namespace
+
 std::optional<holder_info> lock_service::holder(const lock_key& key) {
+  auto& where = *engine_->shared().where;
+  check_rows(where, key, "holder");
   std::vector<holder_info> found;
-  engine_->ask([&](connection& on) { return engine_->shared().where->inspect(on, key.view(), found); }, "holder");
+  engine_->ask(
+      [&](connection& on) {
+        return key.row() != nullptr ? where.inspect_row(on, *key.row(), found) : where.inspect(on, key.view(), found);
+      },
+      "holder");
   if (found.empty()) return std::nullopt;
+  found.front().key = key.view();
   return std::move(found.front());
 }
 
@@ -67,8 +85,12 @@ std::vector<holder_info> lock_service::held_keys(std::size_t limit, std::string_
 }
 
 bool lock_service::force_release(const lock_key& key) {
-  return engine_->ask([&](connection& on) { return engine_->shared().where->doom(on, key.view()); }, "force_release")
-             .what == outcome::yes;
+  auto& where = *engine_->shared().where;
+  check_rows(where, key, "force_release");
+  const auto doom = [&](connection& on) {
+    return key.row() != nullptr ? where.doom_row(on, *key.row()) : where.doom(on, key.view());
+  };
+  return engine_->ask(doom, "force_release").what == outcome::yes;
 }
 
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {

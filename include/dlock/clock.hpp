@@ -3,6 +3,8 @@
 
 /// The client's clock: only differences of it are used, never compared with a server's clock.
 
+#include "dlock/detail/cxx20.hpp"
+//
 #include <chrono>
 #include <condition_variable>
 #include <mutex>

@@ -4,6 +4,8 @@
 /// Everything dlock throws besides std::invalid_argument (bad options or keys) and std::logic_error (misuse).
 /// Busy is an answer, not an exception; callers treat the rest in four ways, so there are four types.
 
+#include "dlock/detail/cxx20.hpp"
+//
 #include <chrono>
 #include <cstdint>
 #include <string>

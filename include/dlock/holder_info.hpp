@@ -9,7 +9,8 @@
 
 namespace dlock {
 
-/// A held lock as an operator sees it: lock_service::holder(), lock_service::held_keys().
+/// A held lock as an operator sees it: lock_service::holder(), lock_service::held_keys(). Of a row locked in place that
+/// another program holds by plain SQL, `label` is what that wrote as owner, and there is no session.
 struct holder_info {
   std::string key{};
   id128 session{};                     ///< of the holder
@@ -19,8 +20,10 @@ struct holder_info {
   std::string label{};                 ///< service_options::label of the holder
   bool kept = false;                   ///< lives as long as its session; otherwise it has an expiry of its own
   bool doomed = false;                 ///< an operator forced it: its renewals are refused
-  std::chrono::microseconds since{0};  ///< how long ago it was granted, by the server's clock
-  std::chrono::microseconds left{0};   ///< until its expiry if nobody renews; 0: over, the next taker gets it
+  std::chrono::microseconds since{0};  ///< how long ago it was granted, by the server's clock; a row doesn't keep it: 0
+  std::chrono::microseconds left{0};   ///< until its expiry if nobody renews; 0: over, or it has none
+  /// Kept by a session that is gone or has expired: nobody holds it any more, and the next one who asks gets it.
+  bool dead = false;
 };
 
 }  // namespace dlock

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include "dlock/detail/cxx20.hpp"
+//
 #include <array>
 #include <compare>
 #include <string>

@@ -3,6 +3,8 @@
 
 /// How one lock is taken. An aggregate: use designated initialisers, `{.ttl = 30s, .wait = 2s}`.
 
+#include "dlock/detail/cxx20.hpp"
+//
 #include <chrono>
 #include <optional>
 #include <stop_token>

@@ -64,13 +64,15 @@ class lock_service {
   /// service_options::defaults.
   const lock_options& defaults() const noexcept;
 
-  /// Who holds the key now; nobody: empty. One statement. Throws store_error.
+  /// Who holds the key, or row, now; nobody: empty. One statement. Throws store_error; std::invalid_argument: a row of
+  /// another service's.
   std::optional<holder_info> holder(const lock_key& key);
-  /// Held keys in byte order, those after `after`, at most `limit`. One statement. Throws store_error.
+  /// Held keys in byte order, those after `after`, at most `limit`. Rows locked in place are not among them: they are in
+  /// tables of the application's, which nobody lists here. One statement. Throws store_error.
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
   /// Dooms the session of the present holder: its renewals are refused (its process is told "renewal refused" for every
   /// lease of that session) and the key is taken over after the session's expiry. False: nobody holds it, or by an
-  /// expiry of its own, which ends by itself. At most two statements. Throws store_error.
+  /// expiry of its own, which ends by itself. At most two statements. Throws as holder().
   bool force_release(const lock_key& key);
 
   /// No new acquires from now on (lock_refused(closed), waiters too). Waits up to `limit` for leases to be released.

@@ -9,6 +9,8 @@
 ///
 /// While the scope lives, acquires on this thread are made in the name of that owner.
 
+#include "dlock/detail/cxx20.hpp"
+//
 #include <memory>
 
 namespace dlock {

@@ -84,12 +84,16 @@ class store {
 
   /// The holder of one key (empty `out`: free or unknown key).
   virtual reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept = 0;
+  /// The same of a row of the application's; holder_info::key is left empty. Only with capabilities::rows.
+  virtual reply inspect_row(connection&, const row_id&, std::vector<holder_info>& /*out*/) noexcept { return {}; }
   /// Held keys greater than `after` in byte order, at most `limit`.
   virtual reply list(connection& on, std::string_view after, std::size_t limit,
                      std::vector<holder_info>& out) noexcept = 0;
   /// Dooms the session that keeps the key: it can't renew, the key is free to others when it expires. no: nobody holds
   /// the key, or by an expiry of its own (which ends by itself).
   virtual reply doom(connection& on, std::string_view resource) noexcept = 0;
+  /// The same for the session that keeps a row. Only with capabilities::rows.
+  virtual reply doom_row(connection&, const row_id&) noexcept { return {}; }
 
   /// One step of clean-up, by primary key, autocommitted: sessions long dead that hold nothing, and free keys not granted
   /// for `idle` (0: none). Deletes at most `limit` rows of each kind, and passes over what a transaction has locked.

@@ -5,6 +5,8 @@
 ///   mysql://user:password@host:port,host2:port2/database?socket=/run/m.sock&tls=verify&...
 ///   sqlite:relative/or/absolute/path?schema=verify      sqlite:///absolute/path      memory:name
 
+#include "dlock/detail/cxx20.hpp"
+//
 #include <cstdint>
 #include <functional>
 #include <map>

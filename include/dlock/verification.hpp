@@ -4,6 +4,8 @@
 /// A statement that proves, inside a transaction of the application's, that a lease is still ours: for programs that
 /// talk to the database through a client library which dlock does not know. With ODB use dlock/odb/verify.hpp.
 
+#include "dlock/detail/cxx20.hpp"
+//
 #include <cstdint>
 #include <string>
 #include <variant>

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <dlock/dlock.hpp>
 #include <dlock/odb/claim.hpp>
+#include <dlock/odb/database.hpp>
 #include <dlock/odb/lock_row.hpp>
 #include <dlock/store_url.hpp>
 
@@ -89,7 +90,7 @@ bool any_left(odb::database& db) {
 
 void work(const settings& s) {
   dlock::lock_service locks{s.url, {.label = fmt::format("worker {}", s.worker)}};
-  const auto db = support::open_database(s.url);
+  const auto db = dlock::open_database(s.url);
   int done = 0;
   while (any_left(*db)) {
     try {
@@ -108,7 +109,7 @@ support::process start(const settings& s, int worker, int stop_at) {
 
 void take_orders(odb::database& db, int count) {
   support::make_tables(db);
-  odb::transaction t(support::begin(db));
+  odb::transaction t(dlock::begin_write(db));
   for (int i = 1; i <= count; ++i) {
     order made;
     made.id = i;
@@ -148,7 +149,7 @@ bool audit(odb::database& db) {
 }
 
 bool run(const settings& s) {
-  const auto db = support::open_database(s.url);
+  const auto db = dlock::open_database(s.url);
   take_orders(*db, s.orders);
   std::filesystem::remove(parcels);
   fmt::print("{} orders, 4 workers; they are locked in their own rows, in {}\n", s.orders,

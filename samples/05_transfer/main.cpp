@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <dlock/dlock.hpp>
+#include <dlock/odb/database.hpp>
 #include <dlock/odb/verify.hpp>
 #include <dlock/store_url.hpp>
 
@@ -42,7 +43,7 @@ bool move_money(dlock::lock_service& locks, odb::database& db, const transfer& w
   const auto both =
       locks.acquire({dlock::key<"wallet:{name}">(wanted.source), dlock::key<"wallet:{name}">(wanted.target)},
                     {.ttl = 2s, .wait = 30s});
-  odb::transaction t(support::begin(db));
+  odb::transaction t(dlock::begin_write(db));
   both.verify(t);  // both are ours until the commit, or lock_lost and nothing of this is written
 
   wallet source;
@@ -78,7 +79,7 @@ transfer any_transfer(std::mt19937& random) {
 
 void work(const settings& s) {
   dlock::lock_service locks{s.url, {.label = fmt::format("teller {}", s.teller)}};
-  const auto db = support::open_database(s.url);
+  const auto db = dlock::open_database(s.url);
   std::mt19937 random(static_cast<unsigned>(s.teller));
   for (int done = 0; done != s.transfers;) {
     const bool stop = done + 1 == s.stop_at;
@@ -97,7 +98,7 @@ support::process start(const settings& s, int teller, int stop_at) {
 
 void open_wallets(odb::database& db) {
   support::make_tables(db);
-  odb::transaction t(support::begin(db));
+  odb::transaction t(dlock::begin_write(db));
   for (const auto& name : names) {
     wallet made{name, opening};
     db.persist(made);
@@ -136,7 +137,7 @@ bool run(const settings& s) {
   constexpr int diligent = 4;
   constexpr int unlucky = 2;
   constexpr int stop_at = 4;  // with three transfers done
-  const auto db = support::open_database(s.url);
+  const auto db = dlock::open_database(s.url);
   open_wallets(*db);
   fmt::print("{} tellers make {} transfers each, {} more are killed in the midst of one; locks and data are in {}\n",
              diligent, s.transfers, unlucky, dlock::store_url::parse(s.url).redacted());

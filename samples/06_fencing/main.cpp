@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 #include <dlock/dlock.hpp>
+#include <dlock/odb/database.hpp>
 #include <dlock/odb/verify.hpp>
 
 #include <CLI/CLI.hpp>
@@ -55,7 +56,7 @@ void sell(dlock::lock_service& locks, odb::database& db, const settings& s, bool
     held.ensure_held();  // yes. And one moment later?
     if (s.stop == "before") support::stop_here();
 
-    odb::transaction t(support::begin(db));
+    odb::transaction t(dlock::begin_write(db));
     if (s.verify) held.verify(t);  // lock_lost, and nothing is written; or the lock stays ours until the commit
     if (s.stop == "after") support::stop_here();
     lamps.pieces -= s.pieces;
@@ -72,7 +73,7 @@ constexpr int refused = 3;
 
 int serve(const settings& s) {
   dlock::lock_service locks{s.url, {.label = s.clerk}};
-  const auto db = support::open_database(s.url);
+  const auto db = dlock::open_database(s.url);
   bool written = false;
   try {
     sell(locks, *db, s, written);
@@ -99,7 +100,7 @@ books play(settings s, odb::database& db, std::string_view title, bool verify, c
   s.began = clock::now().time_since_epoch().count();
   s.verify = verify;
   {
-    odb::transaction t(support::begin(db));
+    odb::transaction t(dlock::begin_write(db));
     db.erase_query<stock>();
     stock lamps{"lamp", 10};
     db.persist(lamps);
@@ -127,7 +128,7 @@ books play(settings s, odb::database& db, std::string_view title, bool verify, c
 }
 
 bool run(const settings& s) {
-  const auto db = support::open_database(s.url);
+  const auto db = dlock::open_database(s.url);
   support::make_tables(*db);
   const auto careless = play(s, *db, "Without verify: the late write gets through", false, "before");
   const auto verified = play(s, *db, "With verify: the late write is refused", true, "before");

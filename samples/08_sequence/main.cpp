@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <dlock/dlock.hpp>
+#include <dlock/odb/database.hpp>
 #include <dlock/odb/verify.hpp>
 #include <dlock/store_url.hpp>
 
@@ -35,7 +36,7 @@ struct settings {
 /// one clerk at a time look at the counter; verify makes sure of that until the commit.
 void write_invoice(dlock::lock_service& locks, odb::database& db, int clerk, bool stop) {
   const dlock::lease held = locks.acquire("sequence:invoice", {.ttl = 2s, .wait = 30s});
-  odb::transaction t(support::begin(db));
+  odb::transaction t(dlock::begin_write(db));
   held.verify(t);
 
   counter numbers;
@@ -53,7 +54,7 @@ void write_invoice(dlock::lock_service& locks, odb::database& db, int clerk, boo
 
 void work(const settings& s) {
   dlock::lock_service locks{s.url, {.label = fmt::format("clerk {}", s.clerk)}};
-  const auto db = support::open_database(s.url);
+  const auto db = dlock::open_database(s.url);
   for (int done = 0; done != s.invoices;) {
     try {
       write_invoice(locks, *db, s.clerk, done + 1 == s.stop_at);
@@ -109,10 +110,10 @@ bool run(const settings& s) {
   constexpr int diligent = 4;
   constexpr int unlucky = 2;
   constexpr int stop_at = 3;  // with two invoices written
-  const auto db = support::open_database(s.url);
+  const auto db = dlock::open_database(s.url);
   support::make_tables(*db);
   {
-    odb::transaction t(support::begin(*db));
+    odb::transaction t(dlock::begin_write(*db));
     counter numbers{"invoice", 0};
     db->persist(numbers);
     t.commit();

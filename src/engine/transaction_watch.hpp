@@ -6,6 +6,12 @@
 
 #include "dlock/store.hpp"
 
+// No header of ODB's: the engine knows none.
+namespace odb {
+class database;
+class transaction_impl;
+}  // namespace odb
+
 namespace dlock::detail {
 
 /// What the engine wants to know of transactions that the application has open. dlock::odb knows ODB's; a program without
@@ -23,5 +29,12 @@ class transaction_watch {
 void watch_transactions(transaction_watch& with) noexcept;
 /// May be null.
 transaction_watch* watched_transactions() noexcept;
+
+/// How a transaction that writes is begun where ODB's plain one won't do: set by the store for that kind of database when it
+/// is linked, for dlock::odb, which links none. `kind`: odb::database_id.
+using begin_function = odb::transaction_impl* (*)(odb::database&);
+void set_write_begin(int kind, begin_function how) noexcept;
+/// May be null.
+begin_function write_begin(int kind) noexcept;
 
 }  // namespace dlock::detail

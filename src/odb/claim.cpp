@@ -8,10 +8,13 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "odb/access.hpp"
 #include "odb/own_transaction.hpp"
 #include "odb/query_parts.hpp"
+#include "odb/same_place.hpp"
+#include "odb/statement_text.hpp"
 
 namespace dlock::detail {
 
@@ -39,6 +42,7 @@ class claiming {
  private:
   std::vector<engine::taken> take(engine::ticket& about, std::size_t most);
   void load_taken(const std::vector<lock_key>& keys);
+  void refuse_joins(std::string_view statement) const;
   /// (condition of the caller) AND (more) ORDER BY ...
   odb::query_base query(const std::string& more) const;
   std::string by_ids(std::span<const lock_key> keys) const;
@@ -74,20 +78,36 @@ void claiming::failed(const odb::exception& error) const {
                                      why.sqlstate, why.transient));
 }
 
+void claiming::refuse_joins(std::string_view statement) const {
+  if (!place_.locks_joined_rows() || !joins_tables(statement)) return;
+  throw std::invalid_argument(
+      fmt::format("dlock: claim: the query about {} follows a pointer to another table, whose rows would be locked and "
+                  "passed over as well (MariaDB has no FOR UPDATE OF): say it by a sub-query, \"pointer IN (SELECT id "
+                  "FROM other WHERE ...)\"",
+                  table_->table));
+}
+
 std::vector<engine::taken> claiming::take(engine::ticket& about, std::size_t most) {
   own_transaction in(home_, db_, own_transaction::use::writes);
   rows_.clear();
   about.maybe.clear();
   about.unsure = false;
-  const auto ids =
-      read_.ids(query(place_.free_rows(*table_)) + fmt::format("LIMIT {}{}", most, place_.lock_and_skip()));
+  std::vector<std::vector<row_value>> ids;
+  const auto lock = fmt::format("LIMIT {}{}", most, place_.lock_and_skip(*table_));
+  before_each(
+      in.get(), [&](std::string_view statement) { refuse_joins(statement); },
+      [&] { ids = read_.ids(query(place_.free_rows(*table_)) + lock); });
   std::vector<lock_key> keys;
-  for (const auto& id : ids) keys.push_back(lock_key::of_row(table_, id));
+  for (const auto& id : ids) {
+    check_values(*table_, id);
+    keys.push_back(lock_key::of_row(table_, id));
+  }
   if (!keys.empty()) {
     std::vector<const row_id*> rows;
     for (const auto& key : keys) rows.push_back(key.row());
     const auto changed =
-        in.connection().execute(place_.claim({*table_, rows, about.session, about.nonce, about.own_ttl}));
+        execute_there(place_, in.connection(), place_.claim({*table_, rows, about.session, about.nonce, about.own_ttl}),
+                      keys.size(), [&] { leads_elsewhere_now(*home_.shared().where); });
     if (changed != keys.size()) {
       throw store_error(errc::store_failed,
                         fmt::format("rows of {} to be claimed: {} of {} could be", table_->table, changed, keys.size()),

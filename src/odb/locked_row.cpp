@@ -4,37 +4,73 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
 #include "dlock/odb/verify.hpp"
 #include "odb/access.hpp"
 #include "odb/own_transaction.hpp"
+#include "odb/same_place.hpp"
 
 namespace dlock::detail {
 
 namespace {
 
+/// Gives the entity its version back unless it was told that the write was committed.
+class until_committed {
+ public:
+  explicit until_committed(const entity_write& how) : how_(how) {}
+  ~until_committed() {
+    if (!committed_) how_.restore();
+  }
+  until_committed(const until_committed&) = delete;
+  until_committed& operator=(const until_committed&) = delete;
+  void committed() noexcept { committed_ = true; }
+
+ private:
+  const entity_write& how_;
+  bool committed_ = false;
+};
+
 /// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is written.
 /// False: nobody knows whether it was committed, `unknown` says why.
-bool try_commit(engine& home, odb::database& db, grant& one, const std::function<void()>& write,
+bool try_commit(engine& home, odb::database& db, grant& one, const entity_write& how,
                 std::exception_ptr& unknown) {
   auto& place = place_of(home);
   const auto free = home.shared().where->release_of(one.ask(verb::release));
   own_transaction in(home, db, own_transaction::use::writes);
-  if (in.connection().execute(free.text) != free.expected_rows) {
+  const auto moved = [&] { leads_elsewhere_now(*home.shared().where); };
+  if (execute_there(place, in.connection(), free.text, free.expected_rows, moved) != free.expected_rows) {
     throw lock_lost(home.not_ours(one),
                     fmt::format("key '{}': commit: fence {} is not the holder's any more; nothing was written",
                                 printable(one.key), one.fence));
   }
-  write();
+  until_committed version(how);
+  how.write();
   try {
     in.commit(place);
   } catch (const store_error&) {
     unknown = std::current_exception();
     return false;
+  } catch (const std::logic_error&) {  // the row may have been freed, in the midst
+    unknown = std::current_exception();
+    return false;
   }
+  version.committed();
   return true;
+}
+
+/// What a transaction of the caller's must do if it is not committed.
+void restore_at_rollback(odb::transaction& in, const entity_write& how) {
+  auto mine = std::make_unique<std::function<void()>>(how.restore);
+  const auto ended = [](unsigned short event, void* key, unsigned long long /*data*/) {
+    const std::unique_ptr<std::function<void()>> restore(static_cast<std::function<void()>*>(key));
+    if (event == odb::transaction::event_rollback) (*restore)();
+  };
+  in.callback_register(ended, mine.get(), odb::transaction::event_all, 0, nullptr);
+  mine.release();
 }
 
 }  // namespace
@@ -46,12 +82,12 @@ void read_rows(lock_service& service, odb::database& db, const std::function<voi
   in.commit(place_of(home));
 }
 
-void commit_row(odb::database& db, lease held, const std::function<void()>& write) {
+void commit_row(odb::database& db, lease held, const entity_write& how) {
   const auto one = access::grant_of(held);  // its engine lives as long
   auto& home = *one->home;
   home.refuse_if_forked();
   if (!home.sole(*one)) {
-    update_row(db, held, write);
+    update_row(db, held, how);
     held.release();
     return;
   }
@@ -60,31 +96,37 @@ void commit_row(odb::database& db, lease held, const std::function<void()>& writ
   access::release_by(held, [&] {
     bool done = false;
     with_patience(place_of(home), home.shared().options.release_limit,
-                  [&] { done = try_commit(home, db, *one, write, unknown); });
+                  [&] { done = try_commit(home, db, *one, how, unknown); });
     return done;
   });
   if (unknown) std::rethrow_exception(unknown);
 }
 
-void update_row(odb::database& db, const lease& held, const std::function<void()>& write) {
+void update_row(odb::database& db, const lease& held, const entity_write& how) {
   const auto& one = access::grant_of(held);
   auto& home = *one->home;
   auto& place = place_of(home);
   with_patience(place, home.shared().options.release_limit, [&] {
     own_transaction in(home, db, own_transaction::use::writes);
     verify(in.get(), held);
-    write();
+    until_committed version(how);
+    how.write();
     in.commit(place);
+    version.committed();
   });
 }
 
-void update_row(odb::transaction& in, const lease& held, const std::function<void()>& write) {
+void update_row(odb::transaction& in, const lease& held, const entity_write& how) {
   verify(in, held);
   // ODB's functions act in the current transaction, whichever they are called for.
   const odb_outer outer;
   odb::transaction::current(in);
   try {
-    write();
+    restore_at_rollback(in, how);
+    how.write();
+    // What is written after an end in the midst would not be verified.
+    const auto& place = place_of(*access::grant_of(held)->home);
+    if (place.transaction_on(in.connection()) != transaction_state::open) ended_in_between();
   } catch (...) {
     try {
       in.rollback();

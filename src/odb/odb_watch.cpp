@@ -4,7 +4,7 @@
 
 #include "dlock/odb/verify.hpp"
 #include "engine/transaction_watch.hpp"
-#include "odb/same_place.hpp"
+#include "stores/odb_place.hpp"
 
 namespace dlock::detail {
 
@@ -13,11 +13,14 @@ namespace {
 /// The calling thread's current transaction, as ODB knows it.
 class odb_watch final : public transaction_watch {
  public:
+  /// Nothing is sent on the caller's connection, which may be in the middle of an uncached result: where only the server
+  /// could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
   bool open_here(const store& where) noexcept override try {
-    return odb::transaction::has_current() &&
-           same_place(where, odb::transaction::current().connection()) == outcome::yes;
+    if (!odb::transaction::has_current()) return false;
+    const auto* const place = dynamic_cast<const odb_place*>(&where);
+    return place != nullptr && place->glance(odb::transaction::current().connection()) != outcome::no;
   } catch (...) {
-    return false;  // the connection is broken: so is its transaction
+    return false;
   }
 
   bool at_end(const store& where, std::function<void()> ended) noexcept override try {

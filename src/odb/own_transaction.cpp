@@ -30,31 +30,57 @@ void ensure_can_write(engine& home) {
   }
 }
 
+void leads_elsewhere_now(const store& where) {
+  throw std::invalid_argument(fmt::format(
+      "dlock: the rows' database leads to another place now than the locks, which live in {}", where.name()));
+}
+
+void ended_in_between() {
+  throw std::logic_error(
+      "dlock: a statement that commits by itself (DDL, for example) has ended the transaction in which a locked row "
+      "was "
+      "written; what was written before it stays");
+}
+
 own_transaction::own_transaction(engine& home, odb::database& db, use what)
-    : session_(odb::session::current_pointer()), on_(db.connection()) {
+    : what_(what), session_(odb::session::current_pointer()), on_(db.connection()) {
   if (what == use::writes) ensure_can_write(home);
-  mine_.reset(what == use::writes ? place_of(home).begin_to_write(*on_) : on_->begin(), false);
+  auto& place = place_of(home);
+  if (place.glance(*on_) == outcome::no) leads_elsewhere_now(*home.shared().where);
+  mine_.reset(what == use::writes ? place.begin_to_write(*on_) : on_->begin(), false);
   odb::transaction::current(mine_);
   odb::session::reset_current();
 }
 
-own_transaction::~own_transaction() {
-  if (!mine_.finalized()) {
-    try {
-      mine_.rollback();
-    } catch (...) {
-      // The connection broke: the server rolls back.
-    }
+namespace {
+
+template <class How>
+void roll_back(How how) noexcept {
+  try {
+    how();
+  } catch (...) {
+    // The connection broke: the server rolls back.
   }
+}
+
+}  // namespace
+
+own_transaction::~own_transaction() {
+  if (!mine_.finalized()) roll_back([&] { mine_.rollback(); });
   odb::session::current_pointer(session_);
 }
 
 void own_transaction::commit(odb_place& place, const std::function<void()>& unsure) {
+  if (what_ == use::writes && place.transaction_on(*on_) != transaction_state::open) ended_in_between();
   try {
     mine_.commit();
   } catch (const odb::exception& error) {
     const auto why = place.fault_of(error);
-    if (!why.connection) throw;  // refused: rolled back
+    if (!place.may_be_done(why)) {
+      // Refused. A transaction that the server left open would be committed by whoever has the connection next.
+      if (place.transaction_on(*on_) == transaction_state::open) roll_back([&] { on_->execute("ROLLBACK"); });
+      throw;
+    }
     if (unsure) unsure();
     throw store_error(errc::outcome_unknown, fmt::format("the commit was not answered: {}", why.text), why.native,
                       why.sqlstate, true);

@@ -22,13 +22,18 @@ odb_place& place_of(engine& home);
 /// Throws store_error if a write of this thread in a transaction of its own would wait for this very thread (SQLite).
 void ensure_can_write(engine& home);
 
+/// Throws std::invalid_argument: a table was found in the place of the locks once, and is not there any more.
+[[noreturn]] void leads_elsewhere_now(const store& where);
+/// Throws std::logic_error: what was to be one transaction has been committed in the midst.
+[[noreturn]] void ended_in_between();
+
 /// A transaction on a connection of its own, current as long as it lives. What was the caller's current transaction and
 /// session is neither used nor lost: the session's objects may be older than the lock.
 class own_transaction {
  public:
   enum class use { reads, writes };
 
-  /// Throws as ensure_can_write(), if it writes.
+  /// Throws as ensure_can_write(), if it writes; std::invalid_argument, if `db` leads elsewhere now.
   own_transaction(engine& home, odb::database& db, use what);
   /// Rolls back unless committed.
   ~own_transaction();
@@ -37,11 +42,13 @@ class own_transaction {
 
   odb::transaction& get() noexcept { return mine_; }
   odb::connection& connection() noexcept { return *on_; }
-  /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`.
+  /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`; std::logic_error, if something
+  /// in between (DDL in a callback of ODB's, for example) has ended the transaction already.
   void commit(odb_place& place, const std::function<void()>& unsure = {});
 
  private:
   const odb_outer outer_{};  // before mine_: put back after its end
+  const use what_;
   odb::session* const session_;
   const odb::connection_ptr on_;
   odb::transaction mine_;

@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "odb/access.hpp"
 #include "odb/column_name.hpp"
 #include "odb/own_transaction.hpp"
+#include "odb/statement_text.hpp"
 
 namespace dlock::detail {
 
@@ -79,10 +83,61 @@ row_table named_table(const odb::database& db, const row_class& of) {
   throw std::invalid_argument("dlock: " + text);
 }
 
-std::shared_ptr<const row_table> described(const store& where, odb_place& place, odb::database& db,
-                                           const row_class& of) {
+/// The columns of the id, in the order of its members, as ODB's own statements have them.
+std::vector<std::string> columns_of_id(engine& home, odb::database& db, const row_class& of) {
+  struct seen {
+    std::string statement;
+  };
+  own_transaction in(home, db, own_transaction::use::reads);
+  try {
+    before_each(
+        in.get(), [](std::string_view statement) { throw seen{std::string(statement)}; }, [&] { of.find(db); });
+  } catch (const seen& told) {
+    return compared_columns(told.statement);
+  }
+  return {};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string made;
+  for (const auto& each : names) made += (made.empty() ? "" : ", ") + each;
+  return made;
+}
+
+/// Databases take names that differ in the case of their letters for the same column.
+bool same_name(const std::string& a, const std::string& b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// A row is found by the columns of its primary key. They need not stand there in the order of the id's members, so each
+/// is looked for by its name: a value in another's place would name another row.
+void order_id(row_table& table, const std::vector<std::string>& members) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument(fmt::format("dlock: rows of {} can't be locked in place: {}", table.table, why));
+  };
+  if (members.empty()) refuse("ODB compares the columns of its id with more than their values");
+  const auto unfit = [&] {
+    refuse(fmt::format("its class has the id ({}), and its primary key is ({})", joined(members), joined(table.id)));
+  };
+  if (members.size() != table.id.size()) unfit();
+  std::vector<std::string> ordered;
+  std::vector<text_column> texts;
+  for (const auto& member : members) {
+    const auto found =
+        std::find_if(table.id.begin(), table.id.end(), [&](const auto& each) { return same_name(each, member); });
+    if (found == table.id.end()) unfit();
+    ordered.push_back(*found);
+    if (!table.id_text.empty()) texts.push_back(table.id_text.at(static_cast<std::size_t>(found - table.id.begin())));
+  }
+  table.id = std::move(ordered);
+  table.id_text = std::move(texts);
+}
+
+std::shared_ptr<const row_table> described(engine& home, odb_place& place, odb::database& db, const row_class& of) {
+  const auto& where = *home.shared().where;
   auto table = named_table(db, of);
-  const auto on = db.connection();
+  auto on = db.connection();
   fault why;
   switch (place.shares(*on, why)) {
     case outcome::yes: break;
@@ -96,6 +151,12 @@ std::shared_ptr<const row_table> described(const store& where, odb_place& place,
     default: refuse(where, table, why);
   }
   if (place.describe(*on, table, why) != outcome::yes) refuse(where, table, why);
+  on.reset();  // a pool may have no other one
+  try {
+    order_id(table, columns_of_id(home, db, of));
+  } catch (const odb::exception& error) {
+    refuse(where, table, place.fault_of(error));
+  }
   return std::make_shared<const row_table>(std::move(table));
 }
 
@@ -111,9 +172,17 @@ std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& 
   if (lasting) {
     if (auto found = known().find(address)) return found;
   }
-  auto table = described(*where, place, db, of);
+  auto table = described(home, place, db, of);
   if (lasting) known().add(address, where, table);
   return table;
+}
+
+void check_values(const row_table& table, std::span<const row_value> id) {
+  if (id.size() == table.id.size()) return;
+  throw std::invalid_argument(
+      fmt::format("dlock: rows of {} can't be locked in place: its id has {} values, but its primary key {} columns ({}): "
+                  "no member of the id may be transient",
+                  table.table, id.size(), table.id.size(), joined(table.id)));
 }
 
 lock_key row_key(lock_service& service, odb::database& db, const row_class& of, std::vector<row_value> id) {
@@ -122,7 +191,12 @@ lock_key row_key(lock_service& service, odb::database& db, const row_class& of, 
       throw std::invalid_argument(fmt::format("dlock: id of a row of {}: '' is empty", table_name(of.owner, db.id())));
     }
   }
-  return lock_key::of_row(table_of(service, db, of), std::move(id));
+  auto table = table_of(service, db, of);
+  check_values(*table, id);
+  if (const auto why = place_of(*access::engine_of(service)).unfit_id(*table, id); !why.empty()) {
+    throw std::invalid_argument(fmt::format("dlock: id of a row of {}: {}", table->table, why));
+  }
+  return lock_key::of_row(std::move(table), std::move(id));
 }
 
 std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& of) {

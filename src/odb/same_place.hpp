@@ -5,12 +5,18 @@
 //
 #include <odb/connection.hxx>
 
-#include "dlock/store.hpp"
+#include <functional>
+#include <string>
+
+#include "stores/odb_place.hpp"
 
 namespace dlock::detail {
 
-/// Whether a connection of the application's leads to the server (SQLite: the file) in which the store's locks live. yes,
-/// no; failed or unknown: there was no answer. Cost: the first time for a database one statement, afterwards none.
-outcome same_place(const store& where, odb::connection& on);
+/// Executes a statement that is to change so many rows in the place; gives how many it did. Where it fails or changes
+/// another number because the connection leads to another server (SQLite: file), `elsewhere` is called, which throws. An
+/// address may lead to one server today and to another tomorrow, so no answer about that is kept. One more statement, only
+/// where something is wrong. Throws what ODB throws.
+unsigned long long execute_there(const odb_place& place, odb::connection& on, const std::string& sql,
+                                 unsigned long long expected, const std::function<void()>& elsewhere);
 
 }  // namespace dlock::detail

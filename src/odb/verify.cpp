@@ -43,12 +43,18 @@ const odb_place& place_of(const grant& one) {
 }
 
 /// A copy of the lock's row would do as well, on a replica for example: it must be the row that take-overs go by.
-void must_share(odb::connection& on, const grant& one) {
-  const auto& where = *one.home->shared().where;
-  if (same_place(where, on) != outcome::no) return;
+[[noreturn]] void elsewhere(const grant& one) {
   throw std::invalid_argument(
       fmt::format("dlock: verify(): the transaction's database is not the one that key '{}' lives in, {}",
-                  printable(one.key), where.name()));
+                  printable(one.key), one.home->shared().where->name()));
+}
+
+/// In autocommit the check would hold for its own statement only.
+[[noreturn]] void not_open(const grant& one) {
+  throw std::logic_error(fmt::format(
+      "dlock: verify(): key '{}': no transaction is open on this connection: none was begun, or a statement "
+      "that commits by itself (DDL, for example) has ended it",
+      printable(one.key)));
 }
 
 [[noreturn]] void failed(const grant& one, const fault& why) {
@@ -64,19 +70,25 @@ void must_share(odb::connection& on, const grant& one) {
                               printable(one.key), one.fence));
 }
 
+void verify_one(odb::connection& on, const grant& one) {
+  const auto& place = place_of(one);
+  if (place.glance(on) == outcome::no) elsewhere(one);
+  if (place.transaction_on(on) == transaction_state::none) not_open(one);
+  const auto check = one.home->shared().where->verification_of(one.ask(verb::look));
+  unsigned long long rows = 0;
+  try {
+    rows = execute_there(place, on, check.text, check.expected_rows, [&] { elsewhere(one); });
+  } catch (const odb::exception& error) {
+    failed(one, place.fault_of(error));
+  }
+  if (rows != check.expected_rows) not_ours(one);
+  if (place.transaction_on(on) != transaction_state::open) not_open(one);
+}
+
 void verify_each(odb::connection& on, const std::vector<std::shared_ptr<grant>>& all) {
   for (const auto& one : all) {
     one->home->ensure_held(*one);
-    const auto& place = place_of(*one);
-    must_share(on, *one);
-    const auto check = one->home->shared().where->verification_of(one->ask(verb::look));
-    unsigned long long rows = 0;
-    try {
-      rows = on.execute(check.text);
-    } catch (const odb::exception& error) {
-      failed(*one, place.fault_of(error));
-    }
-    if (rows != check.expected_rows) not_ours(*one);
+    verify_one(on, *one);
   }
 }
 
@@ -98,22 +110,30 @@ void pin(odb::transaction& in, std::vector<std::shared_ptr<grant>> all) {
   mine.release();
 }
 
-void undo(const std::function<void()>& rollback) noexcept {
+void undo(odb::connection& on, const std::vector<const lease*>& held, const std::function<void()>& rollback) noexcept {
   try {
     rollback();
   } catch (...) {
-    // The connection is broken: the server rolls back.
+    // The connection is broken, and the server rolls back; or it is in a state that knows no ROLLBACK (XA).
+    for (const auto* each : held) {
+      const auto& one = access::grant_of(*each);
+      const auto* const place = one == nullptr ? nullptr : dynamic_cast<odb_place*>(one->home->shared().where.get());
+      if (place != nullptr && place->glance(on) != outcome::no &&
+          place->transaction_on(on) == transaction_state::open) {
+        return place->break_off(on);
+      }
+    }
   }
 }
 
 /// Lease and transaction stand or fall together: a transaction whose check did not succeed must not be committable. After
 /// 1205 an unverified write could be, after 1213 each later write would commit by itself.
 template <class Rollback, class Verify>
-void or_roll_back(Rollback&& rollback, Verify&& verify) {
+void or_roll_back(odb::connection& on, const std::vector<const lease*>& held, Rollback&& rollback, Verify&& verify) {
   try {
     verify();
   } catch (...) {
-    undo(rollback);
+    undo(on, held, rollback);
     throw;
   }
 }
@@ -122,12 +142,14 @@ void or_roll_back(Rollback&& rollback, Verify&& verify) {
 
 void verify_all(odb::transaction& in, std::vector<const lease*> held) {
   if (in.finalized()) throw std::logic_error("dlock: verify(): the transaction has ended already");
-  or_roll_back([&] { in.rollback(); },
-               [&] {
-                 const auto all = in_order(held);
-                 pin(in, all);  // before the check: a release on another thread must not come in between
-                 verify_each(in.connection(), all);
-               });
+  const odb::connection_ptr on(odb::details::inc_ref(&in.connection()));  // longer than the transaction has it
+  or_roll_back(
+      *on, held, [&] { in.rollback(); },
+      [&] {
+        const auto all = in_order(held);
+        pin(in, all);  // before the check: a release on another thread must not come in between
+        verify_each(*on, all);
+      });
 }
 
 void verify_all(odb::connection& on, std::vector<const lease*> held) {
@@ -135,7 +157,8 @@ void verify_all(odb::connection& on, std::vector<const lease*> held) {
     // ODB must know when it is rolled back, or each later write would commit by itself.
     return verify_all(odb::transaction::current(), std::move(held));
   }
-  or_roll_back([&] { on.execute("ROLLBACK"); }, [&] { verify_each(on, in_order(held)); });
+  or_roll_back(
+      on, held, [&] { on.execute("ROLLBACK"); }, [&] { verify_each(on, in_order(held)); });
 }
 
 }  // namespace dlock::detail

@@ -188,6 +188,7 @@ struct memory_store::state {
       info.doomed = s.doomed;
       if (info.kept) info.left = until(s.expires, now);
     }
+    info.dead = info.kept && info.left.count() == 0;
     return info;
   }
 };

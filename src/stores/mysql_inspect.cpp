@@ -6,6 +6,7 @@
 
 #include "held_lock_view-odb-mysql.hxx"
 #include "stores/mysql_guard.hpp"
+#include "stores/mysql_rows.hpp"
 #include "stores/mysql_store.hpp"
 #include "stores/odb_scope.hpp"
 
@@ -20,7 +21,9 @@ constexpr const char* holders =
     "SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, {now}-l.{lock.acquired_at_us}, "
     "IFNULL(IFNULL(l.{lock.expires_at_us}, s.{session.expires_at_us})-{now}, 0), l.{lock.expires_at_us} IS "
     "NULL, "
-    "IFNULL(l.{lock.expires_at_us} IS NULL AND s.{session.doomed}, 0), IFNULL(s.{session.host}, ''), "
+    "IFNULL(l.{lock.expires_at_us} IS NULL AND s.{session.doomed}, 0), "
+    "l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us}<={now}), "
+    "IFNULL(s.{session.host}, ''), "
     "IFNULL(s.{session.pid}, 0), IFNULL(s.{session.label}, '') "
     "FROM {lock} l LEFT JOIN {session} s ON s.{session.id}=l.{lock.session_id} "
     "WHERE l.{lock.session_id} IS NOT NULL AND (l.{lock.expires_at_us} IS NULL OR "
@@ -36,6 +39,7 @@ holder_info info_of(const entities::held_lock_view& row) {
   made.label = row.label;
   made.kept = row.kept;
   made.doomed = row.doomed;
+  made.dead = row.dead;
   made.since = microseconds{std::max<std::int64_t>(0, row.since_us)};
   made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
   return made;
@@ -69,6 +73,11 @@ reply mysql_store::inspect(connection& on, std::string_view resource, std::vecto
   return guarded(with, "inspect", [&] { return query_holders(with, "l.{lock.lock_key}=", resource, 1, out); });
 }
 
+reply mysql_store::inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept {
+  auto& with = static_cast<native&>(on);
+  return guarded(with, "inspect a row", [&] { return find_row_holder(with, row_sql_, row, out); });
+}
+
 reply mysql_store::list(connection& on, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& out) noexcept {
   auto& with = static_cast<native&>(on);
@@ -87,6 +96,17 @@ reply mysql_store::doom(connection& on, std::string_view resource) noexcept {
                             "{lock} WHERE {lock.lock_key}=" +
                             mysql_literal(resource) + " AND {lock.expires_at_us} IS NULL)"),
         "doom", nullptr, &rows, made.why);
+    if (made.what == outcome::yes && rows == 0) made.what = outcome::no;
+    return made;
+  });
+}
+
+reply mysql_store::doom_row(connection& on, const row_id& row) noexcept {
+  auto& with = static_cast<native&>(on);
+  return guarded(with, "doom", [&] {
+    reply made;
+    std::uint64_t rows = 0;
+    made.what = with.query(row_sql_.doom(row), "doom", nullptr, &rows, made.why);
     if (made.what == outcome::yes && rows == 0) made.what = outcome::no;
     return made;
   });

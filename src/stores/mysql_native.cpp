@@ -46,12 +46,16 @@ void set_tls(MYSQL* handle, const mysql_settings& settings) {
 }
 #endif
 
-void set_options(MYSQL* handle, const mysql_settings& settings, microseconds limit) {
+enum class user_of { dlock, application };
+
+void set_options(MYSQL* handle, const mysql_settings& settings, microseconds limit, user_of by) {
   const unsigned connect = whole_seconds(limit);
   const unsigned statement = whole_seconds(settings.statement_timeout);
   mysql_options(handle, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
-  mysql_options(handle, MYSQL_OPT_READ_TIMEOUT, &statement);
-  mysql_options(handle, MYSQL_OPT_WRITE_TIMEOUT, &statement);
+  if (by == user_of::dlock) {
+    mysql_options(handle, MYSQL_OPT_READ_TIMEOUT, &statement);
+    mysql_options(handle, MYSQL_OPT_WRITE_TIMEOUT, &statement);
+  }
   mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   const unsigned protocol = settings.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
   mysql_options(handle, MYSQL_OPT_PROTOCOL, &protocol);
@@ -81,17 +85,15 @@ bool read_rows(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& w
   return true;
 }
 
-}  // namespace
-
-mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
-                           fault& why) {
+mysql_handle connected(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit, user_of by,
+                       fault& why) {
   const auto doing = fmt::format("dlock: {}: connecting to {}", settings.name, settings.where(host));
   mysql_handle handle(mysql_init(nullptr));
   if (!handle) {
     why = make_own_fault(fmt::format("{}: out of memory", doing), true, true);
     return nullptr;
   }
-  set_options(handle.get(), settings, limit);
+  set_options(handle.get(), settings, limit, by);
   // ODB needs CLIENT_FOUND_ROWS as well: rows are counted that matched, changed or not.
   if (mysql_real_connect(handle.get(), or_null(host.host), or_null(settings.user), settings.password.c_str(),
                          settings.database.c_str(), host.port, or_null(settings.socket),
@@ -107,9 +109,23 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
     why = make_own_fault(fmt::format("{}: TLS was asked for and the server does not offer it", doing), false, true);
     return nullptr;
   }
-  if (!set_session(handle.get(), session_variables(handle.get()), doing + ", setting up the session", why))
-    return nullptr;
   return handle;
+}
+
+}  // namespace
+
+mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
+                           fault& why) {
+  auto handle = connected(settings, host, limit, user_of::dlock, why);
+  if (!handle) return nullptr;
+  const auto doing = fmt::format("dlock: {}: connecting to {}, setting up the session", settings.name, settings.where(host));
+  if (!set_session(handle.get(), session_variables(handle.get()), doing, why)) return nullptr;
+  return handle;
+}
+
+mysql_handle connect_application(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
+                                 fault& why) {
+  return connected(settings, host, limit, user_of::application, why);
 }
 
 bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, mysql_rows* rows, fault& why) {

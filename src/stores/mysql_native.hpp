@@ -31,6 +31,11 @@ using mysql_rows = std::vector<std::vector<std::optional<std::string>>>;
 mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
                            fault& why);
 
+/// The same for a connection of the application's: the session is as the server makes it, and statements take as long as
+/// they take.
+mysql_handle connect_application(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
+                                 fault& why);
+
 /// Runs a statement whose text holds all its values. `rows` may be null. False, and the reason in `why`, if it failed.
 bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, mysql_rows* rows, fault& why);
 

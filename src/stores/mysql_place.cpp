@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What dlock::odb asks about connections and tables of the application's.
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <map>
@@ -8,6 +9,7 @@
 
 #include "stores/mysql_guard.hpp"
 #include "stores/mysql_store.hpp"
+#include "stores/mysql_text.hpp"
 
 namespace dlock::stores {
 
@@ -15,14 +17,16 @@ using namespace dlock::detail;
 
 namespace {
 
+bool of_mysql(odb::connection& with) noexcept { return with.database().id() == odb::id_mysql; }
+
 odb::mysql::connection* native_of(odb::connection& with, const std::string& store, fault& why) {
-  auto* const made = dynamic_cast<odb::mysql::connection*>(&with);
-  if (made == nullptr) {
+  if (!of_mysql(with)) {
     why = make_own_fault(fmt::format("{}: the connection leads to a database of another kind", store));
     return nullptr;
   }
-  made->clear();  // no result of an ODB query may be left on the wire
-  return made;
+  auto& made = static_cast<odb::mysql::connection&>(with);
+  made.clear();  // no result of an ODB query may be left on the wire
+  return &made;
 }
 
 std::string lower(std::string_view text) {
@@ -36,7 +40,14 @@ struct column {
   unsigned long size = 0;
   bool nullable = false;
   std::string extra{};
+  text_column text{};
 };
+
+/// What is in the column, where the server names no character set.
+std::string charset_of(const std::string& type) {
+  const bool bytes = type.find("binary") != std::string::npos || type.find("blob") != std::string::npos;
+  return bytes ? "binary" : "";
+}
 
 /// A table as information_schema shows it, and whether rows of it can be locked.
 class table_description {
@@ -47,7 +58,8 @@ class table_description {
     const auto named = split();
     return fmt::format(
         "SELECT t.TABLE_SCHEMA, t.ENGINE, c.COLUMN_NAME, c.DATA_TYPE, c.CHARACTER_MAXIMUM_LENGTH, c.IS_NULLABLE, "
-        "c.EXTRA FROM information_schema.TABLES t JOIN information_schema.COLUMNS c ON c.TABLE_SCHEMA=t.TABLE_SCHEMA "
+        "c.EXTRA, c.CHARACTER_SET_NAME, c.COLLATION_NAME FROM information_schema.TABLES t JOIN "
+        "information_schema.COLUMNS c ON c.TABLE_SCHEMA=t.TABLE_SCHEMA "
         "AND c.TABLE_NAME=t.TABLE_NAME WHERE t.TABLE_SCHEMA={} AND t.TABLE_NAME={}",
         named.first.empty() ? "DATABASE()" : mysql_value_literal(named.first), mysql_value_literal(named.second));
   }
@@ -66,9 +78,12 @@ class table_description {
     const auto engine = rows.front().at(1).value_or("(none)");
     if (lower(engine) != "innodb") return fmt::format("it has the engine {}: row locks need InnoDB", engine);
     for (const auto& row : rows) {
-      columns_[lower(row.at(2).value_or(""))] = {lower(row.at(3).value_or("")),
+      const auto type = lower(row.at(3).value_or(""));
+      columns_[lower(row.at(2).value_or(""))] = {type,
                                                  std::strtoul(row.at(4).value_or("0").c_str(), nullptr, 10),
-                                                 row.at(5) == "YES", lower(row.at(6).value_or(""))};
+                                                 row.at(5) == "YES",
+                                                 lower(row.at(6).value_or("")),
+                                                 {row.at(7).value_or(charset_of(type)), row.at(8).value_or("")}};
     }
     for (auto check :
          {&table_description::check_owner, &table_description::check_expiry, &table_description::check_counters}) {
@@ -80,7 +95,13 @@ class table_description {
   std::string take_key(const mysql_rows& rows) {
     if (rows.empty()) return "it has no primary key";
     table_.id.clear();
-    for (const auto& row : rows) table_.id.push_back(quote_mysql_name(row.at(0).value_or("")));
+    table_.id_text.clear();
+    for (const auto& row : rows) {
+      const auto name = row.at(0).value_or("");
+      table_.id.push_back(quote_mysql_name(name));
+      const auto known = columns_.find(lower(name));
+      table_.id_text.push_back(known == columns_.end() ? text_column{} : known->second.text);
+    }
     const auto name = split().second;
     if (table_.label.empty()) table_.label = name;
     table_.table = quote_mysql_name(schema_) + "." + quote_mysql_name(name);
@@ -159,19 +180,56 @@ std::string mysql_store::address(odb::database& of) const {
   if (of.id() != odb::id_mysql) return {};
   const auto& to = static_cast<const odb::mysql::database&>(of);
   const char* const socket = to.socket();
-  return fmt::format("{}@{}:{}:{}/{}", to.user(), to.host(), to.port(), socket == nullptr ? "" : socket, to.db());
+  return fmt::format("{}@{}:{}:{}/{} {}", to.user(), to.host(), to.port(), socket == nullptr ? "" : socket, to.db(),
+                     to.charset());
 }
 
-outcome mysql_store::shares(odb::connection& with, fault& why) {
+std::string mysql_store::unfit_id(const row_table& table, std::span<const row_value> values) const {
+  const bool utf8 = table.charset.empty() || table.charset.starts_with("utf8");
+  for (std::size_t i = 0; utf8 && i < values.size() && i < table.id_text.size(); ++i) {
+    const auto* const text = std::get_if<std::string>(&values[i]);
+    if (text == nullptr || table.id_text[i].charset == "binary" || is_utf8(*text)) continue;
+    return fmt::format("{} = '{}' is not UTF-8, which the application's connections speak", table.id.at(i),
+                       clip_utf8(*text, 64));
+  }
+  return {};
+}
+
+outcome mysql_store::glance(odb::connection& with) const noexcept {
+  return of_mysql(with) ? outcome::unknown : outcome::no;
+}
+
+transaction_state mysql_store::transaction_on(odb::connection& with) const noexcept {
+  const unsigned status = static_cast<odb::mysql::connection&>(with).handle()->server_status;
+  if ((status & SERVER_STATUS_IN_TRANS) != 0) return transaction_state::open;
+  return (status & SERVER_STATUS_AUTOCOMMIT) == 0 ? transaction_state::pending : transaction_state::none;
+}
+
+void mysql_store::break_off(odb::connection& with) const noexcept {
+  if (of_mysql(with)) ::shutdown(mysql_socket(static_cast<odb::mysql::connection&>(with).handle()), SHUT_RDWR);
+}
+
+std::string mysql_store::and_here() const {
+  const std::lock_guard lock(server_mutex_);
+  return server_.id_sql.empty() ? "" : " AND " + server_.id_sql + "=" + mysql_literal(server_.id);
+}
+
+std::string mysql_store::claim(const claim_request& what) const { return row_sql_.claim(what, zone()) + and_here(); }
+
+session_zone mysql_store::zone() const noexcept {
+  return mariadb_.load(std::memory_order_relaxed) ? session_zone::any_mariadb : session_zone::any_mysql;
+}
+
+outcome mysql_store::shares(odb::connection& with, fault& why) const {
   auto* const theirs = native_of(with, settings_.name, why);
   if (theirs == nullptr) return outcome::no;
   mysql_server server;
   if (!read_server(theirs->handle(), server, why)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
   const std::lock_guard lock(server_mutex_);
-  return server.id == server_ ? outcome::yes : outcome::no;
+  return server.id == server_.id ? outcome::yes : outcome::no;
 }
 
-outcome mysql_store::describe(odb::connection& with, row_table& table, fault& why) {
+outcome mysql_store::describe(odb::connection& with, row_table& table, fault& why) const {
   auto* const theirs = native_of(with, settings_.name, why);
   if (theirs == nullptr) return outcome::failed;
   table_description look(table);
@@ -181,11 +239,18 @@ outcome mysql_store::describe(odb::connection& with, row_table& table, fault& wh
     why = make_own_fault(fmt::format("table {}: {}", table.table, wrong));
     return true;
   };
+  const bool offsets = is_mariadb(theirs->handle()) || mysql_get_server_version(theirs->handle()) >= 80'019;
+  if (table.renewal == row_renewal::column && !offsets &&
+      refuse("its expiry can't be written independent of the session's time zone before MySQL 8.0.19")) {
+    return outcome::failed;
+  }
   if (!run_mysql(theirs->handle(), look.columns_query(), "describe a table", &rows, why)) return outcome::failed;
   if (refuse(look.take_columns(rows))) return outcome::failed;
   rows.clear();
   if (!run_mysql(theirs->handle(), look.key_query(), "describe a table", &rows, why)) return outcome::failed;
-  return refuse(look.take_key(rows)) ? outcome::failed : outcome::yes;
+  if (refuse(look.take_key(rows))) return outcome::failed;
+  table.charset = mysql_character_set_name(theirs->handle());
+  return outcome::yes;
 }
 
 fault mysql_store::fault_of(const std::exception& error) const {
@@ -202,8 +267,14 @@ fault mysql_store::fault_of(const std::exception& error) const {
   return make_own_fault(error.what(), dynamic_cast<const odb::recoverable*>(&error) != nullptr);
 }
 
-std::string mysql_store::lock_and_skip() const {
-  return skips_locked_.load(std::memory_order_relaxed) ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE";
+bool mysql_store::may_be_done(const fault& why) const noexcept {
+  return outcome_of_mysql_error(static_cast<unsigned>(why.native)) == outcome::unknown;
+}
+
+std::string mysql_store::lock_and_skip(const row_table& table) const {
+  if (!skips_locked_.load(std::memory_order_relaxed)) return " FOR UPDATE";
+  if (locks_joined_rows()) return " FOR UPDATE SKIP LOCKED";
+  return fmt::format(" FOR UPDATE OF {} SKIP LOCKED", quote_mysql_name(bare_table(table.table)));
 }
 
 }  // namespace dlock::stores

@@ -21,6 +21,17 @@ bool by_column(const row_table& table) noexcept { return table.renewal == row_re
 /// text, which names session and attempt, tells a grant then.
 bool fence_is_ours(const row_table& table) noexcept { return !table.version.empty() && table.version != table.fence; }
 
+/// What a statement begins with.
+std::string_view zone_prefix(const row_table& table, session_zone in) {
+  return by_column(table) && in == session_zone::any_mariadb ? "SET STATEMENT time_zone='+00:00' FOR " : "";
+}
+
+/// Seconds since 1970 as a value for a TIMESTAMP column.
+std::string timestamp(std::string_view seconds, session_zone in) {
+  if (in != session_zone::any_mysql) return fmt::format("FROM_UNIXTIME({})", seconds);
+  return fmt::format("CONCAT(DATE_ADD('1970-01-01', INTERVAL {} SECOND), '+00:00')", seconds);
+}
+
 /// Passed, by the rule of the programs that share the column: expiry < now(), in whole seconds.
 std::string expired(const row_table& table) {
   return by_column(table) ? fmt::format("UNIX_TIMESTAMP({})<{}", table.expires_at, column_clock)
@@ -44,19 +55,56 @@ verification::parameter parameter_of(const row_value& from) {
   return std::visit([](const auto& value) { return verification::parameter(value); }, from);
 }
 
+const text_column& text_of(const row_table& table, std::size_t column) {
+  static const text_column unknown;
+  return column < table.id_text.size() ? table.id_text[column] : unknown;
+}
+
+/// Characters that every character set has alike.
+bool ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// A value of the id for its column: bytes where that holds bytes; a text in the character set in which the application
+/// has it, which the server translates into the column's.
+bound value_of(const row_id& row, std::size_t column) {
+  const auto* const text = std::get_if<std::string>(&row.values.at(column));
+  if (text == nullptr) return {parameter_of(row.values[column])};
+  if (text_of(*row.table, column).charset == "binary") return {verification::bytes{*text}};
+  if (row.table->charset.empty() || row.table->charset == "utf8mb4" || ascii(*text)) return {*text};
+  return {*text, "_" + row.table->charset + " " + mysql_literal(*text)};
+}
+
+std::string literal_of(const row_id& row, std::size_t column) {
+  const auto value = value_of(row, column);
+  return value.literal.empty() ? mysql_value_literal(value.value) : value.literal;
+}
+
+/// "a=1": a condition that names the value of one column. A character that the column's character set lacks would be an
+/// error (1267), or become a question mark: there is no such row. The collation is the column's own, as ever.
+std::string is_value(const row_id& row, std::size_t column, std::string_view alias) {
+  const auto name = fmt::format("{}{}", alias, row.table->id.at(column));
+  const auto literal = literal_of(row, column);
+  const auto& is = text_of(*row.table, column);
+  const auto* const text = std::get_if<std::string>(&row.values[column]);
+  const bool same = is.charset.empty() || is.charset == "binary" || is.charset == "utf8mb4";
+  if (same || text == nullptr || ascii(*text)) return fmt::format("{}={}", name, literal);
+  const auto there = fmt::format("CONVERT({} USING {})", literal, is.charset);
+  return fmt::format("{}={} COLLATE {} AND CONVERT({} USING utf8mb4)=CONVERT({} USING utf8mb4) COLLATE utf8mb4_bin",
+                     name, there, is.collation, there, literal);
+}
+
 /// "a=1 AND b=2"; `alias` before each column.
 std::string where(const row_id& row, std::string_view alias = "") {
   std::string made;
-  for (std::size_t i = 0; i != row.values.size(); ++i) {
-    made += fmt::format("{}{}{}={}", i == 0 ? "" : " AND ", alias, row.table->id.at(i),
-                        mysql_value_literal(parameter_of(row.values[i])));
-  }
+  for (std::size_t i = 0; i != row.values.size(); ++i) made += (i == 0 ? "" : " AND ") + is_value(row, i, alias);
   return made;
 }
 
+/// The same of a row that is there.
 void bind_where(bound_sql& to, const row_id& row) {
   for (std::size_t i = 0; i != row.values.size(); ++i) {
-    to << (i == 0 ? "" : " AND ") << row.table->id.at(i) << "=" << bound{parameter_of(row.values[i])};
+    to << (i == 0 ? "" : " AND ") << row.table->id.at(i) << "=" << value_of(row, i);
   }
 }
 
@@ -80,7 +128,7 @@ bound_sql& bound_sql::operator<<(std::string_view sql) {
 
 bound_sql& bound_sql::operator<<(const bound& parameter) {
   made.sql += "?";
-  made.text += mysql_value_literal(parameter.value);
+  made.text += parameter.literal.empty() ? mysql_value_literal(parameter.value) : parameter.literal;
   made.parameters.push_back(parameter.value);
   return *this;
 }
@@ -91,28 +139,27 @@ mysql_row_sql::mysql_row_sql(const odb_names& names, const std::string& database
   }
 }
 
-std::string mysql_row_sql::expiry(const row_table& table, microseconds own_ttl) const {
+std::string mysql_row_sql::expiry(const row_table& table, microseconds own_ttl, session_zone in) const {
   if (!by_column(table)) return own_ttl.count() > 0 ? fmt::format("{}+{{now}}", own_ttl.count()) : "NULL";
-  // Rounded up: it must not look passed to others while we trust it. Through UNIX time, so that the session's time zone,
-  // which is the application's in a claim, changes nothing.
-  return fmt::format("FROM_UNIXTIME(({{now}}+{}) DIV 1000000)", own_ttl.count() + 999'999);
+  // Rounded up: it must not look passed to others while we trust it.
+  return timestamp(fmt::format("({{now}}+{}) DIV 1000000", own_ttl.count() + 999'999), in);
 }
 
-std::string mysql_row_sql::grant(const row_table& table, const std::string& owner, microseconds own_ttl,
+std::string mysql_row_sql::grant(const row_table& table, const std::string& owner, const std::string& expiry,
                                  bool tell_fence) const {
   auto made = fmt::format("{}='{}', ", table.owner, owner);
   made +=
       tell_fence ? fmt::format("{0}=LAST_INSERT_ID({0}+1), ", table.fence) : fmt::format("{0}={0}+1, ", table.fence);
   if (fence_is_ours(table)) made += fmt::format("{0}={0}+1, ", table.version);
-  return made + fmt::format("{}={}", table.expires_at, expiry(table, own_ttl));
+  return made + fmt::format("{}={}", table.expires_at, expiry);
 }
 
 // Rule 1, without a read before it.
 std::string mysql_row_sql::take(const request& what) const {
   const auto& table = *what.row->table;
   return expand(fmt::format("UPDATE {} SET {} WHERE {} AND ({} OR {})", table.table,
-                            grant(table, owner_of(what).text(), what.own_ttl, true), where(*what.row), nobody(table),
-                            expired(table)));
+                            grant(table, owner_of(what).text(), expiry(table, what.own_ttl), true), where(*what.row),
+                            nobody(table), expired(table)));
 }
 
 std::string mysql_row_sql::look(const request& what) const {
@@ -122,9 +169,19 @@ std::string mysql_row_sql::look(const request& what) const {
                         : fmt::format("IFNULL(t.{}, s.{{session.expires_at_us}})-{{now}}", table.expires_at);
   return expand(
       fmt::format("SELECT t.{0}, t.{1}, t.{2} IS NULL, s.{{session.id}} IS NULL, {3}, s.{{session.host}}, "
-                  "s.{{session.pid}}, s.{{session.label}} FROM {4} t LEFT JOIN {{session}} s ON "
+                  "s.{{session.pid}}, s.{{session.label}}, s.{{session.doomed}} FROM {4} t LEFT JOIN {{session}} s ON "
                   "s.{{session.id}}=UNHEX(LEFT(t.{0},32)) WHERE {5}",
                   table.owner, table.fence, table.expires_at, left, table.table, where(*what.row, "t.")));
+}
+
+// A plain sub-query: it names the holder of this moment, and an operator cannot mean more. Another program's owner is no
+// session's id.
+std::string mysql_row_sql::doom(const row_id& row) const {
+  const auto& table = *row.table;
+  return expand(fmt::format(
+      "UPDATE {{session}} SET {{session.doomed}}=1 WHERE {{session.id}}=(SELECT UNHEX(LEFT({0},32)) FROM {1} "
+      "WHERE {2} AND {3} IS NULL AND CHAR_LENGTH({0})>=49)",
+      table.owner, table.table, where(row), table.expires_at));
 }
 
 // Rule 2: about the holder and the grant that were seen. Another program has no session: only its expiry ends its lock.
@@ -139,8 +196,8 @@ std::string mysql_row_sql::take_over(const request& what) const {
   const auto holder = what.of.holder == stranger ? fmt::format("{}<>''", table.owner)
                                                  : ours(table, row_owner{what.of.holder, what.of.nonce});
   return expand(fmt::format("UPDATE {} SET {} WHERE {} AND {} AND {}={} AND {}", table.table,
-                            grant(table, owner_of(what).text(), what.own_ttl, true), where(*what.row), holder,
-                            table.fence, what.of.fence, dead));
+                            grant(table, owner_of(what).text(), expiry(table, what.own_ttl), true), where(*what.row),
+                            holder, table.fence, what.of.fence, dead));
 }
 
 std::string mysql_row_sql::fence_of(const request& what) const {
@@ -160,8 +217,8 @@ std::string mysql_row_sql::extend(const request& what) const {
 namespace {
 
 /// What a free row has.
-std::string freed(const row_table& table) {
-  const auto expiry = by_column(table) ? fmt::format("FROM_UNIXTIME({})", column_clock) : std::string("NULL");
+std::string freed(const row_table& table, session_zone in) {
+  const auto expiry = by_column(table) ? timestamp(column_clock, in) : std::string("NULL");
   return fmt::format("{}={}, {}={}", table.owner, table.owner_not_null ? "''" : "NULL", table.expires_at, expiry);
 }
 
@@ -170,14 +227,14 @@ std::string freed(const row_table& table) {
 // Rule 6: names session and nonce: the attempt, whatever fence it got.
 std::string mysql_row_sql::cancel(const request& what) const {
   const auto& table = *what.row->table;
-  return fmt::format("UPDATE {} SET {} WHERE {} AND {}", table.table, freed(table), where(*what.row),
+  return fmt::format("UPDATE {} SET {} WHERE {} AND {}", table.table, freed(table, session_zone::utc), where(*what.row),
                      ours(table, owner_of(what)));
 }
 
-verification mysql_row_sql::release(const request& grant) const {
+verification mysql_row_sql::release(const request& grant, session_zone in) const {
   const auto& table = *grant.row->table;
   bound_sql to;
-  to << "UPDATE " << table.table << " SET " << freed(table) << " WHERE ";
+  to << zone_prefix(table, in) << "UPDATE " << table.table << " SET " << freed(table, in) << " WHERE ";
   bind_ours(to, grant);
   return std::move(to.made);
 }
@@ -225,11 +282,11 @@ std::string mysql_row_sql::abandoned_rows(const row_table& table) const {
                   as.expires_at, as.owner));
 }
 
-std::string mysql_row_sql::claim(const claim_request& what) const {
+std::string mysql_row_sql::claim(const claim_request& what, session_zone in) const {
   const auto owner = row_owner{what.session, what.nonce}.text();
-  return expand(fmt::format("UPDATE {} SET {} WHERE {} AND {}", what.table.table,
-                            grant(what.table, owner, what.own_ttl, false), rows_by_id(what.table, what.rows),
-                            free_rows(what.table)));
+  return expand(fmt::format("{}UPDATE {} SET {} WHERE {} AND {}", zone_prefix(what.table, in), what.table.table,
+                            grant(what.table, owner, expiry(what.table, what.own_ttl, in), false),
+                            rows_by_id(what.table, what.rows), free_rows(what.table)));
 }
 
 std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
@@ -237,7 +294,7 @@ std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const ro
   std::string made;
   if (as.id.size() == 1) {
     for (const auto* row : rows) {
-      made += (made.empty() ? as.id[0] + " IN (" : ",") + mysql_value_literal(parameter_of(row->values.at(0)));
+      made += (made.empty() ? as.id[0] + " IN (" : ",") + literal_of(*row, 0);
     }
     return made + ")";
   }

@@ -96,6 +96,29 @@ std::string describe_holder(std::string_view host, std::int64_t pid, std::string
   return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label);
 }
 
+reply find_row_holder(mysql_connection& on, const mysql_row_sql& sql, const row_id& row,
+                      std::vector<holder_info>& out) {
+  reply made;
+  mysql_rows rows;
+  request about;
+  about.row = &row;
+  made.what = on.query(sql.look(about), "look at a row", &rows, nullptr, made.why);
+  if (made.what != outcome::yes || rows.empty()) return made;
+  const auto& found = rows.front();
+  const auto now = seen_of(found);
+  if (!now.holder || (!now.kept && now.expired)) return made;
+  const bool theirs = now.holder == stranger;
+  holder_info info{.session = theirs ? id128{} : now.holder, .fence = now.fence, .kept = now.kept};
+  info.host = found.at(5).value_or("");
+  info.pid = number(found.at(6));
+  info.label = theirs ? now.who : found.at(7).value_or("");
+  info.doomed = now.kept && number(found.at(8)) != 0;
+  info.dead = !theirs && now.kept && (now.gone || now.expired);
+  if (!theirs || !now.kept) info.left = now.left;
+  out.push_back(std::move(info));
+  return made;
+}
+
 reply execute_on_row(mysql_connection& on, const mysql_row_sql& sql, const request& what) {
   const auto& row = *what.row;
   if (row.values.empty() || row.values.size() != row.table->id.size()) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <vector>
+
+#include "dlock/holder_info.hpp"
 #include "dlock/store_types.hpp"
 #include "stores/mysql_connection.hpp"
 #include "stores/mysql_row_sql.hpp"
@@ -9,6 +12,9 @@ namespace dlock::detail {
 
 /// Executes a request whose `row` is set: one statement.
 reply execute_on_row(mysql_connection& on, const mysql_row_sql& sql, const request& what);
+
+/// Who holds a row: one statement. Nobody: `out` stays as it is.
+reply find_row_holder(mysql_connection& on, const mysql_row_sql& sql, const row_id& row, std::vector<holder_info>& out);
 
 /// For messages: "host/pid label".
 std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label);

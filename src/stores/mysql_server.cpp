@@ -13,11 +13,17 @@
 namespace dlock::detail {
 namespace {
 
+constexpr std::string_view mariadb_node = "CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id)";
+constexpr std::string_view mariadb_cluster =
+    "(SELECT CONCAT('galera|', VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE "
+    "VARIABLE_NAME='WSREP_CLUSTER_STATE_UUID')";
+constexpr std::string_view mysql_node = "@@server_uuid";
+
 // Uptime is counted from the start of the statement, as UNIX_TIMESTAMP() is, so the difference is the second
 // in which the server started: always the same number, whatever happens to the clock.
 // A Galera node that has lost its cluster answers this all the same, and it keeps its clients.
 constexpr const char* mariadb_sql =
-    "SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), "
+    "SELECT CONNECTION_ID(), {}, "
     "UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
     "VARIABLE_NAME='UPTIME'), "
     "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME='WSREP_ON'), "
@@ -27,7 +33,7 @@ constexpr const char* mariadb_sql =
     "(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), "
     "@@global.read_only, @@global.innodb_read_only, 0, DATABASE()";
 constexpr const char* mysql_text_sql =
-    "SELECT CONNECTION_ID(), @@server_uuid, "
+    "SELECT CONNECTION_ID(), {}, "
     "UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE "
     "VARIABLE_NAME='Uptime'), "
     "'OFF', '', '', '', @@global.read_only, @@global.innodb_read_only, @@global.super_read_only, DATABASE()";
@@ -64,10 +70,10 @@ std::string mysql_refusal(const std::vector<std::optional<std::string>>& row) {
 
 bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   mysql_rows rows;
-  if (!run_mysql(handle, is_mariadb(handle) ? mariadb_sql : mysql_text_sql, "reading the server's identity", &rows,
-                 why)) {
-    return false;
-  }
+  const bool mariadb = is_mariadb(handle);
+  const auto sql =
+      fmt::format(fmt::runtime(mariadb ? mariadb_sql : mysql_text_sql), mariadb ? mariadb_node : mysql_node);
+  if (!run_mysql(handle, sql, "reading the server's identity", &rows, why)) return false;
   const auto& row = rows.at(0);
   server.connection = std::strtoull(row.at(0).value_or("0").c_str(), nullptr, 10);
   server.node = row.at(1).value_or("");
@@ -75,6 +81,7 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   server.database = row.at(10).value_or("");
   const bool cluster = row.at(3).value_or("") == "ON" && !row.at(4).value_or("").empty();
   server.id = cluster ? "galera|" + *row.at(4) : server.node;
+  server.id_sql = cluster ? mariadb_cluster : mariadb ? mariadb_node : mysql_node;
   server.refusal = mysql_refusal(row);
   // A proxy answers the handshake with a number of its own.
   if (server.connection != mysql_thread_id(handle)) server.node = behind_proxy;

@@ -13,9 +13,10 @@ namespace dlock::detail {
 
 /// Which server a connection leads to.
 struct mysql_server {
-  std::string id{};     ///< the same for all connections to the same data
-  std::string node{};   ///< which process serves it: of a cluster, one of several
-  std::string start{};  ///< when that process started; empty: not known
+  std::string id{};      ///< the same for all connections to the same data
+  std::string id_sql{};  ///< an expression whose value that is, for a condition in any statement
+  std::string node{};    ///< which process serves it: of a cluster, one of several
+  std::string start{};   ///< when that process started; empty: not known
   std::uint64_t connection = 0;
   std::string database{};  ///< of the connection
   std::string refusal{};  ///< why locks can't be had there: a replica, or outside its cluster; empty: they can

@@ -175,9 +175,10 @@ std::unique_ptr<mysql_store::native> mysql_store::open(microseconds limit, const
   if (!made.link) return nullptr;
   take_waits_.store(!can_refuse_to_wait(made.link->handle()), std::memory_order_relaxed);
   skips_locked_.store(can_skip_locked(made.link->handle()), std::memory_order_relaxed);
+  mariadb_.store(is_mariadb(made.link->handle()), std::memory_order_relaxed);
   {
     const std::lock_guard lock(server_mutex_);
-    server_ = made.server.id;
+    server_ = made.server;
   }
   return std::make_unique<native>(std::move(made), sql_, factory_->hosts());
 }

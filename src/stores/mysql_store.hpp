@@ -47,20 +47,29 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   verification release_of(const request& grant) const override;
   reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
   reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
+  reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& out) noexcept override;
   reply doom(connection& on, std::string_view resource) noexcept override;
+  reply doom_row(connection& on, const row_id& row) noexcept override;
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
   // odb_place
-  outcome shares(odb::connection& with, fault& why) override;
+  outcome shares(odb::connection& with, fault& why) const override;
+  outcome glance(odb::connection& with) const noexcept override;
+  dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
+  void break_off(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
-  outcome describe(odb::connection& with, row_table& table, fault& why) override;
+  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
+  std::unique_ptr<odb::database> open_database() const override;
+  std::string unfit_id(const row_table& table, std::span<const row_value> values) const override;
   fault fault_of(const std::exception& error) const override;
+  bool may_be_done(const fault& why) const noexcept override;
   std::string free_rows(const row_table& table) const override { return row_sql_.free_rows(table); }
   std::string abandoned_rows(const row_table& table) const override { return row_sql_.abandoned_rows(table); }
-  std::string lock_and_skip() const override;
-  std::string claim(const dlock::detail::claim_request& what) const override { return row_sql_.claim(what); }
+  std::string lock_and_skip(const row_table& table) const override;
+  bool locks_joined_rows() const noexcept override { return mariadb_.load(std::memory_order_relaxed); }
+  std::string claim(const dlock::detail::claim_request& what) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
     return row_sql_.rows_by_id(table, rows);
   }
@@ -70,6 +79,11 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   using native = dlock::detail::mysql_connection;
 
   std::unique_ptr<native> open(microseconds limit, const std::stop_token& cancel, fault& why);
+  /// For a condition of a statement that runs on a connection of the application's: " AND <this is our server>". Its
+  /// address may lead to another server by then, with a copy of our rows.
+  std::string and_here() const;
+  /// Of the sessions on connections of the application's.
+  dlock::detail::session_zone zone() const noexcept;
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
 
@@ -81,8 +95,9 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   // What the server of the last connection was, and can.
   std::atomic<bool> take_waits_{true};
   std::atomic<bool> skips_locked_{false};
-  std::mutex server_mutex_;
-  std::string server_{};  // guarded by server_mutex_
+  std::atomic<bool> mariadb_{false};
+  mutable std::mutex server_mutex_;
+  dlock::detail::mysql_server server_{};  // of the last connection; guarded by server_mutex_
   std::mutex sweep_mutex_;
   dlock::detail::mysql_sweep_place sweep_at_{};  // guarded by sweep_mutex_
 };

@@ -25,6 +25,15 @@ std::size_t code_point_size(std::string_view text) noexcept {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const auto size = text.front() == '\0' ? 1 : code_point_size(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
 std::string clip_utf8(std::string_view text, std::size_t characters) {
   std::string made;
   for (; !text.empty() && characters != 0; --characters) {

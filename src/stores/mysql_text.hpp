@@ -10,4 +10,6 @@ namespace dlock::detail {
 /// server takes whatever the host's name or the user's label holds.
 std::string clip_utf8(std::string_view text, std::size_t characters);
 
+bool is_utf8(std::string_view text) noexcept;
+
 }  // namespace dlock::detail

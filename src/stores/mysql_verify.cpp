@@ -36,19 +36,28 @@ void bind_min_hold(bound_sql& to, const odb_names& names, microseconds min_hold)
 }  // namespace
 
 verification mysql_store::verification_of(const request& grant) const {
-  if (grant.row != nullptr) return row_sql_.verify(grant);
-  const auto& names = row_sql_.names();
   bound_sql to;
+  if (grant.row != nullptr) {
+    to.made = row_sql_.verify(grant);
+    to << and_here();
+    return std::move(to.made);
+  }
+  const auto& names = row_sql_.names();
   // The count always changes, so the row does: on a cluster only that makes the commit meet a take-over elsewhere.
   to << names.expand("UPDATE {lock} SET {lock.verified_by}=CONNECTION_ID(), {lock.verifies}={lock.verifies}+1");
   bind_grant(to, names, grant);
+  to << and_here();
   return std::move(to.made);
 }
 
 verification mysql_store::release_of(const request& grant) const {
-  if (grant.row != nullptr) return row_sql_.release(grant);
-  const auto& names = row_sql_.names();
   bound_sql to;
+  if (grant.row != nullptr) {
+    to.made = row_sql_.release(grant, zone());
+    to << and_here();
+    return std::move(to.made);
+  }
+  const auto& names = row_sql_.names();
   to << names.expand("UPDATE {lock} SET ");
   if (grant.min_hold.count() > 0) {
     bind_min_hold(to, names, grant.min_hold);
@@ -56,6 +65,7 @@ verification mysql_store::release_of(const request& grant) const {
     to << names.expand("{lock.session_id}=NULL, {lock.expires_at_us}=NULL");
   }
   bind_grant(to, names, grant);
+  to << and_here();
   return std::move(to.made);
 }
 

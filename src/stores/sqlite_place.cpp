@@ -10,10 +10,12 @@
 #include <array>
 #include <map>
 #include <odb/exceptions.hxx>
+#include <odb/sqlite/connection-factory.hxx>
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/exceptions.hxx>
 
+#include "engine/transaction_watch.hpp"
 #include "stores/row_owner.hpp"
 #include "stores/sqlite_error.hpp"
 #include "stores/sqlite_row_sql.hpp"
@@ -99,7 +101,7 @@ std::string check_columns(const description& found, row_table& table) {
   return {};
 }
 
-odb::sqlite::connection* as_sqlite(odb::connection& with) {
+odb::sqlite::connection* as_sqlite(odb::connection& with) noexcept {
   if (with.database().id() != odb::id_sqlite) return nullptr;
   return &static_cast<odb::sqlite::connection&>(with);
 }
@@ -120,19 +122,33 @@ std::string sqlite_store::address(odb::database& of) const {
   return fmt::format("{}:{}:{}", id.device, id.inode, path);
 }
 
-outcome sqlite_store::shares(odb::connection& with, fault& why) {
-  auto* const theirs = as_sqlite(with);
-  if (theirs == nullptr) return outcome::no;
+outcome sqlite_store::shares(odb::connection& with, fault& why) const {
   const std::string& path = file_->settings.path;
-  const file_id ours = file_id::of(path.c_str());
-  if (ours == file_id{}) {
+  if (as_sqlite(with) != nullptr && file_id::of(path.c_str()) == file_id{}) {
     why = sqlite_fault(SQLITE_CANTOPEN, path, "the file is not there any more");
     return outcome::unknown;
   }
-  return file_id::of(::sqlite3_db_filename(theirs->handle(), "main")) == ours ? outcome::yes : outcome::no;
+  return glance(with);
 }
 
-outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& why) {
+outcome sqlite_store::glance(odb::connection& with) const noexcept {
+  auto* const theirs = as_sqlite(with);
+  if (theirs == nullptr) return outcome::no;
+  const file_id ours = file_id::of(file_->settings.path.c_str());
+  if (ours == file_id{} || file_id::of(::sqlite3_db_filename(theirs->handle(), "main")) != ours) return outcome::no;
+  // The name may lead to another file than the one that they opened under it.
+  int moved = 0;
+  ::sqlite3_file_control(theirs->handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0 ? outcome::no : outcome::yes;
+}
+
+dlock::detail::transaction_state sqlite_store::transaction_on(odb::connection& with) const noexcept {
+  using dlock::detail::transaction_state;
+  auto& theirs = static_cast<odb::sqlite::connection&>(with);
+  return ::sqlite3_get_autocommit(theirs.handle()) == 0 ? transaction_state::open : transaction_state::none;
+}
+
+outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& why) const {
   auto* const theirs = as_sqlite(with);
   const auto refuse = [&](std::string_view what) {
     why = {.text = fmt::format("SQLite file '{}': table {} {}", file_->settings.path, table.table, what)};
@@ -151,6 +167,41 @@ outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& w
   for (const auto& [position, name] : found.key) table.id.push_back(quoted_name(name));
   if (table.label.empty()) table.label = bare_name(table.table);
   return outcome::yes;
+}
+
+namespace {
+
+/// Its connections wait while others write to the file.
+class patient_connections final : public odb::sqlite::connection_pool_factory {
+ public:
+  explicit patient_connections(microseconds patience) : patience_(patience) {}
+
+ protected:
+  pooled_connection_ptr create() override {
+    auto made = odb::sqlite::connection_pool_factory::create();
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience_).count();
+    ::sqlite3_busy_timeout(made->handle(), static_cast<int>(ms));
+    return made;
+  }
+
+ private:
+  const microseconds patience_;
+};
+
+odb::transaction_impl* begin_immediate(odb::database& db) {
+  return static_cast<odb::sqlite::database&>(db).begin_immediate();
+}
+
+[[maybe_unused]] const bool begins_known = (dlock::detail::set_write_begin(odb::id_sqlite, &begin_immediate), true);
+
+}  // namespace
+
+std::unique_ptr<odb::database> sqlite_store::open_database() const {
+  // A cache that all connections shared would make writers wait for readers of this process.
+  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE;
+  const auto patience = std::max<microseconds>(file_->settings.busy_timeout, std::chrono::seconds{20});
+  return std::make_unique<odb::sqlite::database>(file_->settings.path, flags, true, "",
+                                                 std::make_unique<patient_connections>(patience));
 }
 
 odb::transaction_impl* sqlite_store::begin_to_write(odb::connection& on) const {
@@ -172,6 +223,8 @@ fault sqlite_store::fault_of(const std::exception& error) const {
   if (dynamic_cast<const odb::deadlock*>(&error) != nullptr) return sqlite_fault(SQLITE_LOCKED, path);
   return {.text = fmt::format("SQLite file '{}': {}", path, error.what())};
 }
+
+bool sqlite_store::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
 
 std::string sqlite_store::free_rows(const row_table& table) const { return row_free(table, row_now(table)); }
 

@@ -35,6 +35,12 @@ std::string grant(const row_table& table, std::string_view owner, std::string_vi
   return sql;
 }
 
+/// The moment from which it is free: of whole seconds, the one after.
+std::string free_from(const row_table& table) {
+  if (!renews_column(table)) return table.expires_at;
+  return fmt::format("CASE typeof({0}) WHEN 'text' THEN (strftime('%s', {0}) + 1) * 1000000 END", table.expires_at);
+}
+
 std::string bound_id(const row_table& table) {
   std::string sql;
   int at = row_parameter::id;
@@ -84,13 +90,7 @@ std::string row_sql(row_hot what, const row_table& table, const dlock::detail::o
   switch (what) {
     case row_hot::take: return given + where(free_row(table, "?1", "?9")) + returning;
     case row_hot::look: {
-      // The moment from which it is free: of whole seconds, the one after.
-      const std::string end =
-          renews_column(table)
-              ? fmt::format("CASE typeof({0}) WHEN 'text' THEN (strftime('%s', {0}) + 1) * 1000000 END",
-                            table.expires_at)
-              : table.expires_at;
-      return fmt::format("SELECT {}, {}, {} FROM {} WHERE {}", table.owner, table.fence, end, table.table,
+      return fmt::format("SELECT {}, {}, {} FROM {} WHERE {}", table.owner, table.fence, free_from(table), table.table,
                          bound_id(table));
     }
     case row_hot::take_over_kept:
@@ -257,6 +257,25 @@ std::string row_columns(const row_table& table) {
   if (has_own_fence(table) || (table.version.empty() && !renews_column(table)))
     sql += add(table.fence, "INTEGER NOT NULL DEFAULT 0");
   return sql;
+}
+
+std::string row_holder(const row_id& row, const dlock::detail::odb_names& names) {
+  const row_table table = qualified(*row.table);
+  const row_id* const one = &row;
+  const auto session = names.expand(
+      "s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.doomed}, "
+      "s.{session.ttl_us}, s.{session.boot}");
+  const auto join = names.expand("LEFT JOIN {session} AS s ON lower(hex(s.{session.id})) = substr(");
+  return fmt::format("SELECT {}, {}, {}, {} FROM {} {}{}, 1, 32) WHERE {}", table.owner, table.fence, free_from(table),
+                     session, table.table, join, table.owner, row_ids(*row.table, {&one, 1}));
+}
+
+std::string row_doom(const row_id& row, const dlock::detail::odb_names& names) {
+  const row_table table = qualified(*row.table);
+  const row_id* const one = &row;
+  const auto doom = names.expand("UPDATE {session} SET {session.doomed} = 1 WHERE lower(hex({session.id})) = (SELECT ");
+  return fmt::format("{}substr({}, 1, 32) FROM {} WHERE {} AND {} IS NULL)", doom, table.owner, table.table,
+                     row_ids(*row.table, {&one, 1}), table.expires_at);
 }
 
 }  // namespace dlock::stores

@@ -82,5 +82,10 @@ std::string row_claim(const row_table& table, std::string_view owner, const std:
                       microseconds own_ttl);
 std::string row_ids(const row_table& table, std::span<const row_id* const> rows);
 std::string row_columns(const row_table& table);
+/// Columns: owner, fence, the moment from which the row is free by its own expiry, and of the holder's session: when it
+/// expires, host, pid, label, doomed, ttl, boot.
+std::string row_holder(const row_id& row, const dlock::detail::odb_names& names);
+/// Dooms the session that keeps the row.
+std::string row_doom(const row_id& row, const dlock::detail::odb_names& names);
 
 }  // namespace dlock::stores

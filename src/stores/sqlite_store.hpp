@@ -40,20 +40,26 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   /// SQLite doesn't tell who has its file locked.
   reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.what = outcome::no}; }
   reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
+  reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& out) noexcept override;
   reply doom(connection& on, std::string_view resource) noexcept override;
+  reply doom_row(connection& on, const row_id& row) noexcept override;
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
-  outcome shares(odb::connection& with, fault& why) override;
+  outcome shares(odb::connection& with, fault& why) const override;
+  outcome glance(odb::connection& with) const noexcept override;
+  dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
-  outcome describe(odb::connection& with, row_table& table, fault& why) override;
+  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
+  std::unique_ptr<odb::database> open_database() const override;
   odb::transaction_impl* begin_to_write(odb::connection& on) const override;
   fault fault_of(const std::exception& error) const override;
+  bool may_be_done(const fault& why) const noexcept override;
   std::string free_rows(const row_table& table) const override;
   std::string abandoned_rows(const row_table& table) const override;
   /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.
-  std::string lock_and_skip() const override { return {}; }
+  std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
   std::string claim(const dlock::detail::claim_request& what) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
   std::string add_columns(const row_table& table) const override;

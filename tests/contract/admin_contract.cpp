@@ -51,6 +51,7 @@ TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key",
   CHECK(kept[0].label == "billing");
   CHECK(kept[0].kept);
   CHECK_FALSE(kept[0].doomed);
+  CHECK_FALSE(kept[0].dead);
   CHECK(kept[0].since >= 2ms);
   CHECK(kept[0].since < 5min);
   CHECK(kept[0].left > for_long - 5min);
@@ -86,6 +87,30 @@ TEST_CASE("store: inspect shows a holder whose session is gone, with nothing lef
   CHECK(gone[0].host.empty());
   CHECK(gone[0].pid == 0);
   CHECK(gone[0].left == 0us);
+  CHECK(gone[0].dead);
+}
+
+TEST_CASE("store: inspect and list call a holder dead whose session has expired, and nobody else", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place, for_moments), b(*place);
+  a.acquire("dead");
+  a.acquire("own", 20min);
+  b.acquire("alive");
+  pass_until(*place, [&] { return b.at("dead").expired; });
+  std::vector<holder_info> found;
+  REQUIRE(answer(b.where->list(*b.on, "", 10, found)) == outcome::yes);
+  REQUIRE(found.size() == 3);
+  CHECK_FALSE(found[0].dead);  // alive
+  CHECK(found[1].dead);        // dead
+  CHECK_FALSE(found[2].dead);  // an expiry of its own needs no session
+  CHECK(found[1].host == "host-a");
+  CHECK(found[1].left == 0us);
+  CHECK(inspected(b, "dead").at(0).dead);
+  CHECK_FALSE(inspected(b, "own").at(0).dead);
+  // The next one who asks gets it.
+  REQUIRE(b.kill(a.id) == outcome::yes);
+  CHECK(answer(b.take_over("dead", b.at("dead"))) == outcome::yes);
+  CHECK_FALSE(inspected(b, "dead").at(0).dead);
 }
 
 TEST_CASE("store: list pages through the held keys in byte order", "[contract]") {

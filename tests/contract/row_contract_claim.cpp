@@ -69,7 +69,7 @@ TEST_CASE("row claim: takes all rows that the transaction has locked in one stat
   rows.pop_back();
   const auto wanted = ids(rows);
   s.app->begin();
-  CHECK(where(s, sql.free_rows(*s.table), sql.lock_and_skip()).size() == 3);
+  CHECK(where(s, sql.free_rows(*s.table), sql.lock_and_skip(*s.table)).size() == 3);
   CHECK(where(s, sql.rows_by_id(*s.table, wanted)).size() == 3);
   ++a.nonce;
   REQUIRE(s.app->run(sql.claim({*s.table, wanted, a.id, a.nonce, {}})) == 3);

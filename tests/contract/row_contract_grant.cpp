@@ -106,8 +106,10 @@ TEST_CASE("row: release, extend and cancel by anybody else change nothing", "[co
   CHECK(answer(b.release(row, fence)) == outcome::no);
   CHECK(answer(b.extend(row, fence, 2 * for_long)) == outcome::no);
   CHECK(answer(b.cancel(row)) == outcome::no);
-  CHECK(answer(a.release(row, fence + 1)) == outcome::no);
-  CHECK(answer(a.extend(row, fence + 1, 2 * for_long)) == outcome::no);
+  for (const auto other : {fence + 1, fence - 1}) {  // of the very same attempt
+    CHECK(answer(a.release(row, other)) == outcome::no);
+    CHECK(answer(a.extend(row, other, 2 * for_long)) == outcome::no);
+  }
   --a.nonce;  // an attempt before
   CHECK(answer(a.release(row, fence)) == outcome::no);
   CHECK(answer(a.extend(row, fence, 2 * for_long)) == outcome::no);
@@ -143,6 +145,30 @@ TEST_CASE("row: a grant with an expiry of its own is free when that has passed",
   pass_until(*s.place, [&] { return b.at(row).expired; });
   CHECK(answer(b.take_over(row, b.at(row))) == outcome::yes);
   CHECK(b.at(row).kept);
+}
+
+TEST_CASE("row: an expiry of its own ends the lock when it has passed, and not a moment before",
+          "[contract][rows][T30]") {
+  row_scene s;
+  row_actor a(s), b(s);
+  const auto row = s.make(1);
+  const auto now = [&] { return std::stoll(*s.app->one("SELECT " + s.place->expiry(0us))); };
+  for (int round = 0; round != 5; ++round) {
+    a.acquire(row, for_long);
+    // Near enough that a mistake of 200 ms would give it away at once.
+    const auto end = now() + 190'000;
+    REQUIRE(s.set(s.table->expires_at + "=" + std::to_string(end), row) == 1);
+    reply taken = round % 2 == 0 ? b.take(row) : b.take_over(row, b.at(row));
+    auto answered = now();
+    for (; taken.what != outcome::yes && answered < end + 20'000'000; answered = now()) {
+      s.place->pass(5ms);
+      taken = round % 2 == 0 ? b.take(row) : b.take_over(row, b.at(row));
+    }
+    REQUIRE(answer(taken) == outcome::yes);
+    CHECK(answered >= end);
+    CHECK(answered < end + 10'000'000);
+    REQUIRE(answer(b.release(row, taken.fence)) == outcome::yes);
+  }
 }
 
 TEST_CASE("row: a dead holder's row is taken over by what was seen, a living one's never", "[contract][rows][T57]") {

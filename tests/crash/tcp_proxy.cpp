@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -103,6 +104,16 @@ struct tcp_proxy::state {
     ++accepted;
   }
 
+  static void lose(connection_pair& of, loss what) {
+    if (what == loss::answer) {
+      forward(*of.client, *of.server);
+      of.cut = true;
+    } else {
+      of.over = true;
+    }
+    ::shutdown(*of.client, SHUT_RDWR);
+  }
+
   void run() {
     for (std::vector<pollfd> watched;;) {
       watched.assign({{*wake, POLLIN, 0}, {*listener, POLLIN, 0}});
@@ -126,7 +137,13 @@ struct tcp_proxy::state {
       for (std::size_t i = 0; i != live.size(); ++i) {
         auto& each = *live[i];
         if (each.cut || silent) continue;
-        if (watched[2 + 2 * i].revents != 0) each.over = !forward(*each.client, *each.server);
+        if (watched[2 + 2 * i].revents != 0) {
+          if (losing) {
+            lose(each, *std::exchange(losing, std::nullopt));
+            continue;
+          }
+          each.over = !forward(*each.client, *each.server);
+        }
         if (watched[3 + 2 * i].revents == 0) continue;
         each.over = !forward(*each.server, *each.client) || each.over;
         if (each.answers != for_ever) --each.answers;
@@ -154,6 +171,7 @@ struct tcp_proxy::state {
   std::size_t answers = for_ever;  // of new ones
   bool silent = false;
   bool is_cut = false;
+  std::optional<loss> losing{};
   bool stop = false;
   std::thread thread{};
 };
@@ -191,6 +209,11 @@ void tcp_proxy::fall_silent() {
 void tcp_proxy::answer(std::size_t times) {
   const std::lock_guard lock(state_->mutex);
   state_->answers = times;
+}
+
+void tcp_proxy::lose_next(loss what) {
+  const std::lock_guard lock(state_->mutex);
+  state_->losing = what;
 }
 
 void tcp_proxy::mend() {

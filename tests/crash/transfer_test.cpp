@@ -173,12 +173,24 @@ TEST_CASE("transfer: processes that are killed and stopped at random never lose 
   WARN(text);
 }
 
-TEST_CASE("transfer: without verification the same run may lose money (a control, which only tells)", "[crash]") {
+TEST_CASE("transfer: without verification the same run writes too late (a control: the run above finds nothing by being blind)",
+          "[crash]") {
   const auto place = make_verify_place();
-  const auto [found, text] = rob(*place, std::min<std::chrono::milliseconds>(6s, torture_time()), {"--unchecked"});
-  WARN("unchecked: " << found.violations.size() << " violations" << (found.violations.empty() ? "" : ", the first: ")
-                     << (found.violations.empty() ? "" : found.violations.front()) << "\n"
-                     << text);
+  // One of six seconds has some five late writes; now and then it has none.
+  constexpr int most_runs = 12;
+  for (int run = 1;; ++run) {
+    const auto [found, text] = rob(*place, 6s, {"--unchecked"});
+    const auto& all = found.violations;
+    const auto late = std::count_if(all.begin(), all.end(), [](const std::string& each) {
+      return each.find(" wrote after fence ") != std::string::npos || each.find(" wrote over ") != std::string::npos;
+    });
+    if (late > 0) {
+      WARN("unchecked, run " << run << ": " << all.size() << " violations, the first: " << all.front() << "\n" << text);
+      break;
+    }
+    CAPTURE(run, text);
+    REQUIRE(run < most_runs);
+  }
 }
 
 TEST_CASE("transfer: a holder that slept past its lease is refused, and without verification it writes too late",

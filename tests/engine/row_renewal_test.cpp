@@ -229,6 +229,22 @@ TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of t
   CHECK(where->count(verb::extend) == 5 * many);
 }
 
+TEST_CASE_METHOD(column_fixture, "row: a renewal that arrives after the row was released is no loss", "[row][T18]") {
+  const auto key = row(1);
+  auto held = locks->acquire(key, half_minute);
+  const auto late = where->hold(verb::extend);
+  clock.advance(10s);
+  REQUIRE(late->reached());
+  CHECK_NOTHROW(held.release());
+  CHECK(is_free(key));
+  late->open();
+  CHECK(eventually([&] { return where->count(verb::extend) == 1; }));
+  locks.reset();  // its threads have ended: whatever they made of the answer was told
+  CHECK(seen->count(event::kind::lost) == 0);
+  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK(seen->count(event::kind::released) == 1);
+}
+
 TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals", "[row]") {
   const auto key = row(1);
   auto held = locks->acquire(key, half_minute);

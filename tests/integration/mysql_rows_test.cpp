@@ -36,7 +36,7 @@ detail::odb_place& dialect(row_actor& of) { return dynamic_cast<detail::odb_plac
 
 detail::mysql_row_sql sql_of(row_scene& s) {
   detail::odb_names names(static_cast<mysql_row_place&>(*s.place).locks.prefix(), '`');
-  for (const char* column : {"id", "expires_at_us", "host", "pid", "label"}) {
+  for (const char* column : {"id", "expires_at_us", "host", "pid", "label", "doomed"}) {
     names.add_text(std::string("session.") + column, std::string("`") + column + "`");
   }
   names.add_text("now", "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))");
@@ -61,8 +61,9 @@ TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever t
     a.acquire(rows[20]);  // a look at a free row need not read the sessions
     const auto q = a.about(verb::take, rows[20]);
     const std::vector<const row_id*> some = {rows[3].row(), rows[20].row(), rows[150].row()};
-    for (const auto& text : {sql.take(q), sql.take_over(q), sql.extend(q), sql.cancel(q), sql.release(q).text,
-                             sql.verify(q).text, sql.claim({*s.table, some, a.id, 1, {}}), sql.look(q)}) {
+    for (const auto& text :
+         {sql.take(q), sql.take_over(q), sql.extend(q), sql.cancel(q), sql.release(q).text, sql.verify(q).text,
+          sql.claim({*s.table, some, a.id, 1, {}}, detail::session_zone::utc), sql.look(q)}) {
       INFO(text);
       auto& raw = static_cast<mysql_application&>(*s.app).raw;
       for (const auto& line : raw.rows("EXPLAIN FORMAT=TRADITIONAL " + text)) {

@@ -173,7 +173,7 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   CHECK(app.run(a.release_text(lock_key("k"), 1)) == 1);
   const auto& sql = dynamic_cast<const detail::odb_place&>(*a.where);
   CHECK(app.all("SELECT id FROM " + s.table->table + " WHERE " + sql.free_rows(*s.table) + " OR " +
-                sql.abandoned_rows(*s.table) + sql.lock_and_skip()) == std::vector<std::string>{"1"});
+                sql.abandoned_rows(*s.table) + sql.lock_and_skip(*s.table)) == std::vector<std::string>{"1"});
   app.commit();
 
   // The lock user needs the same on the tables whose rows it locks.

@@ -175,20 +175,6 @@ TEST_CASE("claim: a row that was claimed anew meanwhile is not written by its fi
   CHECK(r.load<order>(2)->status == "failed");
 }
 
-TEST_CASE("claim: a row that somebody's transaction has locked is passed over, not waited for", "[rows]") {
-  rows r;
-  if (r.place->is_sqlite()) return;  // a transaction locks the file there
-  add_orders(r, 3);
-  const auto other = r.db.connection();
-  other->execute("BEGIN");
-  other->execute("UPDATE orders SET amount = 1 WHERE id = 1");
-  const auto begun = std::chrono::steady_clock::now();
-  CHECK(ids(claim<order>(r.locks, r.db, query("ORDER BY id"), 3)) == std::vector<int>{2, 3});
-  CHECK(std::chrono::steady_clock::now() - begun < 5s);
-  other->execute("ROLLBACK");
-  CHECK(claim<order>(r.locks, r.db, query("ORDER BY id"), 3).size() == 3);
-}
-
 TEST_CASE("claim: a closed service takes nothing", "[rows]") {
   rows r;
   add_orders(r, 2);

@@ -6,6 +6,7 @@
 #include <dlock/odb/row_lock.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <odb/core.hxx>
 #include <string>
 
@@ -65,6 +66,64 @@ struct line {
   dlock::row_lock lock{};
   #pragma db version
   std::uint64_t version = 0;
+};
+
+#pragma db value
+struct seat_id {
+  #pragma db column("the row")
+  std::int64_t row = 0;
+  #pragma db column("order")
+  std::int64_t number = 0;
+  #pragma db column("hall-Name") mysql:type("VARCHAR(40)")
+  std::string hall{};
+};
+
+/// An id of three columns, with names that need their quotation marks.
+#pragma db object table("seat") optimistic
+struct seat {
+  #pragma db id column("")
+  seat_id id{};
+  std::int32_t sold = 0;
+  dlock::row_lock lock{};
+  #pragma db version
+  std::uint32_t version = 0;
+};
+
+#pragma db value
+struct note_id {
+  std::int32_t number = 0;
+  #pragma db transient
+  std::int32_t cached = 0;
+};
+
+/// An id with a member that is no column.
+#pragma db object table("memo") optimistic
+struct memo {
+  #pragma db id
+  note_id id{};
+  dlock::row_lock lock{};
+  #pragma db version
+  std::uint32_t version = 0;
+};
+
+/// Two tables that a query may join.
+#pragma db object table("receiver")
+struct receiver {
+  #pragma db id
+  std::int32_t id = 0;
+  #pragma db mysql:type("VARCHAR(40)")
+  std::string town{};
+};
+
+#pragma db object table("parcel") optimistic
+struct parcel {
+  #pragma db id
+  std::int32_t id = 0;
+  #pragma db not_null
+  std::shared_ptr<receiver> to{};
+  dlock::row_lock lock{};
+  #pragma db version
+  std::uint32_t version = 0;
 };
 
 /// A table shared with programs that lock its rows by plain SQL.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dlock/odb/claim.hpp"
+#include "dlock/odb/database.hpp"
 #include "dlock/odb/macros.hpp"
 #include "entities-odb.hxx"
 
@@ -44,7 +45,7 @@ void ship_and_charge(odb::database& db, int id, const std::string& customer) {
   auto purse = dlock::lock_row<wallet>(db, customer);
   ship(*row);
   purse->pay(row->amount);
-  odb::transaction both(db.begin());
+  odb::transaction both(dlock::begin_write(db));
   row.update(both);  // checks the lock and writes, in the caller's transaction
   purse.update(both);
   both.commit();

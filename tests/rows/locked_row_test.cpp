@@ -88,25 +88,6 @@ TEST_CASE("locked row: an update in the caller's transaction stands or falls wit
   CHECK(lock_row<order>(r.others, r.db, 2));
 }
 
-TEST_CASE(
-    "locked row: a commit beside a transaction of this thread that writes to the same SQLite file is refused at once",
-    "[rows][T75]") {
-  rows r;
-  if (!r.place->is_sqlite()) return;
-  r.add(order{.id = 1, .status = "paid"});
-  auto row = lock_row<order>(r.locks, r.db, 1);
-  odb::transaction mine(r.db.begin());
-  r.db.execute("UPDATE orders SET amount = 7");
-  const auto begun = std::chrono::steady_clock::now();
-  CHECK_THROWS_AS(row.update(), dlock::store_error);
-  CHECK_THROWS_AS(row.commit(), dlock::store_error);
-  CHECK(std::chrono::steady_clock::now() - begun < 1s);
-  CHECK(&odb::transaction::current() == &mine);
-  mine.commit();
-  CHECK(r.load<order>(1)->status == "paid");
-  CHECK(lock_row<order>(r.others, r.db, 1));  // released with the transaction's outcome
-}
-
 TEST_CASE("locked row: a lock that was lost before the commit writes nothing", "[rows]") {
   rows r;
   r.add(order{.id = 1, .status = "paid"});

@@ -6,10 +6,13 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <odb/connection.hxx>
 #include <odb/database.hxx>
 #include <odb/transaction.hxx>
 #include <string>
+#include <vector>
 
 #include "dlock/lock_service.hpp"
 
@@ -24,7 +27,25 @@ class row_place {
   virtual std::string url() const = 0;
   /// Where neither the tables nor the locks are; null: this test has none.
   virtual std::unique_ptr<odb::database> elsewhere() = 0;
+  /// The tables and the locks' server, reached through a port of this host, by connections with a character set; null:
+  /// there is no such way.
+  virtual std::unique_ptr<odb::database> through(std::uint16_t /*port*/, const std::string& /*charset*/ = "utf8mb4") {
+    return nullptr;
+  }
+  /// Begins the names of the locks' tables.
+  virtual std::string prefix() const { return "dlock_"; }
+  /// The rows that a SELECT over both finds, each value as text.
+  virtual std::vector<std::vector<std::string>> select(const std::string& sql) = 0;
+  /// Executes a check as a program does that binds its parameters; rows changed.
+  virtual std::uint64_t execute(odb::connection& on, const verification& check) = 0;
+  /// From now on sent() knows.
+  virtual void watch() = 0;
+  /// What the server (SQLite: the library) has had to execute on the application's connections since watch() or the last
+  /// call, in its order.
+  virtual std::vector<std::string> sent() = 0;
   virtual bool is_sqlite() const = 0;
+  /// Whether FOR UPDATE can't be told which of several tables it means (MariaDB).
+  virtual bool locks_joined_rows() const { return false; }
   /// A literal or name of this database: the time `seconds` from now as an expiry column has it.
   virtual std::string time_from_now(int seconds) const = 0;
 };

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "dlock/lock_key.hpp"
 #include "dlock/store.hpp"
 #include "support/connect_faults.hpp"
 #include "support/gate.hpp"
@@ -209,6 +210,13 @@ class faulty_store final : public store, public connect_faults {
   }
   reply doom(connection& on, std::string_view key) noexcept override {
     return unless_closed(on, [&](connection& inner) { return inner_->doom(inner, key); });
+  }
+  /// Rows are known by the bytes of their keys.
+  reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override {
+    return inspect(on, lock_key::of_row(row.table, row.values).view(), out);
+  }
+  reply doom_row(connection& on, const row_id& row) noexcept override {
+    return doom(on, lock_key::of_row(row.table, row.values).view());
   }
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
     return unless_closed(on, [&](connection& inner) {

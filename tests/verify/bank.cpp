@@ -97,6 +97,16 @@ wallet load(odb::database& on, std::uint64_t id) {
   return found;
 }
 
+int wallets_one_by_one(odb::database& on, const std::function<void()>& at_each) {
+  int found = 0;
+  for (const auto& each : on.query<wallet>(odb::query<wallet>(true), false)) {
+    static_cast<void>(each);
+    ++found;
+    at_each();
+  }
+  return found;
+}
+
 void write(odb::database& on, std::uint64_t id, std::int64_t balance, std::uint64_t fence) {
   // Not by database::update(), which would look at the version: nothing but the lock is to be in the way.
   on.execute(fmt::format("UPDATE verify_wallet SET balance = {}, fence = {} WHERE id = {}", balance, fence, id));

@@ -6,6 +6,7 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <odb/database.hxx>
 #include <odb/transaction.hxx>
@@ -39,6 +40,8 @@ std::vector<entry> all_entries(odb::database& on);
 
 // ---- in the current transaction --------------------------------------------------------------------------------
 wallet load(odb::database& on, std::uint64_t id);
+/// How many wallets came, row by row from the server; `at_each` is called in between.
+int wallets_one_by_one(odb::database& on, const std::function<void()>& at_each);
 /// Writes balance and fence, whatever they were.
 void write(odb::database& on, std::uint64_t id, std::int64_t balance, std::uint64_t fence = 0);
 void persist(odb::database& on, entry one);

@@ -9,7 +9,6 @@
 #include <odb/mysql/connection.hxx>
 #include <thread>
 
-#include "crash/own_server.hpp"
 #include "crash/taker.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_place.hpp"
@@ -218,44 +217,6 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: a check that finds no row blocks n
     CHECK(elsewhere([&] { return static_cast<bool>(others.try_acquire(key, {.ttl = 5s})); }));
   }
   t.commit();
-}
-
-namespace {
-
-/// The table with all its rows, on another server.
-void copy_table(raw_mysql& from, raw_mysql& to, const std::string& table) {
-  to.run(from.rows("SHOW CREATE TABLE " + table).at(0).at(1).value());
-  for (const auto& row : from.rows("SELECT * FROM " + table)) {
-    std::string values;
-    for (const auto& each : row) {
-      values += values.empty() ? "" : ", ";
-      if (!each) values += "NULL";
-      if (!each) continue;
-      values += "UNHEX('";
-      for (const char c : *each) values += fmt::format("{:02x}", static_cast<unsigned char>(c));
-      values += "')";
-    }
-    to.run("INSERT INTO " + table + " VALUES (" + values + ")");
-  }
-}
-
-}  // namespace
-
-TEST_CASE_METHOD(verify_scene, "mysql verify: a copy of the locks on another server proves nothing",
-                 "[verify][mysql][mariadb][T59]") {
-  const own_server replica;
-  auto mine = locks.acquire("wallet:1", {.ttl = 60s});
-  const auto check = mine.verification().text;  // UPDATE <table> SET ...
-  raw_mysql original(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
-  raw_mysql copy(replica.url());
-  copy_table(original, copy, check.substr(7, check.find(' ', 7) - 7));
-  REQUIRE(copy.run(check) == 1);  // the row alone does not tell
-
-  const auto there = open_bank(replica.url());
-  odb::transaction t(there->begin());
-  CHECK_THROWS_WITH(mine.verify(t), ContainsSubstring("is not the one that key 'wallet:1' lives in"));
-  CHECK(t.finalized());
-  CHECK_NOTHROW(mine.ensure_held());
 }
 
 TEST_CASE_METHOD(verify_scene, "mysql verify: a server that takes no writes verifies nothing", "[verify][mysql][T59]") {

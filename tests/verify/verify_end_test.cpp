@@ -88,6 +88,22 @@ TEST_CASE_METHOD(verify_scene, "verify: what it holds back is freed when verifyi
   CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
 }
 
+TEST_CASE_METHOD(verify_scene,
+                 "verify: a lock that is taken inside a transaction sends nothing on the transaction's connection",
+                 "[verify]") {
+  // What the caller's connection is in the middle of would be lost: here the rest of an uncached result.
+  odb::transaction t(bank->begin());
+  int found = 0;
+  const auto found_all = wallets_one_by_one(*bank, [&] {
+    if (++found != 1) return;
+    const auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+    CHECK(told->count(event::kind::in_transaction) == 1);
+  });
+  CHECK(found_all == 4);
+  t.commit();
+  CHECK(take_elsewhere("wallet:1").fencing_token() == 2);  // it was released with the transaction's outcome
+}
+
 TEST_CASE_METHOD(verify_scene, "verify: a lock that is taken inside an open transaction is warned about", "[verify]") {
   // On SQLite a transaction that writes would make the acquire wait for itself; one that reads is warned about.
   odb::transaction t(bank->begin());

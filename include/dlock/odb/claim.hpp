@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/odb/detail/entity_fence.hpp"
+#include "dlock/odb/detail/entity_members.hpp"
 
 namespace dlock {
 

@@ -5,6 +5,8 @@
 
 #include "dlock/detail/odb_compat.hpp"
 //
+#include <odb/database.hxx>
+#include <odb/pointer-traits.hxx>
 #include <odb/query-dynamic.hxx>
 #include <odb/traits.hxx>
 
@@ -78,7 +80,17 @@ struct row_class {
   const odb::native_column_info* fence = nullptr;
   const odb::native_column_info* version = nullptr;
   row_renewal renewal = row_renewal::session;
+  /// Lets ODB look for some row by its id, in the current transaction: its statement names the id's columns in the order
+  /// of the id's members, which nothing else tells.
+  void (*find)(odb::database&) = nullptr;
 };
+
+template <class T>
+void find_any(odb::database& db) {
+  using pointer = odb::pointer_traits<typename odb::object_traits<T>::pointer_type>;
+  auto found = db.find<T>(typename odb::object_traits<T>::id_type{});
+  const typename pointer::guard owner(found);
+}
 
 template <class T>
 row_class row_class_of() {
@@ -88,14 +100,16 @@ row_class row_class_of() {
             .owner = columns::lock.owner.native_info,
             .expires_at = columns::lock.expires_at_us.native_info,
             .fence = columns::lock.fence.native_info,
-            .version = columns::version.native_info};
+            .version = columns::version.native_info,
+            .find = &find_any<T>};
   } else {
     return {.type = typeid(T),
             .owner = columns::lock.owner.native_info,
             .expires_at = columns::lock.expire_time.native_info,
             .fence = columns::version.native_info,
             .version = columns::version.native_info,
-            .renewal = row_renewal::column};
+            .renewal = row_renewal::column,
+            .find = &find_any<T>};
   }
 }
 

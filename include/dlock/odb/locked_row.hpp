@@ -24,16 +24,32 @@
 #include <utility>
 
 #include "dlock/lease.hpp"
+#include "dlock/odb/detail/entity_members.hpp"
 
 namespace dlock {
 
 namespace detail {
 /// Runs it in a transaction of its own, which only reads.
 void read_rows(lock_service& service, odb::database& db, const std::function<void()>& read);
+
+/// How an entity is written. ODB raises its version in memory at once, not at the commit.
+struct entity_write {
+  std::function<void()> write{};    ///< in the current transaction
+  std::function<void()> restore{};  ///< the version, where that transaction was not committed; at any later time
+};
+template <class T>
+entity_write write_of(odb::database& db, const std::shared_ptr<T>& entity) {
+  return {[&db, entity] { db.update(*entity); },
+          [entity, before = entity_version(*entity)] {
+            auto& now = entity_version(*entity);
+            // Of several writes in one transaction the first had the least.
+            if (before < now) now = before;
+          }};
+}
 /// Writes, and releases, or keeps the lock, in one transaction that fails unless the row is ours.
-void commit_row(odb::database& db, lease held, const std::function<void()>& write);
-void update_row(odb::database& db, const lease& held, const std::function<void()>& write);
-void update_row(odb::transaction& in, const lease& held, const std::function<void()>& write);
+void commit_row(odb::database& db, lease held, const entity_write& how);
+void update_row(odb::database& db, const lease& held, const entity_write& how);
+void update_row(odb::transaction& in, const lease& held, const entity_write& how);
 [[noreturn]] void empty_row(const char* call);
 struct row_maker;
 }  // namespace detail
@@ -65,23 +81,25 @@ class [[nodiscard]] locked_row {
   /// written. store_error(outcome_unknown): the connection broke at the commit: it may be written or not.
   /// Cost: BEGIN, two statements, COMMIT. A deadlock, or SQLite being busy, is tried again for a while.
   void commit() {
-    auto& entity = must("commit()");
-    const auto alive = std::move(entity_);
+    must("commit()");
+    const auto entity = std::move(entity_);
     auto* const db = std::exchange(db_, nullptr);
-    detail::commit_row(*db, std::move(held_), [&] { db->update(entity); });
+    detail::commit_row(*db, std::move(held_), detail::write_of(*db, entity));
   }
 
-  /// Writes the entity and keeps the lock. Throws as commit(); cost as commit().
+  /// Writes the entity and keeps the lock. Throws as commit(); cost as commit(). It may be called again after it threw.
+  /// After an unknown outcome the entity has the version from before: a second call writes it if the first did not, and
+  /// throws odb::object_changed if it did (then lock the row anew).
   void update() {
-    auto& entity = must("update()");
-    detail::update_row(*db_, held_, [&] { db_->update(entity); });
+    must("update()");
+    detail::update_row(*db_, held_, detail::write_of(*db_, entity_));
   }
-  /// In a transaction of the caller's on the same database, which is rolled back if this throws. The lock, if it ends
-  /// before the transaction, is released after its outcome. The entity's version is raised even if it is rolled back:
-  /// lock the row anew then. Cost: two statements.
+  /// In a transaction of the caller's on the same database, which is rolled back if this throws; as verify() it throws
+  /// std::logic_error where none is open any more. The lock, if it ends before the transaction, is released after its
+  /// outcome. If that is no commit, the entity gets its version from before back. Cost: two statements.
   void update(odb::transaction& in) {
-    auto& entity = must("update()");
-    detail::update_row(in, held_, [&] { db_->update(entity); });
+    must("update()");
+    detail::update_row(in, held_, detail::write_of(*db_, entity_));
   }
 
   /// Frees the row without writing it. Empty afterwards. Throws as lease::release(). Cost: one statement.

@@ -3,7 +3,7 @@
 
 /// A check of the lock inside your own transaction, after which a late write is impossible.
 ///
-///   odb::transaction t{db.begin()};        // SQLite: db.begin_immediate()
+///   odb::transaction t{begin_write(db)};   // dlock/odb/database.hpp; on SQLite it is db.begin_immediate()
 ///   held.verify(t);                        // or verify(t, from, to): several leases, in a safe order
 ///   db.update(wallet);
 ///   t.commit();                            // until here nobody can be granted the key

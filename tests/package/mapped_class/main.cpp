@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Sells a ticket: locks its row, writes it, unlocks it.
-#include <dlock/detail/odb_compat.hpp>
+#include <odb/database.hxx>  // ODB's headers in any order
 //
 #include <dlock/dlock.hpp>
 #include <dlock/odb/claim.hpp>
+#include <dlock/odb/database.hpp>
 #include <dlock/odb/lock_row.hpp>
 #include <dlock/odb/verify.hpp>
 #include <iostream>
 #include <odb/schema-catalog.hxx>
-#include <odb/sqlite/database.hxx>
 #include <odb/transaction.hxx>
 #include <string>
 
@@ -16,11 +16,11 @@
 
 int main(int argc, char** argv) {
   const std::string file = argc > 1 ? argv[1] : "rows.db";
-  odb::sqlite::database of_sqlite(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  odb::database& db = of_sqlite;
+  const auto opened = dlock::open_database("sqlite:" + file);
+  odb::database& db = *opened;
   dlock::lock_service locks("sqlite:" + file);
   {
-    odb::transaction in(db.begin());
+    odb::transaction in(dlock::begin_write(db));
     odb::schema_catalog::create_schema(db);
     ticket one{.id = 42};
     db.persist(one);

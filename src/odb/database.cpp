@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/odb/database.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "dlock/store_url.hpp"
+#include "engine/transaction_watch.hpp"
+#include "stores/odb_place.hpp"
+
+namespace dlock {
+
+std::unique_ptr<odb::database> open_database(std::string_view url) {
+  const auto where = open_store(url);
+  const auto* const place = dynamic_cast<const detail::odb_place*>(where.get());
+  if (place == nullptr) {
+    throw std::invalid_argument(fmt::format("dlock: open_database: {} is no database", where->name()));
+  }
+  return place->open_database();
+}
+
+odb::transaction_impl* begin_write(odb::database& db) {
+  if (db.id() != odb::id_sqlite) return db.begin();
+  const auto immediate = detail::write_begin(odb::id_sqlite);
+  if (immediate == nullptr) {
+    throw std::logic_error(
+        "dlock: begin_write() of an SQLite database: link dlock::sqlite and include a header of dlock's");
+  }
+  return immediate(db);
+}
+
+}  // namespace dlock

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "odb/statement_text.hpp"
+
+#include <odb/connection.hxx>
+#include <odb/database.hxx>
+#include <odb/statement.hxx>
+#include <odb/tracer.hxx>
+
+#include <algorithm>
+#include <cctype>
+
+namespace dlock::detail {
+
+namespace {
+
+/// Calls `word(text, at, depth)` for each place outside of quotation marks; depth: of parentheses.
+template <class Word>
+void for_each_place(std::string_view text, Word word) {
+  int depth = 0;
+  char quote = 0;
+  for (std::size_t at = 0; at != text.size(); ++at) {
+    const char c = text[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+      continue;
+    }
+    if (c == '\'' || c == '"' || c == '`') quote = c;
+    if (c == '(') ++depth;
+    if (c == ')') --depth;
+    word(at, depth);
+  }
+}
+
+bool letter(std::string_view text, std::size_t at) {
+  return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+}
+
+bool word_at(std::string_view text, std::size_t at, std::string_view word) {
+  const auto same = [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; };
+  return text.size() - at >= word.size() &&
+         std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
+                    [&](char b, char a) { return same(a, b); }) &&
+         (at == 0 || !letter(text, at - 1)) && !letter(text, at + word.size());
+}
+
+/// Takes a quoted name off the front; a quotation mark inside is doubled. Empty: there is none.
+std::string take_name(std::string_view& text) {
+  if (text.empty() || (text.front() != '`' && text.front() != '"')) return {};
+  const char quote = text.front();
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    if (text[at] != quote) continue;
+    if (at + 1 < text.size() && text[at + 1] == quote) {
+      ++at;
+      continue;
+    }
+    std::string name(text.substr(0, at + 1));
+    text.remove_prefix(at + 1);
+    return name;
+  }
+  return {};
+}
+
+bool take(std::string_view& text, std::string_view what) {
+  if (!text.starts_with(what)) return false;
+  text.remove_prefix(what.size());
+  return true;
+}
+
+class watching final : public odb::tracer {
+ public:
+  watching(odb::tracer* theirs, const std::function<void(std::string_view)>& see) : theirs_(theirs), see_(see) {}
+
+  void prepare(odb::connection& on, const odb::statement& what) override {
+    if (theirs_ != nullptr) theirs_->prepare(on, what);
+  }
+  void execute(odb::connection& on, const odb::statement& what) override {
+    see_(what.text());
+    if (theirs_ != nullptr) theirs_->execute(on, what);
+  }
+  void execute(odb::connection& on, const char* what) override {
+    see_(what);
+    if (theirs_ != nullptr) theirs_->execute(on, what);
+  }
+  void deallocate(odb::connection& on, const odb::statement& what) override {
+    if (theirs_ != nullptr) theirs_->deallocate(on, what);
+  }
+
+ private:
+  odb::tracer* const theirs_;  // which this one takes the place of
+  const std::function<void(std::string_view)>& see_;
+};
+
+}  // namespace
+
+std::vector<std::string> compared_columns(std::string_view statement) {
+  auto condition = std::string_view::npos;
+  for_each_place(statement, [&](std::size_t at, int depth) {
+    if (depth == 0 && word_at(statement, at, "WHERE")) condition = at + 5;
+  });
+  if (condition == std::string_view::npos) return {};
+  std::string_view rest = statement.substr(condition);
+  std::vector<std::string> columns;
+  do {
+    while (take(rest, " ")) continue;
+    auto name = take_name(rest);
+    while (take(rest, ".")) name = take_name(rest);
+    if (name.empty() || !take(rest, "=?")) return {};
+    columns.push_back(std::move(name));
+  } while (take(rest, " AND "));
+  return rest.empty() ? columns : std::vector<std::string>{};
+}
+
+bool joins_tables(std::string_view statement) {
+  bool found = false;
+  for_each_place(statement, [&](std::size_t at, int depth) {
+    if (depth == 0 && word_at(statement, at, "JOIN")) found = true;
+  });
+  return found;
+}
+
+void before_each(odb::transaction& in, const std::function<void(std::string_view)>& see,
+                 const std::function<void()>& work) {
+  odb::tracer* const before = in.tracer();
+  auto& on = in.connection();
+  odb::tracer* const theirs = before != nullptr        ? before
+                              : on.tracer() != nullptr ? on.tracer()
+                                                       : on.database().tracer();
+  watching mine(theirs, see);
+  const struct put_back {
+    odb::transaction& in;
+    odb::tracer* tracer;
+    ~put_back() {
+      if (!in.finalized()) in.tracer(tracer);
+    }
+  } guard{in, before};
+  in.tracer(mine);
+  work();
+}
+
+}  // namespace dlock::detail
