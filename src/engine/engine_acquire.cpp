@@ -26,7 +26,7 @@ verb verb_of(step what) noexcept {
 
 lease engine::acquire(const lock_key& key, const lock_options& options, bool once) {
   refuse_if_forked();
-  validate(options);
+  validate(options, shared_.options);
   check_row(key, options);
   const auto who = current_owner();
   if (auto again = reenter(key, options, who)) return again;

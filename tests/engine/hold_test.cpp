@@ -4,6 +4,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "support/engine_fixture.hpp"
@@ -181,6 +183,41 @@ TEST_CASE_METHOD(hold_fixture, "margin: trust ends so much before the server's e
   CHECK(locks->acquire("b", {.ttl = 10s}).remaining() == 9600ms);
   const auto usual = service();
   CHECK(usual->acquire("a", {.ttl = 10s, .renew = renewal::none}).remaining() == 9500ms);
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: one that is more than a quarter of the ttl is refused, not made smaller",
+                 "[hold][T10]") {
+  auto how = options();
+  how.margin = 500ms;
+  const auto locks = service(how);
+  const auto refused = [&](auto&& call) {
+    try {
+      static_cast<void>(call());
+    } catch (const std::invalid_argument& e) {
+      const std::string text = e.what();
+      return text.find("margin = 500 ms") != std::string::npos && text.find("1000 ms") != std::string::npos;
+    }
+    return false;
+  };
+  CHECK(refused([&] { return locks->acquire("k", {.ttl = 1999ms}); }));
+  CHECK(refused([&] { return locks->try_acquire("k", {.ttl = 1s, .renew = renewal::none}); }));
+  CHECK(refused([&] { return locks->acquire({"k", "l"}, {.ttl = 1s}); }));
+  CHECK(where->tried() == 0);
+  CHECK(locks->acquire("k", {.ttl = 2s}).remaining() == 1500ms);
+  how.margin = 7501ms;
+  CHECK_THROWS_AS(service(how), std::invalid_argument);
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: a renewal by hand leaves it as well", "[hold][T10]") {
+  auto how = options();
+  how.margin = 400ms;
+  const auto locks = service(how);
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  clock.advance(5s);
+  held.renew();
+  CHECK(held.remaining() == 9600ms);
+  const auto again = locks->acquire("k", {.ttl = 20s, .renew = renewal::manual});
+  CHECK(held.remaining() == 19600ms);
 }
 
 TEST_CASE_METHOD(hold_fixture, "max_hold: a callback that blocks does not keep the key", "[hold][T20][T93]") {
