@@ -121,7 +121,8 @@ bool engine::wind_down_if_done() noexcept {
   rows_.stop();
   alarm_.stop();
   for (const auto& one : keeper_.live()) {
-    chores_.add({.what = chore::kind::close, .by = one, .give_up = shared_.now() + last_round});
+    chores_.add(
+        {.what = chore::kind::close, .by = one, .give_up = shared_.now() + last_round, .held_back = one->freed_from()});
   }
   chores_.stop();
   return true;

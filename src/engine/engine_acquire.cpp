@@ -234,7 +234,7 @@ step engine::resolve(attempt& a) {
              .nonce = a.nonce,
              .lost = std::move(a.lost),
              .kept = a.how.kept,
-             .give_up = instant::max()};
+             .give_up = a.how.kept ? instant::max() : shared_.now() + longest_ghost};
   if (!chores_.attempt(undo, statement_patience / 2)) {
     keeper_.haunted(a.by);
     chores_.add(std::move(undo));

@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr microseconds between_tries = 5ms;
-/// So long a key that was lost waits to be freed until its holder has been told.
+/// So long a key that was lost waits to be freed until its holder has been told. In each case it waits for the margin, which
+/// is the time that a holder has between the one and the other.
 constexpr microseconds long_enough = 1s;
 }  // namespace
 
@@ -75,14 +76,17 @@ void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
   no_longer_held();
   herald_.post(one);
   // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
+  const auto now = shared_.now();
+  if (one->kept) one->kept_by->not_freed_before(now + one->margin);
   chores_.add({.what = chore::kind::release,
                .by = one->kept_by,
                .key = one->key,
                .nonce = one->nonce,
                .fence = one->fence,
-               .give_up = shared_.now() + 2 * one->ttl + 10s,
+               .give_up = now + 2 * one->ttl + 10s,
+               .held_back = now + one->margin,
                .untold = one,
-               .not_before = shared_.now() + long_enough});
+               .told_by = now + long_enough});
   done_with(*one);
 }
 
@@ -93,11 +97,14 @@ void engine::session_over(std::shared_ptr<session> one, std::vector<std::shared_
     }
     // Nobody trusts anything of it any more. Before the releases, which are many: without its row all it holds, and may
     // still be granted, is free to others at once.
+    const auto now = shared_.now();
+    const auto from = reason == loss_reason::none ? now : now + margin_for(one->ttl, shared_.options.margin);
     chores_.add({.what = chore::kind::close,
                  .by = std::move(one),
-                 .give_up = shared_.now() + 1min,
+                 .give_up = from + 1min,
+                 .held_back = from,
                  .untold = held.empty() ? nullptr : held.back(),  // they are told in order
-                 .not_before = shared_.now() + long_enough});
+                 .told_by = now + long_enough});
   }
   for (const auto& each : held) lost(each, reason);
 }

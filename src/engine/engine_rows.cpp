@@ -59,7 +59,7 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
                  .lasting = about.unsure,
                  .kept = as.kept,
                  .ghost = false,
-                 .give_up = about.unsure ? shared_.now() + 10min : instant::max()});
+                 .give_up = about.unsure ? shared_.now() + longest_ghost : instant::max()});
   };
   std::vector<taken> rows;
   const auto sent = shared_.now();

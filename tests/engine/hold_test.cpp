@@ -33,7 +33,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::none: ends ttl after it was asked for, 
   CHECK(held.loss() == loss_reason::expired);
   CHECK(thrown([&] { held.ensure_held(); }) == errc::lost);
   CHECK(thrown([&] { held.release(); }) == errc::lost);
-  CHECK(eventually([&] { return is_free("k"); }));
+  CHECK(is_free_after("k", 500ms));
 }
 
 TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[hold][T91]") {
@@ -122,13 +122,64 @@ TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][
   CHECK(held.remaining() == 1us);
   clock.advance(1us);
   CHECK(held.remaining() == 0us);
-  REQUIRE(at->reached());  // not yet freed
+  CHECK(clock.at_rest());
   CHECK(held.lost().stop_requested());
   CHECK(held.loss() == loss_reason::max_hold);
+  clock.advance(1500ms);   // the margin: time to stop in
+  REQUIRE(at->reached());  // not yet freed
   CHECK_FALSE(is_free("k"));
   at->open();
-  CHECK(eventually([&] { return is_free("k"); }));
+  CHECK(clock.at_rest());
+  CHECK(is_free("k"));
   CHECK(thrown([&] { held.release(); }) == errc::lost);
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: whatever ends a lease, its holder has so much time before dlock frees the key",
+                 "[hold][T10]") {
+  const bool set = GENERATE(false, true);
+  auto how = options();
+  if (set) how.margin = 4s;
+  const auto margin = set ? 4000ms : 1000ms;
+  const auto locks = service(how);
+  lease held;
+  SECTION("an expiry of its own") {
+    held = locks->acquire("k", {.ttl = 20s, .renew = renewal::none});
+    clock.advance(20s - margin);
+  }
+  SECTION("no renewal") {
+    held = locks->acquire("k", {.ttl = 60s});
+    where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+    clock.advance(60s - (set ? margin : 3000ms));
+    REQUIRE(is_lost(held));
+    where->forget_scripts();
+    CHECK(is_free_after("k", set ? margin : 3000ms));
+    return;
+  }
+  SECTION("max_hold") {
+    held = locks->acquire("k", {.ttl = 20s, .renew = renewal::none, .max_hold = 5s});
+    clock.advance(5s);
+  }
+  REQUIRE(is_lost(held));
+  CHECK(is_free_after("k", margin));
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: a service that ends does not free the key earlier either", "[hold][T90]") {
+  auto locks = service();
+  const auto renew = GENERATE(renewal::automatic, renewal::none);
+  {
+    const auto held = locks->acquire("k", {.ttl = 30s, .renew = renew, .max_hold = 5s});
+    clock.advance(5s);
+    REQUIRE(is_lost(held));
+    REQUIRE(clock.at_rest());
+  }
+  const auto begun = clock.now();
+  locks.reset();
+  CHECK(clock.now() == begun);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(1499ms);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(30s);  // nobody is left to free it: the server does
+  CHECK(is_free("k"));
 }
 
 TEST_CASE_METHOD(hold_fixture, "max_hold: who waits in this process gets the key then", "[hold][T20]") {
@@ -222,22 +273,22 @@ TEST_CASE_METHOD(hold_fixture, "margin: a renewal by hand leaves it as well", "[
 
 TEST_CASE_METHOD(hold_fixture, "max_hold: a callback that blocks does not keep the key", "[hold][T20][T93]") {
   const auto locks = service();
-  const auto first = locks->acquire("first", {.max_hold = 5s});
-  const auto second = locks->acquire("second", {.max_hold = 6s});
+  const lock_options brief{.ttl = 10s, .max_hold = 5s};  // a margin of 500 ms
+  const auto first = locks->acquire("first", brief);
+  auto later = brief;
+  later.max_hold = 6s;
+  const auto second = locks->acquire("second", later);
   std::atomic<bool> go_on{false};
   const std::stop_callback on_loss(first.lost(),
                                    [&] { static_cast<void>(eventually([&] { return go_on.load(); }, 60s)); });
   clock.advance(5s);
   REQUIRE(is_lost(first));
-  clock.advance(500ms);
-  CHECK(eventually([&] { return is_free("first"); }));
-  clock.advance(500ms);
+  // As long as it runs its holder may still be at work, but that does not go on for ever.
+  CHECK(is_free_after("first", 1s, {.busy = 1}));
   CHECK(second.loss() == loss_reason::max_hold);
-  // The callback of the first keeps that of the second from being called, but not for ever.
+  // It keeps that of the second from being called, but that does not go on for ever either.
   CHECK_FALSE(second.lost().stop_requested());
-  CHECK_FALSE(eventually([&] { return is_free("second"); }, 50ms));
-  for (int i = 0; i < 20 && !eventually([&] { return is_free("second"); }, 20ms); ++i) clock.advance(100ms);
-  CHECK(is_free("second"));
+  CHECK(is_free_after("second", 1s, {.busy = 1}));
   go_on = true;
   CHECK(is_lost(second));
 }

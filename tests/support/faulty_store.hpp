@@ -92,6 +92,11 @@ class faulty_store final : public store {
     next(of, {.before = at});
     return at;
   }
+  /// The next clean-up stops before it is executed.
+  std::shared_ptr<gate> hold_sweep() {
+    const std::lock_guard lock(mutex_);
+    return sweep_ = std::make_shared<gate>();
+  }
   void forget_scripts() {
     const std::lock_guard lock(mutex_);
     scripts_.clear();
@@ -230,6 +235,12 @@ class faulty_store final : public store {
     return inner_->doom(*static_cast<link&>(on).inner, key);
   }
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
+    std::shared_ptr<gate> before;
+    {
+      const std::lock_guard lock(mutex_);
+      before.swap(sweep_);
+    }
+    if (before != nullptr) before->pass(static_cast<link&>(on).interrupted);
     return inner_->sweep(*static_cast<link&>(on).inner, idle, limit);
   }
 
@@ -356,6 +367,7 @@ class faulty_store final : public store {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::list<std::pair<statement, script>> scripts_;
+  std::shared_ptr<gate> sweep_;
   std::list<ghost> ghosts_;
   std::vector<id128> opened_;
   std::vector<std::uint64_t> nonces_;
