@@ -77,7 +77,8 @@ class engine : public std::enable_shared_from_this<engine> {
   bool release_by(grant& one, const std::function<bool()>& free);
   /// Whether there is one lease on it, and no transaction that it must outlive.
   bool sole(grant& one) const noexcept;
-  /// The key is not freed before transaction_ended() was called as often.
+  /// The key is not freed before transaction_ended() was called as often. Then it is released, if its last lease has ended
+  /// by then: by the background, or by its owner's next acquire.
   void in_transaction(grant& one) noexcept;
   void transaction_ended(const std::shared_ptr<grant>& one) noexcept;
   /// Throws lock_lost unless the grant can be trusted now.
@@ -113,6 +114,7 @@ class engine : public std::enable_shared_from_this<engine> {
               instant begun, bool look_first);
   lease reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who);
   std::shared_ptr<grant> find_held(const owner_state& who, const lock_key& key) const;
+  void see_out(const std::shared_ptr<grant>& one);
   local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who, instant begun);
   [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, instant begun);
   step send(attempt& a, step what);

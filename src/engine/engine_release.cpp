@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/engine.hpp"
 #include "engine/transaction_watch.hpp"
@@ -121,6 +122,7 @@ bool engine::done_with(grant& one) noexcept {
   {
     const std::lock_guard lock(mutex_);
     --ending_;
+    one.over = true;
   }
   return wind_down_if_done();
 }
@@ -174,6 +176,7 @@ void engine::transaction_ended(const std::shared_ptr<grant>& one) noexcept {
       forget(*one);
       return;
     }
+    one->outlived = true;
   }
   // On the thread that ends the transaction, from inside ODB: only queued.
   if (!chores_.add({.what = chore::kind::let_go, .of = one, .give_up = instant::max()})) let_go(one);
@@ -182,12 +185,15 @@ void engine::transaction_ended(const std::shared_ptr<grant>& one) noexcept {
 void engine::let_go(const std::shared_ptr<grant>& one) noexcept {
   {
     const std::lock_guard lock(one->who->mutex);
-    // Entered again meanwhile; or that was left again as well, and whoever did that finishes it.
-    if (one->transactions > 0 || one->leases > 0 || !forget(*one)) return;
+    if (std::exchange(one->taken, true)) return;
   }
   fault why;
   bool trusted = false;
-  if (!begin_release(*one, trusted)) return;
+  if (!begin_release(*one, trusted)) {  // lost
+    const std::lock_guard lock(one->who->mutex);
+    forget(*one);
+    return;
+  }
   end_release(*one, send_release(*one, why), trusted, why, [this](const event& what) {
     herald_.post({.what = what.what,
                   .key = std::string(what.key),
@@ -232,6 +238,8 @@ engine::freed engine::end_release(grant& one, freed end, bool trusted, const fau
   leave_queue(one);
   no_longer_held();
   if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
+  if (const std::lock_guard lock(one.who->mutex); one.outlived)
+    forget(one);  // before its owner is told that it is over
   const bool last = done_with(one);
   const auto held_for = shared_.now() - one.granted_at;
   if (end == freed::lost && trusted) {

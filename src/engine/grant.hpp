@@ -123,6 +123,10 @@ struct grant : std::enable_shared_from_this<grant> {
   // Guarded by who->mutex:
   std::size_t leases = 1;
   std::size_t transactions = 0;  // open ones, before whose outcome the key is not freed
+  bool outlived = false;         // no lease, and they have their outcome: it is to be released, and can't be entered
+  bool taken = false;            // somebody does that
+  // Guarded by engine::mutex_:
+  bool over = false;  // neither held nor to be told of any more
   // Guarded by keeper::mutex_:
   grant* previous = nullptr;
   grant* next = nullptr;
