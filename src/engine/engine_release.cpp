@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "engine/engine.hpp"
@@ -32,8 +34,27 @@ loss_reason engine::not_ours(grant& one) const noexcept {
   return one.outlives(now) ? loss_reason::taken_over : one.why(now);
 }
 
+void engine::must_not_wait_for_itself(grant& one) const {
+  bool verified_here = false;
+  {
+    const std::lock_guard lock(one.who->mutex);
+    verified_here = one.verified > 0 && one.verified_on == std::this_thread::get_id();
+  }
+  if (verified_here) {
+    throw std::logic_error(fmt::format(
+        "dlock: key '{}': renew() inside the transaction of this thread that verified the lease and has its "
+        "row locked: renew first, or after it has ended",
+        printable(one.key)));
+  }
+  if (fault why; !shared_.where->caller_may_wait(why)) {
+    throw store_error(errc::store_failed, fmt::format("key '{}': renew: {}", printable(one.key), why.text), why.native,
+                      why.sqlstate, false);
+  }
+}
+
 void engine::renew(grant& one, microseconds ttl) {
   ensure_held(one);
+  must_not_wait_for_itself(one);
   const auto sent = shared_.now();
   auto ask = one.ask(verb::extend);
   ask.own_ttl = ttl;
@@ -138,7 +159,7 @@ engine::ending engine::leave(grant& one) noexcept {
     // What was written under the lock is not visible yet: the next holder would read what was there before.
     ++one.transactions;
     lock.unlock();
-    if (watch->at_end(*shared_.where, [self = one.shared_from_this()] { self->home->transaction_ended(self); })) {
+    if (watch->at_end(*shared_.where, [self = one.shared_from_this()] { self->home->outcome(self, false); })) {
       return ending::deferred;
     }
     lock.lock();
@@ -165,12 +186,17 @@ bool engine::sole(grant& one) const noexcept {
 void engine::in_transaction(grant& one) noexcept {
   const std::lock_guard lock(one.who->mutex);
   ++one.transactions;
+  ++one.verified;
+  one.verified_on = std::this_thread::get_id();
 }
 
-void engine::transaction_ended(const std::shared_ptr<grant>& one) noexcept {
+void engine::transaction_ended(const std::shared_ptr<grant>& one) noexcept { outcome(one, true); }
+
+void engine::outcome(const std::shared_ptr<grant>& one, bool verified) noexcept {
   if (forked()) return;
   {
     const std::lock_guard lock(one->who->mutex);
+    if (verified) --one->verified;
     if (--one->transactions > 0 || one->leases > 0) return;
     if (one->state.load() != grant_state::held) {  // nothing is left to be freed; the engine may have ended
       forget(*one);

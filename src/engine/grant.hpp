@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <thread>
 #include <vector>
 
 #include "dlock/clock.hpp"
@@ -122,9 +123,11 @@ struct grant : std::enable_shared_from_this<grant> {
   std::atomic<bool> told{false};  // that it is lost: the callbacks of its holder have ended
   // Guarded by who->mutex:
   std::size_t leases = 1;
-  std::size_t transactions = 0;  // open ones, before whose outcome the key is not freed
-  bool outlived = false;         // no lease, and they have their outcome: it is to be released, and can't be entered
-  bool taken = false;            // somebody does that
+  std::size_t transactions = 0;   // open ones, before whose outcome the key is not freed
+  std::size_t verified = 0;       // of them: those that verified it, and have the row locked
+  std::thread::id verified_on{};  // the last of these
+  bool outlived = false;          // no lease, and they have their outcome: it is to be released, and can't be entered
+  bool taken = false;             // somebody does that
   // Guarded by engine::mutex_:
   bool over = false;  // neither held nor to be told of any more
   // Guarded by keeper::mutex_:
