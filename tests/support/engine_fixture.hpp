@@ -50,7 +50,7 @@ std::error_code thrown(F&& what) {
 struct engine_fixture {
   stores::virtual_clock clock{};
   std::shared_ptr<stores::memory_store> rows = std::make_shared<stores::memory_store>(clock);
-  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(rows);
+  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(rows, &clock);
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 
   /// Options of a service under test; change what the test is about.

@@ -16,38 +16,11 @@
 #include <variant>
 #include <vector>
 
+#include "dlock/clock.hpp"
 #include "dlock/store.hpp"
+#include "support/gate.hpp"
 
 namespace dlock::test {
-
-/// Where a statement stops until the test lets it go on, or its connection is interrupted.
-class gate {
- public:
-  /// Whether a statement has come here; waits for one. The limit only ends a failing test.
-  bool reached() {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds{20}, [this] { return here_ > 0; });
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  /// False: interrupted.
-  bool pass(const std::atomic<bool>& interrupted) {
-    std::unique_lock lock(mutex_);
-    ++here_;
-    changed_.notify_all();
-    while (!open_ && !interrupted) changed_.wait_for(lock, std::chrono::milliseconds{1});
-    return open_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int here_ = 0;
-  bool open_ = false;
-};
 
 /// Which statements a script is about.
 using statement = std::variant<verb, session_verb>;
@@ -68,6 +41,8 @@ struct script {
   outcome answer = outcome::no;    ///< say
   unsigned times = 1;              ///< for so many statements
   unsigned skip = 0;               ///< after letting so many pass
+  microseconds takes{0};           ///< so long on its way, by the clock of the store, before it is executed
+  microseconds ttl{0};             ///< session_verb: only of sessions of this ttl; 0: of any
   std::shared_ptr<gate> before{};  ///< stops there before it is executed
   std::shared_ptr<gate> after{};   ///< stops there after it was executed, before it is answered
   std::function<void()> ahead{};   ///< called before it is executed
@@ -77,8 +52,8 @@ struct script {
 /// Another store with scripted faults, and counters. Thread safety: all functions from any thread.
 class faulty_store final : public store {
  public:
-  explicit faulty_store(std::shared_ptr<store> inner)
-      : inner_(std::move(inner)), name_(inner_->name()), caps_(inner_->caps()) {}
+  explicit faulty_store(std::shared_ptr<store> inner, time_source* clock = nullptr)
+      : inner_(std::move(inner)), clock_(clock), name_(inner_->name()), caps_(inner_->caps()) {}
 
   // ---- the script ---------------------------------------------------------------------------------------------
   /// What becomes of the next such statements; several scripts for one kind follow each other.
@@ -204,7 +179,8 @@ class faulty_store final : public store {
       const std::lock_guard lock(mutex_);
       opened_.push_back(of.id);
     }
-    return run(by, what, nullptr, [&] { return inner_->session(*by.inner, what, of); });
+    return run(
+        by, what, nullptr, [&] { return inner_->session(*by.inner, what, of); }, of.ttl);
   }
 
   bool settle(connection& on, const connection_identity& lost) noexcept override {
@@ -261,7 +237,20 @@ class faulty_store final : public store {
       }
     }
     ~link() override { --of_.connections_; }
-    void interrupt() noexcept override { interrupted = true; }
+    void interrupt() noexcept override {
+      const std::lock_guard lock(mutex_);
+      interrupted = true;
+      if (of_.clock_ != nullptr) of_.clock_->notify(wake_);
+    }
+    /// Lets so much time pass. False: interrupted before.
+    bool sleep(microseconds time) {
+      std::unique_lock lock(mutex_);
+      for (const auto until = of_.clock_->now() + time; !interrupted;) {
+        if (of_.clock_->now() >= until) return true;
+        of_.clock_->wait_until(wake_, lock, until);
+      }
+      return false;
+    }
     bool usable() const noexcept override { return !broken; }
     const connection_identity& identity() const noexcept override { return identity_; }
 
@@ -272,6 +261,8 @@ class faulty_store final : public store {
    private:
     faulty_store& of_;
     connection_identity identity_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
   };
 
   static std::size_t index(statement of) {
@@ -284,10 +275,10 @@ class faulty_store final : public store {
     return blocker_ != 0 && of == statement{verb::take_over};
   }
 
-  script find(statement of) {
+  script find(statement of, microseconds ttl) {
     const std::lock_guard lock(mutex_);
     for (auto at = scripts_.begin(); at != scripts_.end(); ++at) {
-      if (at->first != of) continue;
+      if (at->first != of || (at->second.ttl.count() > 0 && at->second.ttl != ttl)) continue;
       if (at->second.skip > 0) {
         --at->second.skip;
         return {};
@@ -300,7 +291,7 @@ class faulty_store final : public store {
   }
 
   template <class F>
-  reply run(link& by, statement what, const request* q, F execute) {
+  reply run(link& by, statement what, const request* q, F execute, microseconds ttl = {}) {
     // Counted when it is over: who has seen the count may rely on its effect.
     struct counted {
       std::atomic<std::size_t>& of;
@@ -310,7 +301,7 @@ class faulty_store final : public store {
       const std::lock_guard lock(mutex_);
       nonces_.push_back(q->nonce);
     }
-    const auto how = find(what);
+    const auto how = find(what, ttl);
     const reply unknown{.what = outcome::unknown,
                         .why = {.native = 2013, .transient = true, .connection = true, .text = "no answer"}};
     if (by.broken || cut_) {
@@ -318,7 +309,8 @@ class faulty_store final : public store {
       return {.what = outcome::failed,
               .why = {.native = 2006, .transient = true, .connection = true, .text = "connection is gone"}};
     }
-    if (how.before != nullptr && !how.before->pass(by.interrupted)) {
+    if ((how.takes.count() > 0 && !by.sleep(how.takes)) ||
+        (how.before != nullptr && !how.before->pass(by.interrupted))) {
       by.broken = true;
       return unknown;
     }
@@ -351,6 +343,7 @@ class faulty_store final : public store {
   }
 
   const std::shared_ptr<store> inner_;
+  time_source* const clock_;  // null: no statement takes any time
   const std::string name_;
   capabilities caps_;
   std::atomic<bool> cut_{false};
