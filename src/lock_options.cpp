@@ -59,6 +59,15 @@ void validate(const lock_options& options) {
   }
 }
 
+void validate(const lock_options& options, const service_options& in) {
+  validate(options);
+  const auto ttl = options.renew == renewal::automatic ? ttl_class(options.ttl) : options.ttl;
+  if (in.margin > ttl / 4) {
+    const auto rule = "must not be above a quarter of the ttl, which is " + std::to_string(ttl.count()) + " ms";
+    bad("margin", std::to_string(in.margin.count()) + " ms", rule.c_str());
+  }
+}
+
 std::chrono::milliseconds ttl_class(std::chrono::milliseconds ttl) noexcept {
   milliseconds found{1000};
   for (const int seconds : classes_s) {
@@ -74,9 +83,8 @@ void validate(const service_options& options) {
   };
   count("label", options.label.size(), 0, 64, "must be at most 64 bytes");
   count("connections", options.connections, 1, 256, "must be 1 to 256");
-  validate(options.defaults);
-  check("margin", options.margin, milliseconds{0}, milliseconds{500},
-        "must be 0 (max(50 ms, ttl/20)) or up to 500 ms, half of the shortest ttl that is renewed");
+  check("margin", options.margin, milliseconds{0}, day, "must be 0 (max(50 ms, ttl/20)) to a quarter of the ttl");
+  validate(options.defaults, options);
   count("max_waiters", options.max_waiters, 1, 10'000'000, "must be 1 to 10 000 000");
   check("release_limit", options.release_limit, milliseconds{10}, milliseconds{60'000}, "must be 10 ms to 60 s");
   check("close_limit", options.close_limit, milliseconds{0}, day, "must be 0 to 1 day");

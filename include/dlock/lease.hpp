@@ -80,8 +80,9 @@ class [[nodiscard]] lease {
   /// now, std::logic_error if its store can't verify (memory). Cost: no statement.
   dlock::verification verification() const;
 
-  /// For renewal::manual: expiry = now + ttl, if it is still ours. Throws lock_lost, store_error, or std::logic_error if
-  /// the lease renews itself. Cost: one statement.
+  /// For renewal::manual: expiry = now + ttl, if it is still ours. Throws lock_lost, store_error; std::logic_error if the
+  /// lease renews itself, or inside a transaction of this thread that verified it, which has its row locked. Cost: one
+  /// statement.
   void renew();
   /// Frees the key if this is the outermost lease of its grant. Throws lock_lost if it was not ours any more, store_error
   /// if there was no answer (the background goes on trying). The lease is empty afterwards in each case.

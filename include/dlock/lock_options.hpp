@@ -57,7 +57,8 @@ struct lock_options {
   /// The key stays taken at least this long after the grant, even if released earlier (a crash ends it).
   /// For jobs that may not run twice in a while. Default 0: off; at most 30 days.
   std::chrono::milliseconds min_hold{0};
-  /// The lease is lost (reason max_hold) and the key freed this long after the grant, whatever the holder does.
+  /// The lease is lost (reason max_hold) this long after the grant, whatever the holder does, and the key freed a
+  /// service_options::margin later.
   /// Default 0: no cap; at most 365 days, not below min_hold.
   std::chrono::milliseconds max_hold{0};
   /// Ends the waiting with lock_refused (errc::cancelled) when requested. Default: never.

@@ -22,7 +22,9 @@ struct service_options {
   std::size_t connections = 4;
   /// Options of calls that give none (macros, distributed_mutex::lock()). Default: lock_options{}.
   lock_options defaults{};
-  /// Trust in a lease ends this long before the server may give it away. 0: max(50 ms, ttl/20). Default 0; below ttl.
+  /// Trust in a lease ends this long before the server may give it away, and whatever ends it, dlock itself frees the key
+  /// no earlier than that. Default 0: max(50 ms, ttl/20), at most ttl/4. At most a quarter of the ttl that a lease gets:
+  /// here of that in `defaults`, and of that in the options of each call, which throws std::invalid_argument otherwise.
   std::chrono::milliseconds margin{0};
   /// Threads that may wait for keys at one time; more get lock_refused(too_many_waiters). Default 10 000; >= 1.
   std::size_t max_waiters = 10'000;
@@ -49,5 +51,7 @@ struct service_options {
 
 /// Throws std::invalid_argument naming the first bad field and its value.
 void validate(const service_options& options);
+/// The same, of options of a call to a service.
+void validate(const lock_options& options, const service_options& in);
 
 }  // namespace dlock

@@ -12,6 +12,9 @@ namespace dlock::detail {
 
 /// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow moment.
 constexpr microseconds statement_patience = std::chrono::seconds{2};
+/// So long a statement without an answer may still run, where nothing else bounds that: what its server has received of it
+/// waits no longer for locks and for the threads of a pool.
+constexpr microseconds longest_ghost = std::chrono::minutes{10};
 /// Leases with an expiry of their own are asked for under a session of this ttl; nothing depends on its life.
 constexpr microseconds naming_class = std::chrono::seconds{30};
 

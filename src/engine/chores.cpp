@@ -27,7 +27,6 @@ bool chores::add(chore one) {
 
 void chores::wake() noexcept {
   const std::lock_guard lock(mutex_);
-  retry_ = false;
   shared_.time.notify(wake_);
 }
 
@@ -50,7 +49,6 @@ bool chores::cancel(chore& one, connection& on) {
 
 bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
   const auto now = shared_.now();
-  if (one.untold != nullptr && !one.untold->lost.stop_requested() && now < one.not_before) return false;
   if (one.what == chore::kind::let_go) {
     let_go_(one.of);  // what can't be done now comes back as a release
     return true;
@@ -76,18 +74,36 @@ bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
   return answer.what == outcome::yes || answer.what == outcome::no;
 }
 
+instant chores::due(const chore& one) {
+  const auto at = std::max(one.held_back, one.again);
+  return one.untold == nullptr || one.untold->told ? at : std::max(at, one.told_by);
+}
+
+instant chores::next_due() const {
+  auto first = shared_.options.sweep_every.count() > 0 ? next_sweep_ : instant::max();
+  for (const auto& each : waiting_) first = std::min(first, due(each));
+  return first;
+}
+
 void chores::round(bool last) {
   std::list<chore> mine;
   {
     const std::lock_guard lock(mutex_);
-    mine.swap(waiting_);
+    const auto now = shared_.now();
+    for (auto at = waiting_.begin(); at != waiting_.end();) {
+      const auto one = at++;
+      if (last || due(*one) <= now) mine.splice(mine.end(), waiting_, one);
+    }
   }
   const auto end = last ? shared_.now() + shared_.options.release_limit : instant::max();
   bool unreachable = false;  // then the rest of this round need not find that out one by one
   for (auto at = mine.begin(); at != mine.end();) {
     const auto now = shared_.now();
     const auto limit = std::min<microseconds>(patience, end - now);
-    if (last) at->untold.reset();  // there is no later; trust in it ended before
+    if (last && now < at->held_back) {  // there is no later: the server's own expiry does it
+      at = mine.erase(at);
+      continue;
+    }
     // The last round is short, but a let_go holds the engine; it needs no statement then.
     const bool holds = last && at->what == chore::kind::let_go;
     const bool cut_short = !holds && (unreachable || limit <= 0us || (stop_ && !last));
@@ -95,6 +111,7 @@ void chores::round(bool last) {
     // A kept grant under a session that is over is free for others as it is.
     const bool moot = at->what == chore::kind::cancel && at->kept && at->by->deadline.left(now) == 0us;
     if (!done && !moot && now < at->give_up) {
+      at->again = shared_.now() + beat;
       ++at;
       continue;
     }
@@ -103,7 +120,6 @@ void chores::round(bool last) {
     at = mine.erase(at);
   }
   const std::lock_guard lock(mutex_);
-  retry_ = waiting_.empty();  // else what came meanwhile has not been tried yet
   waiting_.splice(waiting_.begin(), mine);
 }
 
@@ -146,21 +162,18 @@ reply chores::send_sweep(connection& on) {
 }
 
 void chores::run() {
+  std::unique_lock lock(mutex_);
   for (;;) {
-    bool last = false;
-    {
-      std::unique_lock lock(mutex_);
-      if (!stop_ && waiting_.empty()) {
-        const bool sweeps = shared_.options.sweep_every.count() > 0;
-        shared_.time.wait_until(wake_, lock, sweeps ? std::max(next_sweep_, shared_.now() + 1ms) : shared_.now() + 1h);
-      } else if (!stop_ && retry_) {
-        shared_.time.wait_until(wake_, lock, shared_.now() + beat);
-      }
-      last = stop_;
+    const bool last = stop_;
+    if (const auto first = next_due(); !last && first > shared_.now()) {
+      shared_.time.wait_until(wake_, lock, first);
+      continue;  // what came meanwhile may be due earlier, or have nothing to wait for any more
     }
+    lock.unlock();
     round(last);
     if (last) return end();
     sweep(shared_.now());
+    lock.lock();
   }
 }
 

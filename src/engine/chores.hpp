@@ -35,8 +35,10 @@ struct chore {
   bool kept = true;                 ///< cancel: what the attempt asked for
   bool ghost = true;                ///< cancel: counted by keeper::haunted()
   instant give_up{};                ///< after that the server's own expiry has done the work
-  std::shared_ptr<grant> untold{};  ///< not before the holder of this one has been told that it is lost, ...
-  instant not_before{};             ///< ... or until then, should a callback of somebody else's block the herald
+  instant held_back{};              ///< not before: so long nobody else is to get the key
+  std::shared_ptr<grant> untold{};  ///< nor before the holder of this one has been told that it is lost, ...
+  instant told_by{};                ///< ... or until then, should a callback of somebody else's block the herald
+  instant again{};                  ///< tried in vain; the next time not before
 
   /// The statement about its key: release by session and fence, cancel by session and nonce.
   request ask(verb with) const noexcept {
@@ -50,7 +52,7 @@ struct chore {
   }
 };
 
-/// Does chores in the background, retries them at each beat, and cleans the tables up now and then (rule 11).
+/// Does chores in the background, each again a beat after it failed, and cleans the tables up now and then (rule 11).
 /// Never on the keeper's thread or connection.
 class chores {
  public:
@@ -73,6 +75,8 @@ class chores {
  private:
   bool attempt(chore& one, microseconds limit, bool* unreachable);
   bool cancel(chore& one, connection& on);
+  static instant due(const chore& one);
+  instant next_due() const;  // under the mutex
   void round(bool last);
   void end();
   void given_up(const chore& one);
@@ -88,7 +92,6 @@ class chores {
   std::list<chore> waiting_;
   std::atomic<bool> stop_{false};   // set under the mutex
   bool over_ = false;               // run() has ended
-  bool retry_ = false;              // what waits has been tried once already
   connection* sweeping_ = nullptr;  // guarded by mutex_: in the middle of a sweep
   // The thread's own:
   instant next_sweep_{};

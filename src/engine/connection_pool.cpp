@@ -35,8 +35,8 @@ connection_pool::loan connection_pool::get(instant until, microseconds patience,
   return wait(false, until, patience, why);
 }
 
-connection_pool::loan connection_pool::get_for_renewal(instant until, fault& why) {
-  return wait(true, until, 0us, why);
+connection_pool::loan connection_pool::get_for_renewal(instant until, microseconds patience, fault& why) {
+  return wait(true, until, patience, why);
 }
 
 void connection_pool::prepare_renewal() {

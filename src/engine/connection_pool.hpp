@@ -57,7 +57,7 @@ class connection_pool {
 
   /// Of the connection for renewals. If that can't be had, or not within half the time, one of the others, before all who
   /// wait for these.
-  loan get_for_renewal(instant until, fault& why);
+  loan get_for_renewal(instant until, microseconds patience, fault& why);
   /// Sees to it that it is there when it is needed. Does not wait.
   void prepare_renewal();
 

@@ -121,7 +121,9 @@ bool engine::wind_down_if_done() noexcept {
   shared_.pool.finish(end);
   keeper_.stop();
   rows_.stop();
-  for (const auto& one : keeper_.live()) chores_.add({.what = chore::kind::close, .by = one, .give_up = end});
+  for (const auto& one : keeper_.live()) {
+    chores_.add({.what = chore::kind::close, .by = one, .give_up = end, .held_back = one->freed_from()});
+  }
   chores_.stop();
   return true;
 }

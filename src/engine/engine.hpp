@@ -77,14 +77,17 @@ class engine : public std::enable_shared_from_this<engine> {
   bool release_by(grant& one, const std::function<bool()>& free);
   /// Whether there is one lease on it, and no transaction that it must outlive.
   bool sole(grant& one) const noexcept;
-  /// The key is not freed before transaction_ended() was called as often.
+  /// The key is not freed before transaction_ended() was called as often. Then it is released, if its last lease has ended
+  /// by then: by the background, or by its owner's next acquire.
+  /// On the thread of the transaction, which has the row locked.
   void in_transaction(grant& one) noexcept;
   void transaction_ended(const std::shared_ptr<grant>& one) noexcept;
   /// Throws lock_lost unless the grant can be trusted now.
   void ensure_held(grant& one) const;
   /// Why the row is not the grant's any more, which a statement has found that was answered just now.
   loss_reason not_ours(grant& one) const noexcept;
-  /// Sets an expiry of its own to now + ttl, unless it ends later.
+  /// Sets an expiry of its own to now + ttl, unless it ends later. Throws std::logic_error inside a transaction of this
+  /// thread that verified the grant.
   void renew(grant& one, microseconds ttl);
 
   std::vector<std::string> close(std::chrono::milliseconds limit);
@@ -113,6 +116,7 @@ class engine : public std::enable_shared_from_this<engine> {
               instant begun, bool look_first);
   lease reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who);
   std::shared_ptr<grant> find_held(const owner_state& who, const lock_key& key) const;
+  void see_out(const std::shared_ptr<grant>& one);
   local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who, instant begun);
   [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, instant begun);
   step send(attempt& a, step what);
@@ -131,7 +135,9 @@ class engine : public std::enable_shared_from_this<engine> {
   lease adopted(won& w, const std::shared_ptr<session>& by);
   std::string blocked(attempt& a, connection& on);
   void check_transaction(const lock_key& key);
+  void outcome(const std::shared_ptr<grant>& one, bool verified) noexcept;
   void let_go(const std::shared_ptr<grant>& one) noexcept;
+  void must_not_wait_for_itself(grant& one) const;
   void keep_column(const std::shared_ptr<grant>& one);
 
   void lost(const std::shared_ptr<grant>& one, loss_reason reason);

@@ -26,7 +26,7 @@ verb verb_of(step what) noexcept {
 
 lease engine::acquire(const lock_key& key, const lock_options& options, bool once) {
   refuse_if_forked();
-  validate(options);
+  validate(options, shared_.options);
   check_row(key, options);
   const auto who = current_owner();
   if (auto again = reenter(key, options, who)) return again;
@@ -62,7 +62,8 @@ local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options&
                                         instant begun) {
   const auto held = [&] {
     const std::lock_guard lock(who.mutex);
-    return find_held(who, key) != nullptr;
+    const auto mine = find_held(who, key);
+    return mine != nullptr && !mine->outlived;
   };
   std::stop_source either;  // the caller and close() may both end the waiting
   const auto end = [&either] { either.request_stop(); };
@@ -93,14 +94,32 @@ std::shared_ptr<grant> engine::find_held(const owner_state& who, const lock_key&
   return found == who.held.end() ? nullptr : *found;
 }
 
+/// What a transaction's outcome has left to be released of this owner's is released before the key is acquired anew: here,
+/// or by the background, which is waited for. An entry into it would hang on the options of a lease that has ended, and
+/// for its owner the key is free: also for one attempt.
+void engine::see_out(const std::shared_ptr<grant>& one) {
+  if (fault why; !shared_.where->caller_may_wait(why)) return;
+  let_go(one);
+  std::unique_lock lock(mutex_);
+  const auto until = shared_.now() + shared_.options.release_limit;
+  while (!one->over && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
+}
+
 lease engine::reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who) {
-  if (options.again == reentry::busy) return {};
   std::shared_ptr<grant> mine;
-  {
-    const std::lock_guard lock(who->mutex);
-    mine = find_held(*who, key);
-    if (mine == nullptr) return {};
-    if (options.again == reentry::allow) ++mine->leases;
+  for (bool seen_out = false;; seen_out = true) {
+    {
+      const std::lock_guard lock(who->mutex);
+      mine = find_held(*who, key);
+      if (mine == nullptr) return {};
+      if (!mine->outlived) {
+        if (options.again == reentry::busy) return {};
+        if (options.again == reentry::allow) ++mine->leases;
+        break;
+      }
+    }
+    if (seen_out) return {};
+    see_out(mine);
   }
   if (options.again == reentry::refuse) {
     throw lock_refused(errc::already_held,
@@ -236,7 +255,7 @@ step engine::resolve(attempt& a) {
              .nonce = a.nonce,
              .lost = std::move(a.lost),
              .kept = a.how.kept,
-             .give_up = instant::max()};
+             .give_up = a.how.kept ? instant::max() : shared_.now() + longest_ghost};
   if (!chores_.attempt(undo, statement_patience / 2)) {
     keeper_.haunted(a.by);
     chores_.add(std::move(undo));

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 multi_lease engine::acquire(const lock_keys& keys, const lock_options& options, bool once) {
   refuse_if_forked();
-  validate(options);
+  validate(options, shared_.options);
   for (const auto& key : keys) check_row(key, options);
   const visit here(*this);
   return several(*this, keys, options, once).run();

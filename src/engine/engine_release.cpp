@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
+#include <thread>
+#include <utility>
 
 #include "engine/engine.hpp"
 #include "engine/transaction_watch.hpp"
@@ -12,7 +15,8 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr microseconds between_tries = 5ms;
-/// So long a key that was lost waits to be freed until its holder has been told.
+/// So long a key that was lost waits to be freed until its holder has been told. In each case it waits for the margin, which
+/// is the time that a holder has between the one and the other.
 constexpr microseconds long_enough = 1s;
 }  // namespace
 
@@ -30,8 +34,27 @@ loss_reason engine::not_ours(grant& one) const noexcept {
   return one.outlives(now) ? loss_reason::taken_over : one.why(now);
 }
 
+void engine::must_not_wait_for_itself(grant& one) const {
+  bool verified_here = false;
+  {
+    const std::lock_guard lock(one.who->mutex);
+    verified_here = one.verified > 0 && one.verified_on == std::this_thread::get_id();
+  }
+  if (verified_here) {
+    throw std::logic_error(fmt::format(
+        "dlock: key '{}': renew() inside the transaction of this thread that verified the lease and has its "
+        "row locked: renew first, or after it has ended",
+        printable(one.key)));
+  }
+  if (fault why; !shared_.where->caller_may_wait(why)) {
+    throw store_error(errc::store_failed, fmt::format("key '{}': renew: {}", printable(one.key), why.text), why.native,
+                      why.sqlstate, false);
+  }
+}
+
 void engine::renew(grant& one, microseconds ttl) {
   ensure_held(one);
+  must_not_wait_for_itself(one);
   const auto sent = shared_.now();
   auto ask = one.ask(verb::extend);
   ask.own_ttl = ttl;
@@ -75,14 +98,17 @@ void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
   no_longer_held();
   herald_.post(one);
   // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
+  const auto now = shared_.now();
+  if (one->kept) one->kept_by->not_freed_before(now + one->margin);
   chores_.add({.what = chore::kind::release,
                .by = one->kept_by,
                .key = one->key,
                .nonce = one->nonce,
                .fence = one->fence,
-               .give_up = shared_.now() + 2 * one->ttl + 10s,
+               .give_up = now + 2 * one->ttl + 10s,
+               .held_back = now + one->margin,
                .untold = one,
-               .not_before = shared_.now() + long_enough});
+               .told_by = now + long_enough});
   done_with(*one);
 }
 
@@ -93,11 +119,14 @@ void engine::session_over(std::shared_ptr<session> one, std::vector<std::shared_
     }
     // Nobody trusts anything of it any more. Before the releases, which are many: without its row all it holds, and may
     // still be granted, is free to others at once.
+    const auto now = shared_.now();
+    const auto from = reason == loss_reason::none ? now : now + margin_for(one->ttl, shared_.options.margin);
     chores_.add({.what = chore::kind::close,
                  .by = std::move(one),
-                 .give_up = shared_.now() + 1min,
+                 .give_up = from + 1min,
+                 .held_back = from,
                  .untold = held.empty() ? nullptr : held.back(),  // they are told in order
-                 .not_before = shared_.now() + long_enough});
+                 .told_by = now + long_enough});
   }
   for (const auto& each : held) lost(each, reason);
 }
@@ -114,6 +143,7 @@ bool engine::done_with(grant& one) noexcept {
   {
     const std::lock_guard lock(mutex_);
     --ending_;
+    one.over = true;
   }
   return wind_down_if_done();
 }
@@ -129,7 +159,7 @@ engine::ending engine::leave(grant& one) noexcept {
     // What was written under the lock is not visible yet: the next holder would read what was there before.
     ++one.transactions;
     lock.unlock();
-    if (watch->at_end(*shared_.where, [self = one.shared_from_this()] { self->home->transaction_ended(self); })) {
+    if (watch->at_end(*shared_.where, [self = one.shared_from_this()] { self->home->outcome(self, false); })) {
       return ending::deferred;
     }
     lock.lock();
@@ -156,17 +186,23 @@ bool engine::sole(grant& one) const noexcept {
 void engine::in_transaction(grant& one) noexcept {
   const std::lock_guard lock(one.who->mutex);
   ++one.transactions;
+  ++one.verified;
+  one.verified_on = std::this_thread::get_id();
 }
 
-void engine::transaction_ended(const std::shared_ptr<grant>& one) noexcept {
+void engine::transaction_ended(const std::shared_ptr<grant>& one) noexcept { outcome(one, true); }
+
+void engine::outcome(const std::shared_ptr<grant>& one, bool verified) noexcept {
   if (forked()) return;
   {
     const std::lock_guard lock(one->who->mutex);
+    if (verified) --one->verified;
     if (--one->transactions > 0 || one->leases > 0) return;
     if (one->state.load() != grant_state::held) {  // nothing is left to be freed; the engine may have ended
       forget(*one);
       return;
     }
+    one->outlived = true;
   }
   // On the thread that ends the transaction, from inside ODB: only queued.
   if (!chores_.add({.what = chore::kind::let_go, .of = one, .give_up = instant::max()})) let_go(one);
@@ -175,12 +211,15 @@ void engine::transaction_ended(const std::shared_ptr<grant>& one) noexcept {
 void engine::let_go(const std::shared_ptr<grant>& one) noexcept {
   {
     const std::lock_guard lock(one->who->mutex);
-    // Entered again meanwhile; or that was left again as well, and whoever did that finishes it.
-    if (one->transactions > 0 || one->leases > 0 || !forget(*one)) return;
+    if (std::exchange(one->taken, true)) return;
   }
   fault why;
   bool trusted = false;
-  if (!begin_release(*one, trusted)) return;
+  if (!begin_release(*one, trusted)) {  // lost
+    const std::lock_guard lock(one->who->mutex);
+    forget(*one);
+    return;
+  }
   end_release(*one, send_release(*one, why), trusted, why, [this](const event& what) {
     herald_.post({.what = what.what,
                   .key = std::string(what.key),
@@ -225,6 +264,8 @@ engine::freed engine::end_release(grant& one, freed end, bool trusted, const fau
   leave_queue(one);
   no_longer_held();
   if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
+  if (const std::lock_guard lock(one.who->mutex); one.outlived)
+    forget(one);  // before its owner is told that it is over
   const bool last = done_with(one);
   const auto held_for = shared_.now() - one.granted_at;
   if (end == freed::lost && trusted) {

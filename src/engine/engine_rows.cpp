@@ -29,7 +29,7 @@ void engine::check_rows(const std::string& which, row_renewal how, const lock_op
 std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
                                  const std::function<std::vector<taken>(ticket&)>& take) {
   refuse_if_forked();
-  validate(options);
+  validate(options, shared_.options);
   check_rows("rows to be claimed", how, options);
   const visit here(*this);
   if (closed_.stop_requested()) throw lock_refused(errc::closed, "rows to be claimed");
@@ -59,7 +59,7 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
                  .lasting = about.unsure,
                  .kept = as.kept,
                  .ghost = false,
-                 .give_up = about.unsure ? shared_.now() + 10min : instant::max()});
+                 .give_up = about.unsure ? shared_.now() + longest_ghost : instant::max()});
   };
   std::vector<taken> rows;
   const auto sent = shared_.now();

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <thread>
 #include <vector>
 
 #include "dlock/clock.hpp"
@@ -80,8 +81,18 @@ struct session {
   instant used{};          // when the last user went
   bool over = false;       // retired for ever (rule 5)
   // Any thread:
+  /// With its row all that it keeps is free: not before a lease that was lost may be given away.
+  void not_freed_before(instant when) noexcept {
+    auto now = freed_from_.load();
+    while (now < when && !freed_from_.compare_exchange_weak(now, when)) {
+    }
+  }
+  instant freed_from() const noexcept { return freed_from_.load(); }
   trust deadline;
   std::atomic<loss_reason> why{loss_reason::none};  // set before the deadline is ended
+
+ private:
+  std::atomic<instant> freed_from_{instant{}};
 };
 
 enum class grant_state { held, releasing, lost };
@@ -110,9 +121,16 @@ struct grant : std::enable_shared_from_this<grant> {
   std::atomic<grant_state> state{grant_state::held};
   std::atomic<loss_reason> reason{loss_reason::none};
   std::stop_source lost{};
+  std::atomic<bool> told{false};  // that it is lost: the callbacks of its holder have ended
   // Guarded by who->mutex:
   std::size_t leases = 1;
-  std::size_t transactions = 0;  // open ones, before whose outcome the key is not freed
+  std::size_t transactions = 0;   // open ones, before whose outcome the key is not freed
+  std::size_t verified = 0;       // of them: those that verified it, and have the row locked
+  std::thread::id verified_on{};  // the last of these
+  bool outlived = false;          // no lease, and they have their outcome: it is to be released, and can't be entered
+  bool taken = false;             // somebody does that
+  // Guarded by engine::mutex_:
+  bool over = false;  // neither held nor to be told of any more
   // Guarded by keeper::mutex_:
   grant* previous = nullptr;
   grant* next = nullptr;
@@ -144,7 +162,7 @@ struct grant : std::enable_shared_from_this<grant> {
   }
   /// Why left() is 0.
   loss_reason why(instant now) noexcept {
-    if (const auto told = reason.load(std::memory_order_acquire); told != loss_reason::none) return told;
+    if (const auto known = reason.load(std::memory_order_acquire); known != loss_reason::none) return known;
     if (now >= cap) return loss_reason::max_hold;
     if (!kept) return loss_reason::expired;
     const auto end = kept_by->why.load(std::memory_order_acquire);

@@ -34,6 +34,7 @@ void herald::stop() noexcept {
 
 void herald::tell(grant& lost) noexcept {
   lost.lost.request_stop();
+  lost.told = true;
   told_();
   shared_.tell({.what = event::kind::lost,
                 .key = lost.key.view(),

@@ -11,6 +11,11 @@ namespace {
 /// More attempts of one session without an outcome than this end the session (rule 6).
 constexpr std::size_t most_ghosts = 32;
 constexpr microseconds patience = 2s;  // of one statement
+constexpr microseconds again = 100ms;  // once more, should an interruption have come too early
+
+/// A statement that renews a session, and a connection that is made for it, get so long: a quarter of the session's own
+/// life, so that there is time for others before its deadline.
+microseconds limit_for(const session& one) { return std::clamp<microseconds>(one.ttl / 4, 100ms, 10s); }
 }  // namespace
 
 // ---- sessions -----------------------------------------------------------------------------------------------------
@@ -49,6 +54,7 @@ std::shared_ptr<session> keeper::pin(microseconds ttl, instant until, fault& why
   if (made == nullptr) return nullptr;
   lock.lock();
   ++made->users;
+  answered_.try_emplace(ttl, true);
   sessions_[ttl] = made;
   shared_.time.notify(wake_);
   lock.unlock();
@@ -201,23 +207,49 @@ bool keeper::idle(const session& one, instant now) const noexcept {
   return one.users == 0 && one.ghosts == 0 && now - one.used > std::max<microseconds>(2 * one.ttl, 60s);
 }
 
-std::shared_ptr<session> keeper::next_due(instant& due) {
+/// Of those that are due the one whose deadline is the next; if there is none, when there is one.
+std::shared_ptr<session> keeper::next_due(instant now, instant& due) {
   std::shared_ptr<session> first;
   for (const auto& [ttl, one] : sessions_) {
-    if (first == nullptr || one->machine.due() < due) {
-      first = one;
-      due = one->machine.due();
-    }
+    due = std::min(due, one->machine.due());
+    if (one->machine.due() > now) continue;
+    if (first == nullptr || one->machine.deadline() < first->machine.deadline()) first = one;
   }
   return first;
+}
+
+/// When the renewal that is under way has to make room. That is when it has taken as long as its session allows, or when
+/// another one has waited as long as that one allows: it goes first then, for the statement may hang. But not if sessions
+/// of that other one's ttl got no answer in time the last time: the network is too slow for them, and they would take its
+/// time away from those that can wait longer, again and again.
+instant keeper::interrupt_at() const {
+  if (renewing_ == nullptr) return instant::max();
+  if (renewing_for_ == nullptr) return renewing_limit_;
+  auto at = renewing_limit_;
+  for (const auto& [ttl, one] : sessions_) {
+    const auto patience_ends = one->machine.due() + limit_for(*one);
+    if (one.get() != renewing_for_ && answered_.at(ttl) && patience_ends < one->machine.deadline()) {
+      at = std::min(at, patience_ends);
+    }
+  }
+  return at;
+}
+
+/// Who waits for a connection is not interrupted, so he makes room at once.
+microseconds keeper::limit_to_connect(const session& one) const {
+  auto limit = limit_for(one);
+  for (const auto& [ttl, other] : sessions_) {
+    if (answered_.at(ttl)) limit = std::min(limit, limit_for(*other));
+  }
+  return limit;
 }
 
 void keeper::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     instant due = shared_.now() + 1h;
-    const auto one = next_due(due);
-    if (one == nullptr || due > shared_.now()) {
+    const auto one = next_due(shared_.now(), due);
+    if (one == nullptr) {
       shared_.time.wait_until(wake_, lock, due);
     } else if (idle(*one, shared_.now())) {
       end(one, loss_reason::none, lock);
@@ -236,24 +268,27 @@ void keeper::stop() noexcept {
 
 /// True: the connection was gone before anything was sent, so another one may do it.
 bool keeper::send_renewal(session& one, instant until, instant& sent, reply& answer) {
-  const auto on = shared_.pool.get_for_renewal(until, answer.why);
+  const auto on = shared_.pool.get_for_renewal(until, limit_for(one), answer.why);
   sent = shared_.now();  // rule 4: before the request leaves
-  if (!on) return false;
   {
     const std::lock_guard lock(mutex_);
+    answered_.at(one.ttl) = static_cast<bool>(on);  // for now
     // Rule 5: not even asked for when it is late.
-    if (stop_ || one.over || one.deadline.left(sent) == 0us) return false;
+    if (!on || stop_ || one.over || one.deadline.left(sent) == 0us) return false;
     renewing_ = &*on;
+    renewing_for_ = &one;
+    renewing_limit_ = sent + limit_for(one);
   }
+  attend_();
   answer = shared_.where->session(*on, session_verb::renew, shared_.record(one.id, one.ttl));
   const std::lock_guard lock(mutex_);
   renewing_ = nullptr;
+  answered_.at(one.ttl) = answer.what != outcome::unknown;
   return connection_pool::is_gone(answer) && shared_.now() < until;
 }
 
 void keeper::renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock) {
-  // A connection or statement that hangs is given up in time for another try before the first deadline of any session.
-  const auto limit = std::clamp<microseconds>(sessions_.begin()->first / 4, 100ms, patience);
+  const auto limit = limit_to_connect(*one);
   lock.unlock();
   instant sent{};
   const auto until = shared_.now() + limit;
@@ -275,8 +310,13 @@ void keeper::renew(const std::shared_ptr<session>& one, std::unique_lock<std::mu
 
 instant keeper::tick(instant now) {
   std::unique_lock lock(mutex_);
+  if (now >= interrupt_at()) {
+    renewing_->interrupt();
+    renewing_for_ = nullptr;
+    renewing_limit_ = now + again;
+  }
   std::vector<std::shared_ptr<session>> over;
-  instant next = instant::max();
+  instant next = interrupt_at();
   for (const auto& [ttl, one] : sessions_) {
     const auto left = one->deadline.left(now);
     if (left == 0us) {

@@ -62,7 +62,9 @@ class keeper {
 
  private:
   std::shared_ptr<session> open(microseconds ttl, instant until, fault& why);
-  std::shared_ptr<session> next_due(instant& due);
+  std::shared_ptr<session> next_due(instant now, instant& due);
+  instant interrupt_at() const;
+  microseconds limit_to_connect(const session& one) const;
   bool idle(const session& one, instant now) const noexcept;
   void renew(const std::shared_ptr<session>& one, std::unique_lock<std::mutex>& lock);
   bool send_renewal(session& one, instant until, instant& sent, reply& answer);
@@ -78,9 +80,12 @@ class keeper {
   std::condition_variable opened_;  // those who wait for a session that another thread opens
   // Guarded by mutex_:
   std::map<microseconds, std::shared_ptr<session>> sessions_;
+  std::map<microseconds, bool> answered_;  // of a ttl class: whether its last renewal was, in time
   std::set<microseconds> opening_;
-  grant* orphans_ = nullptr;        // with an expiry of their own, under a session that is over
-  connection* renewing_ = nullptr;  // in mid-statement
+  grant* orphans_ = nullptr;               // with an expiry of their own, under a session that is over
+  connection* renewing_ = nullptr;         // in mid-statement ...
+  const session* renewing_for_ = nullptr;  // ... for this one, null: which has been interrupted already ...
+  instant renewing_limit_{};               // ... and does not wait longer
   std::string server_;
   bool stop_ = false;
 };

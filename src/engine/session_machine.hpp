@@ -36,7 +36,8 @@ class session_machine {
   bool over_ = false;
 };
 
-/// max(50 ms, ttl/20) unless set. With an expiry of its own a lease may be shorter than that: then a quarter of it.
+/// max(50 ms, ttl/20) unless set. With an expiry of its own a lease may be shorter than that: then a quarter of it. So it is
+/// for what is set, should a ttl come that no option was compared with.
 std::chrono::microseconds margin_for(std::chrono::microseconds ttl, std::chrono::microseconds set) noexcept;
 
 }  // namespace dlock::detail

@@ -178,13 +178,15 @@ TEST_CASE_METHOD(engine_fixture, "close: a service may end while a callback abou
 
 namespace {
 
-/// The virtual clock of a test that keeps a service's threads, once `from` has come to hold, when they ask for the time.
-/// Not the one that `told` is set by.
+/// The virtual clock of a test that keeps a service's threads when they ask for the time, once `from` has come to hold:
+/// for a moment so that `inside` can be set, and then as long as it is and `go_on` is not.
 class holding_clock final : public time_source {
  public:
   explicit holding_clock(stores::virtual_clock& clock) : clock_(clock) {}
   instant now() const noexcept override {
-    if (worker_of_ == this && from && from()) static_cast<void>(eventually([&] { return go_on.load(); }));
+    if (worker_of_ == this && from && from() && eventually([&] { return inside.load(); }, 100ms)) {
+      static_cast<void>(eventually([&] { return go_on.load(); }));
+    }
     return clock_.now();
   }
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
@@ -197,6 +199,7 @@ class holding_clock final : public time_source {
   }
 
   std::function<bool()> from{};  // set while nothing runs
+  std::atomic<bool> inside{false};
   std::atomic<bool> go_on{false};
 
  private:
@@ -217,12 +220,11 @@ TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, 
   REQUIRE(clock.at_rest());
   // Whoever makes it lost goes no further as soon as it is.
   slow.from = [of = detail::access::grant_of(*held)] { return of->state.load() == detail::grant_state::lost; };
-  std::atomic<bool> inside{false};
   std::atomic<bool> ended{false};
   bool finished = false;
   bool too_early = true;
   const std::stop_callback on_loss(held->lost(), [&] {
-    inside = true;
+    slow.inside = true;
     // If it is not waited for, the service ends at once; this only gives it the time to do so.
     static_cast<void>(eventually([&] { return ended.load(); }, 300ms));
     too_early = ended;
@@ -231,7 +233,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, 
   });
   CHECK(locks->force_release("k"));
   clock.advance(11s);
-  REQUIRE(eventually([&] { return inside.load(); }));
+  REQUIRE(eventually([&] { return slow.inside.load(); }));
   held.reset();
   locks.reset();
   ended = true;
@@ -251,5 +253,5 @@ TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own c
   CHECK(locks->force_release("k"));
   clock.advance(11s);
   CHECK(eventually([&] { return told.load(); }));
-  CHECK(eventually([&] { return is_free("k"); }));
+  CHECK(is_free_after("k", 1500ms));
 }

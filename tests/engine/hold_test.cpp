@@ -4,6 +4,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "support/engine_fixture.hpp"
@@ -31,7 +33,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::none: ends ttl after it was asked for, 
   CHECK(held.loss() == loss_reason::expired);
   CHECK(thrown([&] { held.ensure_held(); }) == errc::lost);
   CHECK(thrown([&] { held.release(); }) == errc::lost);
-  CHECK(eventually([&] { return is_free("k"); }));
+  CHECK(is_free_after("k", 500ms));
 }
 
 TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[hold][T91]") {
@@ -120,13 +122,64 @@ TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][
   CHECK(held.remaining() == 1us);
   clock.advance(1us);
   CHECK(held.remaining() == 0us);
-  REQUIRE(at->reached());  // not yet freed
+  CHECK(clock.at_rest());
   CHECK(held.lost().stop_requested());
   CHECK(held.loss() == loss_reason::max_hold);
+  clock.advance(1500ms);   // the margin: time to stop in
+  REQUIRE(at->reached());  // not yet freed
   CHECK_FALSE(is_free("k"));
   at->open();
-  CHECK(eventually([&] { return is_free("k"); }));
+  CHECK(clock.at_rest());
+  CHECK(is_free("k"));
   CHECK(thrown([&] { held.release(); }) == errc::lost);
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: whatever ends a lease, its holder has so much time before dlock frees the key",
+                 "[hold][T10]") {
+  const bool set = GENERATE(false, true);
+  auto how = options();
+  if (set) how.margin = 4s;
+  const auto margin = set ? 4000ms : 1000ms;
+  const auto locks = service(how);
+  lease held;
+  SECTION("an expiry of its own") {
+    held = locks->acquire("k", {.ttl = 20s, .renew = renewal::none});
+    clock.advance(20s - margin);
+  }
+  SECTION("no renewal") {
+    held = locks->acquire("k", {.ttl = 60s});
+    where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+    clock.advance(60s - (set ? margin : 3000ms));
+    REQUIRE(is_lost(held));
+    where->forget_scripts();
+    CHECK(is_free_after("k", set ? margin : 3000ms));
+    return;
+  }
+  SECTION("max_hold") {
+    held = locks->acquire("k", {.ttl = 20s, .renew = renewal::none, .max_hold = 5s});
+    clock.advance(5s);
+  }
+  REQUIRE(is_lost(held));
+  CHECK(is_free_after("k", margin));
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: a service that ends does not free the key earlier either", "[hold][T90]") {
+  auto locks = service();
+  const auto renew = GENERATE(renewal::automatic, renewal::none);
+  {
+    const auto held = locks->acquire("k", {.ttl = 30s, .renew = renew, .max_hold = 5s});
+    clock.advance(5s);
+    REQUIRE(is_lost(held));
+    REQUIRE(clock.at_rest());
+  }
+  const auto begun = clock.now();
+  locks.reset();
+  CHECK(clock.now() == begun);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(1499ms);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(30s);  // nobody is left to free it: the server does
+  CHECK(is_free("k"));
 }
 
 TEST_CASE_METHOD(hold_fixture, "max_hold: who waits in this process gets the key then", "[hold][T20]") {
@@ -184,24 +237,59 @@ TEST_CASE_METHOD(hold_fixture, "margin: trust ends so much before the server's e
   CHECK(usual->acquire("a", {.ttl = 10s, .renew = renewal::none}).remaining() == 9500ms);
 }
 
+TEST_CASE_METHOD(hold_fixture, "margin: one that is more than a quarter of the ttl is refused, not made smaller",
+                 "[hold][T10]") {
+  auto how = options();
+  how.margin = 500ms;
+  const auto locks = service(how);
+  const auto refused = [&](auto&& call) {
+    try {
+      static_cast<void>(call());
+    } catch (const std::invalid_argument& e) {
+      const std::string text = e.what();
+      return text.find("margin = 500 ms") != std::string::npos && text.find("1000 ms") != std::string::npos;
+    }
+    return false;
+  };
+  CHECK(refused([&] { return locks->acquire("k", {.ttl = 1999ms}); }));
+  CHECK(refused([&] { return locks->try_acquire("k", {.ttl = 1s, .renew = renewal::none}); }));
+  CHECK(refused([&] { return locks->acquire({"k", "l"}, {.ttl = 1s}); }));
+  CHECK(where->tried() == 0);
+  CHECK(locks->acquire("k", {.ttl = 2s}).remaining() == 1500ms);
+  how.margin = 7501ms;
+  CHECK_THROWS_AS(service(how), std::invalid_argument);
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: a renewal by hand leaves it as well", "[hold][T10]") {
+  auto how = options();
+  how.margin = 400ms;
+  const auto locks = service(how);
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  clock.advance(5s);
+  held.renew();
+  CHECK(held.remaining() == 9600ms);
+  const auto again = locks->acquire("k", {.ttl = 20s, .renew = renewal::manual});
+  CHECK(held.remaining() == 19600ms);
+}
+
 TEST_CASE_METHOD(hold_fixture, "max_hold: a callback that blocks does not keep the key", "[hold][T20][T93]") {
   const auto locks = service();
-  const auto first = locks->acquire("first", {.max_hold = 5s});
-  const auto second = locks->acquire("second", {.max_hold = 6s});
+  const lock_options brief{.ttl = 10s, .max_hold = 5s};  // a margin of 500 ms
+  const auto first = locks->acquire("first", brief);
+  auto later = brief;
+  later.max_hold = 6s;
+  const auto second = locks->acquire("second", later);
   std::atomic<bool> go_on{false};
   const std::stop_callback on_loss(first.lost(),
                                    [&] { static_cast<void>(eventually([&] { return go_on.load(); }, 60s)); });
   clock.advance(5s);
   REQUIRE(is_lost(first));
-  clock.advance(500ms);
-  CHECK(eventually([&] { return is_free("first"); }));
-  clock.advance(500ms);
+  // As long as it runs its holder may still be at work, but that does not go on for ever.
+  CHECK(is_free_after("first", 1s, {.busy = 1}));
   CHECK(second.loss() == loss_reason::max_hold);
-  // The callback of the first keeps that of the second from being called, but not for ever.
+  // It keeps that of the second from being called, but that does not go on for ever either.
   CHECK_FALSE(second.lost().stop_requested());
-  CHECK_FALSE(eventually([&] { return is_free("second"); }, 50ms));
-  for (int i = 0; i < 20 && !eventually([&] { return is_free("second"); }, 20ms); ++i) clock.advance(100ms);
-  CHECK(is_free("second"));
+  CHECK(is_free_after("second", 1s, {.busy = 1}));
   go_on = true;
   CHECK(is_lost(second));
 }

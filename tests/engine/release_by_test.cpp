@@ -151,14 +151,14 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same momen
       while (losing < round && !over) {
       }
       if (over) return;
-      static_cast<void>(thrown([&] { return home->renew(*grant, 30s), 0; }));
+      static_cast<void>(thrown([&] { return home->renew(*grant, 200ms), 0; }));
       ended = round;
     }
   });
   int lost = 0;
   int delay = 0;
   for (int round = 1; round <= most && (lost < enough || round - lost < enough); ++round) {
-    auto held = adopt_one(key, {.ttl = 30s, .renew = renewal::manual});
+    auto held = adopt_one(key, {.ttl = 200ms, .renew = renewal::manual});
     grant = access::grant_of(held);
     where->next(verb::extend, {.what = fate::say, .answer = outcome::no});
     losing = round;
@@ -169,14 +169,16 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same momen
     lost += too_late ? 1 : 0;
     CHECK(eventually([&] { return ended == round; }));
     where->forget_scripts();
-    if (!is_free(key)) CHECK(freed(key));
+    if (too_late) clock.advance(50ms);  // the margin
+    CHECK(clock.at_rest());
+    CHECK(is_free(key));
   }
   over = true;
   loser.join();
   grant.reset();
   CHECK(home->close(0ms).empty());
   home->finish();
-  CHECK(where->count(session_verb::close) == 1);  // nothing is held: it has ended
+  CHECK(where->count(session_verb::close) > 0);  // nothing is held: it has ended
 }
 
 TEST_CASE_METHOD(adopt_fixture, "release_by: only the one lease on a row, in no other transaction",

@@ -130,6 +130,26 @@ TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to th
   CHECK(is_free("k"));
 }
 
+TEST_CASE_METHOD(engine_fixture, "release: what is left to the background while that cleans up is done right after it",
+                 "[release][T33]") {
+  auto how = options();
+  how.sweep_every = 1min;
+  const auto locks = service(how);
+  REQUIRE(clock.at_rest());  // a service begins to clean up a minute after it began
+  const auto held = locks->acquire("other");
+  for (int i = 0; i < 5; ++i) REQUIRE(live_on(held, 10s, 30s));
+  const auto sweep = where->hold_sweep();
+  clock.advance(10s);
+  REQUIRE(sweep->reached());
+  auto mine = locks->acquire("k");
+  where->next(verb::release, {.what = fate::fail, .why = denied});
+  CHECK(thrown([&] { mine.release(); }) == errc::outcome_unknown);
+  CHECK_FALSE(is_free("k"));
+  sweep->open();
+  CHECK(clock.at_rest());
+  CHECK(is_free("k"));  // no time has passed
+}
+
 TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and done is done", "[release]") {
   const auto locks = service();
   for (const auto what : {fate::drop, fate::vanish}) {

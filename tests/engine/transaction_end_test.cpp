@@ -2,9 +2,13 @@
 // Releases that wait for a transaction, and what else may happen meanwhile: losses, close(), faults, all threads at once.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -15,6 +19,8 @@ namespace {
 
 using namespace dlock;
 using namespace dlock::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 
 }  // namespace
 
@@ -29,7 +35,10 @@ TEST_CASE_METHOD(transaction_fixture,
   CHECK(thrown([&] { return locks->acquire("k"); }) == errc::lost);
   CHECK(freed("k"));
   // That of a lost lease goes out in the background.
-  REQUIRE(eventually([&] { return where->count(verb::release) == 1; }));
+  CHECK(where->count(verb::release) == 0);
+  clock.advance(1500ms);
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::release) == 1);
   where->forget_scripts();
   open.end();
   const auto next = locks->acquire("k");
@@ -118,6 +127,40 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: one that verified the lease 
   CHECK_NOTHROW(held.ensure_held());
   held.release();
   CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(transaction_fixture,
+                 "transaction: a renewal by hand inside the one that verified the lease is refused at once",
+                 "[transaction][T19]") {
+  const lock_options by_hand{.ttl = 10s, .renew = renewal::manual};
+  auto held = locks->acquire("k", by_hand);
+  const auto grant = detail::access::grant_of(held);
+  grant->home->in_transaction(*grant);
+  CHECK_THROWS_MATCHES(held.renew(), std::logic_error,
+                       MessageMatches(ContainsSubstring("key 'k'") && ContainsSubstring("renew")));
+  // So is the renewal that a re-entry with a longer ttl is.
+  auto longer = by_hand;
+  longer.ttl = 20s;
+  CHECK_THROWS_AS(locks->acquire("k", longer), std::logic_error);
+  CHECK(locks->acquire("k", by_hand).reentered());
+  CHECK(where->count(verb::extend) == 0);
+  // It is this thread that would wait for itself.
+  CHECK(elsewhere([&] { return thrown([&] { return held.renew(), 0; }); }) == std::error_code());
+  CHECK(where->count(verb::extend) == 1);
+  grant->home->transaction_ended(grant);
+  CHECK_NOTHROW(held.renew());
+  CHECK(where->count(verb::extend) == 2);
+}
+
+TEST_CASE_METHOD(transaction_fixture, "transaction: a renewal by hand inside one that did not verify the lease goes on",
+                 "[transaction]") {
+  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  fake_transaction open(*where);
+  const auto other = locks->acquire("l");
+  const auto verified = detail::access::grant_of(other);
+  verified->home->in_transaction(*verified);
+  CHECK_NOTHROW(held.renew());
+  verified->home->transaction_ended(verified);
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a release that fails after it goes on in the background",

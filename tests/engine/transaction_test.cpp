@@ -116,55 +116,35 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: what was entered again outli
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: entered again and left in the next one, it waits for that one",
+TEST_CASE_METHOD(transaction_fixture, "transaction: acquired again and left in the next one, it waits for that one",
                  "[transaction][T70]") {
-  const auto busy = where->hold(verb::release);
+  const auto busy = keep_background_busy();
   fake_transaction first(*where);
-  hold_in(first, "busy");
+  const auto fence = hold_in(first, "k");
   first.end();
-  REQUIRE(busy->reached());
-  // The background is busy: what this end queues comes late.
-  std::optional<fake_transaction> second(std::in_place, *where);
-  hold_in(*second, "k");
-  second->end();
   auto again = locks->acquire("k");
-  REQUIRE(again.reentered());
-  fake_transaction third(*where);
+  CHECK(again.fencing_token() == fence + 1);
+  fake_transaction second(*where);
   again.release();
-  CHECK(third.waited_for() == 1);
+  CHECK(second.waited_for() == 1);
   busy->open();
-  // The queue is worked through in its order.
-  elsewhere([&] {
-    fake_transaction other(*where);
-    hold_in(other, "after");
-    other.end();
-  });
-  CHECK(freed("after"));
+  CHECK(clock.at_rest());
   CHECK_FALSE(is_free("k"));
-  third.end();
-  CHECK(freed("k"));
+  second.end();
+  CHECK(clock.at_rest());
+  CHECK(is_free("k"));
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a release that was queued frees no lease that came after it",
                  "[transaction][T70]") {
-  const auto busy = where->hold(verb::release);
+  const auto busy = keep_background_busy();
   {
     fake_transaction open(*where);
-    hold_in(open, "busy");
-    open.end();
-    REQUIRE(busy->reached());
     hold_in(open, "k");
-  }
-  {
-    fake_transaction open(*where);
-    hold_in(open, "k");  // queued by its end, not begun
-    open.end();
+    open.end();  // queues it; it is not begun
     const auto again = locks->acquire("k");
     busy->open();
-    CHECK(freed("busy"));
-    // The queue is worked through in its order.
-    hold_in(open, "after");
-    CHECK(freed("after"));
+    CHECK(clock.at_rest());
     CHECK_NOTHROW(again.ensure_held());
     CHECK_FALSE(is_free("k"));
   }

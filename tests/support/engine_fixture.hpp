@@ -50,7 +50,7 @@ std::error_code thrown(F&& what) {
 struct engine_fixture {
   stores::virtual_clock clock{};
   std::shared_ptr<stores::memory_store> rows = std::make_shared<stores::memory_store>(clock);
-  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(rows);
+  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(rows, &clock);
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 
   /// Options of a service under test; change what the test is about.
@@ -71,6 +71,17 @@ struct engine_fixture {
 
   /// Whether a stranger gets the key now. It does not keep it.
   bool is_free(const lock_key& key) { return static_cast<bool>(other_->try_acquire(key, {.ttl = 1s})); }
+
+  /// Whether a stranger gets the key `time` from now, and not before. The services have nothing else to do meanwhile.
+  bool is_free_after(const lock_key& key, std::chrono::microseconds time,
+                     const stores::virtual_clock::known& but = {}) {
+    const auto free_at_rest = [&] { return clock.at_rest(but) && is_free(key); };
+    if (free_at_rest()) return false;
+    clock.advance(time - 1us);
+    if (free_at_rest()) return false;
+    clock.advance(1us);
+    return free_at_rest();
+  }
 
   /// Runs on a thread of its own while time passes: 5 ms for each millisecond or so.
   template <class F>

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "dlock/clock.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/store.hpp"
 #include "support/connect_faults.hpp"
@@ -45,6 +46,8 @@ struct script {
   outcome answer = outcome::no;    ///< say
   unsigned times = 1;              ///< for so many statements
   unsigned skip = 0;               ///< after letting so many pass
+  microseconds takes{0};           ///< so long on its way, by the clock of the store, before it is executed
+  microseconds ttl{0};             ///< session_verb: only of sessions of this ttl; 0: of any
   std::shared_ptr<gate> before{};  ///< stops there before it is executed
   std::shared_ptr<gate> after{};   ///< stops there after it was executed, before it is answered
   bool deaf = false;               ///< an interruption does not end its stop
@@ -55,8 +58,8 @@ struct script {
 /// Another store with scripted faults, and counters. Thread safety: all functions from any thread.
 class faulty_store final : public store, public connect_faults {
  public:
-  explicit faulty_store(std::shared_ptr<store> inner)
-      : inner_(std::move(inner)), name_(inner_->name()), caps_(inner_->caps()) {}
+  explicit faulty_store(std::shared_ptr<store> inner, time_source* clock = nullptr)
+      : inner_(std::move(inner)), clock_(clock), name_(inner_->name()), caps_(inner_->caps()) {}
 
   // ---- the script ---------------------------------------------------------------------------------------------
   /// What becomes of the next such statements; several scripts for one kind follow each other.
@@ -69,6 +72,11 @@ class faulty_store final : public store, public connect_faults {
     auto at = std::make_shared<gate>();
     next(of, {.before = at});
     return at;
+  }
+  /// The next clean-up stops before it is executed.
+  std::shared_ptr<gate> hold_sweep() {
+    const std::lock_guard lock(mutex_);
+    return sweep_ = std::make_shared<gate>();
   }
   void forget_scripts() {
     const std::lock_guard lock(mutex_);
@@ -180,7 +188,8 @@ class faulty_store final : public store, public connect_faults {
       const std::lock_guard lock(mutex_);
       opened_.push_back(of.id);
     }
-    return run(by, what, nullptr, [&] { return inner_->session(*by.inner, what, of); });
+    return run(
+        by, what, nullptr, [&] { return inner_->session(*by.inner, what, of); }, of.ttl);
   }
 
   bool settle(connection& on, const connection_identity& lost) noexcept override {
@@ -219,6 +228,12 @@ class faulty_store final : public store, public connect_faults {
     return doom(on, lock_key::of_row(row.table, row.values).view());
   }
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
+    std::shared_ptr<gate> before;
+    {
+      const std::lock_guard lock(mutex_);
+      before.swap(sweep_);
+    }
+    if (before != nullptr) before->pass(static_cast<link&>(on).interrupted);
     return unless_closed(on, [&](connection& inner) {
       idle_ = idle.count();
       return run(static_cast<link&>(on), other_verb::sweep, nullptr, [&] { return inner_->sweep(inner, idle, limit); });
@@ -235,8 +250,21 @@ class faulty_store final : public store, public connect_faults {
   class link final : public connection, public existence {
    public:
     link(faulty_store& of, std::unique_ptr<connection> on, const std::string& server, std::uint64_t number)
-        : existence(of), inner(std::move(on)), identity_{server, "1", number} {}
-    void interrupt() noexcept override { interrupted = true; }
+        : existence(of), inner(std::move(on)), of_(of), identity_{server, "1", number} {}
+    void interrupt() noexcept override {
+      const std::lock_guard lock(mutex_);
+      interrupted = true;
+      if (of_.clock_ != nullptr) of_.clock_->notify(wake_);
+    }
+    /// Lets so much time pass. False: interrupted before.
+    bool sleep(microseconds time) {
+      std::unique_lock lock(mutex_);
+      for (const auto until = of_.clock_->now() + time; !interrupted;) {
+        if (of_.clock_->now() >= until) return true;
+        of_.clock_->wait_until(wake_, lock, until);
+      }
+      return false;
+    }
     bool usable() const noexcept override { return !broken; }
     bool alive() noexcept override { return !broken && !seen_closed(); }
     const connection_identity& identity() const noexcept override { return identity_; }
@@ -246,7 +274,10 @@ class faulty_store final : public store, public connect_faults {
     std::atomic<bool> broken{false};
 
    private:
+    faulty_store& of_;
     connection_identity identity_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
   };
 
   /// What a statement on a connection that is gone is told: it was never sent.
@@ -271,10 +302,10 @@ class faulty_store final : public store, public connect_faults {
     return blocker_ != 0 && of == statement{verb::take_over};
   }
 
-  script find(statement of) {
+  script find(statement of, microseconds ttl) {
     const std::lock_guard lock(mutex_);
     for (auto at = scripts_.begin(); at != scripts_.end(); ++at) {
-      if (at->first != of) continue;
+      if (at->first != of || (at->second.ttl.count() > 0 && at->second.ttl != ttl)) continue;
       if (at->second.skip > 0) {
         --at->second.skip;
         return {};
@@ -287,7 +318,7 @@ class faulty_store final : public store, public connect_faults {
   }
 
   template <class F>
-  reply run(link& by, statement what, const request* q, F execute) {
+  reply run(link& by, statement what, const request* q, F execute, microseconds ttl = {}) {
     // Counted when it is over: who has seen the count may rely on its effect.
     struct counted {
       std::atomic<std::size_t>& of;
@@ -297,13 +328,13 @@ class faulty_store final : public store, public connect_faults {
       const std::lock_guard lock(mutex_);
       nonces_.push_back(q->nonce);
     }
-    const auto how = find(what);
+    const auto how = find(what, ttl);
     const reply unknown{.what = outcome::unknown,
                         .why = {.native = 2013, .transient = true, .connection = true, .text = "no answer"}};
     if (by.broken || cut_ || by.closed()) return gone(by);
     const std::atomic<bool> never{false};
     const auto& interrupted = how.deaf ? never : by.interrupted;
-    if (how.before != nullptr && !how.before->pass(interrupted)) {
+    if ((how.takes.count() > 0 && !by.sleep(how.takes)) || (how.before != nullptr && !how.before->pass(interrupted))) {
       by.broken = true;
       return unknown;
     }
@@ -336,6 +367,7 @@ class faulty_store final : public store, public connect_faults {
   }
 
   const std::shared_ptr<store> inner_;
+  time_source* const clock_;  // null: no statement takes any time
   const std::string name_;
   capabilities caps_;
   std::atomic<bool> cut_{false};
@@ -351,6 +383,7 @@ class faulty_store final : public store, public connect_faults {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::list<std::pair<statement, script>> scripts_;
+  std::shared_ptr<gate> sweep_;
   std::list<ghost> ghosts_;
   std::vector<id128> opened_;
   std::vector<std::uint64_t> nonces_;

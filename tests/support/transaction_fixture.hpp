@@ -23,6 +23,15 @@ struct transaction_fixture : engine_fixture {
     CHECK(in.waited_for() == before);
     return held.fencing_token();
   }
+  /// Keeps the background in the release of another key until the gate is opened: what is queued for it comes late.
+  std::shared_ptr<gate> keep_background_busy() {
+    const auto busy = where->hold(verb::release);
+    fake_transaction open(*where);
+    hold_in(open, "busy");
+    open.end();
+    static_cast<void>(busy->reached());
+    return busy;
+  }
   bool freed(const lock_key& key) {
     return eventually([&] { return is_free(key); });
   }

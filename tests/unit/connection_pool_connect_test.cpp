@@ -310,7 +310,7 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: idle connections to a ser
   for (int i = 0; i < 2; ++i) all.push_back(get(pool));
   fault reason;
   // That of renewals is the first that leads elsewhere.
-  const auto renewing = pool.get_for_renewal(clock.now() + 2s, reason);
+  const auto renewing = pool.get_for_renewal(clock.now() + 2s, 0us, reason);
   CHECK((*renewing).identity().server == "other");
   CHECK(where->connections() == 3);
   all.clear();
@@ -331,7 +331,7 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: an attempt that began bef
   const auto on = get(pool);
   CHECK((*on).identity().server == "other");
   fault reason;
-  const auto renewing = pool.get_for_renewal(clock.now() + 2s, reason);
+  const auto renewing = pool.get_for_renewal(clock.now() + 2s, 0us, reason);
   CHECK((*renewing).identity().server == "other");
   CHECK(greeted == std::vector<std::string>{"server", "other", "other"});
 }
@@ -347,7 +347,7 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: the connection for renewa
   REQUIRE(on);
   CHECK(where->connections() == 2);
   CHECK_FALSE(get(pool));
-  CHECK(pool.get_for_renewal(clock.now(), why));
+  CHECK(pool.get_for_renewal(clock.now(), 0us, why));
 }
 
 TEST_CASE_METHOD(connecting_fixture, "connection_pool: without one of its own a renewal gets the next that comes back",
@@ -358,7 +358,7 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: without one of its own a 
   REQUIRE(*held);
   asker other([&](fault& reason) { return pool.get(clock.now() + 1h, 1h, reason); });
   REQUIRE(eventually([&] { return pool.waiting() == 1; }));
-  asker renewing([&](fault& reason) { return pool.get_for_renewal(clock.now() + 1h, reason); });
+  asker renewing([&](fault& reason) { return pool.get_for_renewal(clock.now() + 1h, 0us, reason); });
   REQUIRE(eventually([&] { return pool.waiting() == 2; }));
   held.reset();
   CHECK(renewing.got());
@@ -372,7 +372,7 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: a renewal uses another co
   connection_pool pool(where, clock, 4);
   fill(pool, 1);
   const auto at = hold_connects();
-  asker renewing([&](fault& reason) { return pool.get_for_renewal(clock.now() + 500ms, reason); });
+  asker renewing([&](fault& reason) { return pool.get_for_renewal(clock.now() + 500ms, 0us, reason); });
   REQUIRE(at->reached());
   clock.advance(249ms);
   CHECK_FALSE(renewing.answered);
@@ -393,7 +393,7 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: says of each loan when it
     const auto on = get(pool);
     const auto hasty = pool.get(begun + 100ms, 0us, why);
     CHECK(pool.interrupt_hung(begun) == begun + 100ms);
-    const auto renewing = pool.get_for_renewal(begun + 50ms, why);
+    const auto renewing = pool.get_for_renewal(begun + 50ms, 0us, why);
     CHECK(pool.interrupt_hung(begun) == begun + 50ms);
   }
   CHECK(pool.interrupt_hung(begun) == instant::max());
@@ -421,7 +421,7 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: when it finishes nobody w
   asker waiting([&](fault& reason) { return pool.get(clock.now() + 1h, 1h, reason); });
   REQUIRE(eventually([&] { return pool.waiting() == 1; }));
   const auto at = hold_connects();
-  asker renewing([&](fault& reason) { return pool.get_for_renewal(clock.now() + 1h, reason); });
+  asker renewing([&](fault& reason) { return pool.get_for_renewal(clock.now() + 1h, 0us, reason); });
   REQUIRE(at->reached());
   pool.finish(clock.now() + 300ms);
   CHECK_FALSE(renewing.got());
@@ -429,6 +429,6 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: when it finishes nobody w
   CHECK(pool.interrupt_hung(clock.now()) == clock.now() + 300ms);  // what is on loan, too
   clock.advance(300ms);
   CHECK_FALSE(waiting.got());
-  CHECK_FALSE(pool.get_for_renewal(clock.now() + 1h, why));
+  CHECK_FALSE(pool.get_for_renewal(clock.now() + 1h, 0us, why));
   CHECK_FALSE(pool.get(clock.now() + 1h, 1h, why));
 }

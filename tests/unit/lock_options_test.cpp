@@ -85,12 +85,21 @@ TEST_CASE("service_options: each bad field is named with its value", "[lock_opti
   CHECK(names(complaint(service_options{.connections = 257}), "connections", "257"));
   CHECK(names(complaint(service_options{.defaults = {.ttl = 1ms}}), "ttl", "1 ms"));
   CHECK(names(complaint(service_options{.margin = -1ms}), "margin", "-1 ms"));
-  CHECK(names(complaint(service_options{.margin = 501ms}), "margin", "501 ms"));
+  CHECK(names(complaint(service_options{.margin = 7501ms}), "margin", "7501 ms"));
+  CHECK(names(complaint(service_options{.defaults = {.ttl = 1999ms}, .margin = 251ms}), "margin", "251 ms"));
   CHECK(names(complaint(service_options{.max_waiters = 0}), "max_waiters", "0"));
   CHECK(names(complaint(service_options{.release_limit = 9ms}), "release_limit", "9 ms"));
   CHECK(names(complaint(service_options{.close_limit = -1ms}), "close_limit", "-1 ms"));
   CHECK(names(complaint(service_options{.idle_key = -1ms}), "idle_key", "-1 ms"));
   CHECK(names(complaint(service_options{.sweep_every = -1ms}), "sweep_every", "-1 ms"));
+}
+
+TEST_CASE("service_options: a margin is at most a quarter of the ttl that a lease gets", "[lock_options]") {
+  CHECK(complaint(service_options{.margin = 7500ms}).empty());
+  CHECK(complaint(service_options{.defaults = {.ttl = 1999ms}, .margin = 250ms}).empty());
+  const lock_options exactly{.ttl = 1999ms, .renew = renewal::none};
+  CHECK(complaint(service_options{.defaults = exactly, .margin = 499ms}).empty());
+  CHECK(names(complaint(service_options{.defaults = exactly, .margin = 500ms}), "margin", "500 ms"));
 }
 
 TEST_CASE("ttl_class: the nearest class that is not above what was asked", "[lock_options]") {

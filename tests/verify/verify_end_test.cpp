@@ -75,6 +75,19 @@ TEST_CASE_METHOD(verify_scene,
   CHECK(take_elsewhere("wallet:1").fencing_token() == fence + 1);
 }
 
+TEST_CASE_METHOD(verify_scene, "verify: inside the transaction a renewal by hand says at once that it can't be",
+                 "[verify][T19]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 30s, .renew = renewal::manual});
+  odb::transaction t(begin(*bank));
+  mine.verify(t);
+  const auto begun = std::chrono::steady_clock::now();
+  CHECK_THROWS_AS(mine.renew(), std::logic_error);
+  CHECK(std::chrono::steady_clock::now() - begun < 500ms);  // it would wait for a second
+  write(*bank, 1, 90);
+  t.commit();
+  CHECK_NOTHROW(mine.renew());
+}
+
 TEST_CASE_METHOD(verify_scene, "verify: what it holds back is freed when verifying another lease fails",
                  "[verify][T70]") {
   auto good = locks.acquire("wallet:1", {.ttl = 60s});
