@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dlock/error.hpp"
+#include "engine/engine.hpp"
 
 namespace dlock {
 
@@ -51,6 +52,7 @@ bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
 void distributed_mutex::keep(lease held) {
   std::list<holding> one;
   one.push_back(holding{owner::current(), std::move(held)});
+  detail::engine::stand(one.back().held, &detail::grant::by_mutex);
   const std::lock_guard guard(mutex_);
   holdings_.splice(holdings_.end(), one);
 }

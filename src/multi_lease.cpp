@@ -30,7 +30,13 @@ struct multi_lease::watch {
 
 multi_lease::multi_lease(const lock_keys& keys, std::vector<lease> leases)
     : keys_(keys.begin(), keys.end()), leases_(std::move(leases)), watch_(std::make_shared<watch>()) {
+  detail::engine::stand(leases_, this);
   for (const auto& one : leases_) watch_->each.emplace_back(one.lost(), watch::tell{watch_});
+}
+
+multi_lease::multi_lease(multi_lease&& other) noexcept
+    : keys_(std::move(other.keys_)), leases_(std::move(other.leases_)), watch_(std::move(other.watch_)) {
+  detail::engine::stand(leases_, this);  // they are on the heap
 }
 
 multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
@@ -39,6 +45,7 @@ multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
   keys_ = std::move(other.keys_);
   leases_ = std::move(other.leases_);
   watch_ = std::move(other.watch_);
+  detail::engine::stand(leases_, this);
   return *this;
 }
 

@@ -21,7 +21,8 @@ namespace dlock {
 ///
 /// One object may be shared by threads; two objects of one key exclude each other, in one process or in many.
 /// It is held by an owner (see owner.hpp; normally the thread) and not recursive: an owner that holds the key
-/// already, by this mutex or otherwise, gets lock_refused(already_held); with reentry::busy it is told busy.
+/// already, by this mutex or otherwise, gets lock_refused(already_held); with reentry::busy it is told busy. A thread
+/// that holds it gets the same from acquire() and with_lock() of the key: it could only wait for itself.
 ///
 /// The std interface has no place for two truths of distributed locks. lock() ends after the wait of its
 /// options. And the lock may be lost while held: ask held().ensure_held() before what matters, or use

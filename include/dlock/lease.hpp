@@ -39,6 +39,7 @@ void verify_in(Transaction& in, const Lease& held) {
 }  // namespace detail
 
 /// Move-only. The destructor releases, takes no longer than service_options::release_limit and never throws.
+/// As a local object it lets nested calls of its thread enter the key again; anywhere else it keeps them out (owner.hpp).
 /// Thread safety: const functions may be called from any thread; a lease may be moved to and released on another one.
 /// Lifetime: may outlive the lock_service.
 class [[nodiscard]] lease {
@@ -91,9 +92,11 @@ class [[nodiscard]] lease {
  private:
   friend class detail::engine;
   friend struct detail::access;
-  lease(std::shared_ptr<detail::grant> of, bool again) noexcept : grant_(std::move(of)), reentered_(again) {}
+  lease(std::shared_ptr<detail::grant> of, bool again, bool first) noexcept;
+  void stand_here() const noexcept;
   std::shared_ptr<detail::grant> grant_;
   bool reentered_ = false;
+  bool first_ = false;  // where it stands decides who may enter again
 };
 
 }  // namespace dlock

@@ -16,7 +16,7 @@ enum class renewal {
   manual,     ///< the caller, by lease::renew(); otherwise as none
 };
 
-/// What happens when the current owner asks for a key that it holds already.
+/// What happens when the current owner asks for a key that it holds already. Who that is: owner.hpp.
 enum class reentry {
   allow,   ///< a second lease on the same grant: same fence, no statement; only the outermost release frees the key
   refuse,  ///< throws lock_refused with errc::already_held

@@ -28,7 +28,7 @@ class [[nodiscard]] multi_lease {
   using const_iterator = std::vector<lease>::const_iterator;
 
   multi_lease() noexcept = default;  ///< empty: what try_acquire gives when a key is busy
-  multi_lease(multi_lease&&) noexcept = default;
+  multi_lease(multi_lease&& other) noexcept;
   multi_lease& operator=(multi_lease&& other) noexcept;
   ~multi_lease();
 

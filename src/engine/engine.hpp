@@ -96,6 +96,9 @@ class engine : public std::enable_shared_from_this<engine> {
   std::uint64_t statements() const noexcept { return statements_.load(); }
   bool forked() const noexcept;
   void refuse_if_forked() const;
+  /// These leases stand, together, at one place: see grant::anchor.
+  static void stand(const std::vector<lease>& leases, const void* at) noexcept;
+  static void stand(const lease& one, const void* at) noexcept;
   /// Precondition: the lease is not empty.
   static bool forked(const lease& of) noexcept;
   static void refuse_if_forked(const lease& of);
@@ -110,9 +113,11 @@ class engine : public std::enable_shared_from_this<engine> {
   lease drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
               instant begun, bool look_first);
   lease reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who);
+  void refuse_held(grant& mine, reentry again) const;
   std::shared_ptr<grant> find_held(const owner_state& who, const lock_key& key) const;
+  bool by_itself(const lock_key& key, owner_state& who) const;
   local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who, instant begun);
-  [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, instant begun);
+  [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, owner_state& who, instant begun);
   step send(attempt& a, step what);
   step resolve(attempt& a);
   step rest(attempt& a);

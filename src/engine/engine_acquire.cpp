@@ -5,13 +5,27 @@
 #include <utility>
 
 #include "engine/attempt.hpp"
+#include "engine/own_stack.hpp"
 #include "engine/transaction_watch.hpp"
 
 namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
+const char grant::by_mutex = 0;
+
 namespace {
+
+constexpr std::string_view out_of_reach =
+    ": this thread holds it itself, by a lease that is not on its stack (in a coroutine, on the heap, or moved to "
+    "another "
+    "thread) and so can't be entered again; a task that wants that needs an owner of its own (dlock::owner_scope)";
+
+/// Whether the caller may enter a grant of its owner's again: one whose lease stands in a call of this thread that has
+/// not returned, or any, where the program said whose name it acts in.
+bool may_enter(const grant& one) noexcept {
+  return in_owner_scope() || on_own_stack(one.anchor.load(std::memory_order_relaxed));
+}
 
 verb verb_of(step what) noexcept {
   switch (what) {
@@ -28,7 +42,7 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
   refuse_if_forked();
   validate(options);
   check_row(key, options);
-  const auto who = current_owner();
+  const auto& who = current_owner();
   if (auto again = reenter(key, options, who)) return again;
   const visit here(*this);
   const auto begun = shared_.now();
@@ -52,7 +66,7 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
       shared_.queue.leave(key);  // the turn came together with close(): no new leases after that
       continue;
     }
-    if (turn != local_queue::turn::reenter) wait_turn(turn, key, begun);
+    if (turn != local_queue::turn::reenter) wait_turn(turn, key, *who, begun);
     if (auto again = reenter(key, options, who)) return again;
   }
   return drive(key, options, once, who, begun, waited);
@@ -60,6 +74,8 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
 
 local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options& options, owner_state& who,
                                         instant begun) {
+  // Only who said in whose name he asks may enter what another thread gets in the meantime.
+  const bool enters = in_owner_scope() && options.again != reentry::busy;
   const auto held = [&] {
     const std::lock_guard lock(who.mutex);
     return find_held(who, key) != nullptr;
@@ -68,11 +84,10 @@ local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options&
   const auto end = [&either] { either.request_stop(); };
   const std::stop_callback on_close(closed_.get_token(), end);
   const std::stop_callback on_cancel(options.cancel, end);
-  return shared_.queue.enter(key, options.again == reentry::busy ? nullptr : &who, begun + options.wait,
-                             either.get_token(), held);
+  return shared_.queue.enter(key, enters ? &who : nullptr, begun + options.wait, either.get_token(), held);
 }
 
-void engine::wait_turn(local_queue::turn end, const lock_key& key, instant begun) {
+void engine::wait_turn(local_queue::turn end, const lock_key& key, owner_state& who, instant begun) {
   const auto waited = shared_.now() - begun;
   const auto text = fmt::format("key '{}': waited {} ms", printable(key), ms(waited));
   shared_.tell({.what = event::kind::busy, .key = key.view(), .waited = waited});
@@ -82,37 +97,65 @@ void engine::wait_turn(local_queue::turn end, const lock_key& key, instant begun
     case local_queue::turn::too_many:
       throw lock_refused(errc::too_many_waiters,
                          fmt::format("key '{}': max_waiters = {}", printable(key), shared_.options.max_waiters));
-    default: throw lock_timeout(text + ", held by or waited for by other threads of this process");
+    default:
+      throw lock_timeout(fmt::format(
+          "{}{}", text, by_itself(key, who) ? out_of_reach : ", held or waited for by other threads of this process"));
   }
 }
 
+/// Whether the present owner's own grant is what it waits for.
+bool engine::by_itself(const lock_key& key, owner_state& who) const {
+  const std::lock_guard lock(who.mutex);
+  return find_held(who, key) != nullptr;
+}
+
+/// Of several, which there may be after a loss, the one that may be entered.
 std::shared_ptr<grant> engine::find_held(const owner_state& who, const lock_key& key) const {
-  const auto found = std::find_if(who.held.begin(), who.held.end(), [&](const auto& one) {
-    return one->key.hash() == key.hash() && one->key == key && one->home.get() == this;
-  });
-  return found == who.held.end() ? nullptr : *found;
+  std::shared_ptr<grant> found;
+  for (const auto& one : who.held) {
+    if (one->key.hash() != key.hash() || one->key != key || one->home.get() != this) continue;
+    if (may_enter(*one)) return one;
+    if (found == nullptr) found = one;
+  }
+  return found;
+}
+
+void engine::refuse_held(grant& mine, reentry again) const {
+  const bool by_mutex = mine.anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
+  if (again == reentry::allow) {
+    if (!by_mutex) return;
+    ensure_held(mine);
+  }
+  throw lock_refused(
+      errc::already_held,
+      fmt::format("key '{}': already yours, with fence {}{}", printable(mine.key), mine.fence,
+                  by_mutex ? ", by a distributed_mutex: waiting for it would be waiting for yourself" : ""));
 }
 
 lease engine::reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who) {
   if (options.again == reentry::busy) return {};
   std::shared_ptr<grant> mine;
+  bool enter = false;
+  bool first = false;
   {
     const std::lock_guard lock(who->mutex);
     mine = find_held(*who, key);
     if (mine == nullptr) return {};
-    if (options.again == reentry::allow) ++mine->leases;
+    enter = options.again == reentry::allow && may_enter(*mine);
+    if (enter) first = mine->leases++ == 0;  // the one before has ended, and the key waits for a transaction's outcome
   }
-  if (options.again == reentry::refuse) {
-    throw lock_refused(errc::already_held,
-                       fmt::format("key '{}': already yours, with fence {}", printable(key), mine->fence));
+  if (!enter) {
+    refuse_held(*mine, options.again);
+    return {};  // its own grant, but out of its reach: it is a stranger to it
   }
-  lease again(mine, true);  // counts down again whatever happens below
-  ensure_held(*mine);       // a lost lease can't be entered again: what was done under it is not to be trusted
+  lease again(std::move(mine), true, first);  // counts down again whatever happens below
+  auto& entered = *again.grant_;
+  ensure_held(entered);  // a lost lease can't be entered again: what was done under it is not to be trusted
   // Kept, by a session or by renewals of the row: the ttl of that holds. Own expiry: only ever extended, by one statement,
   // if the inner ttl ends later.
-  if (!mine->kept && !mine->column && mine->own_end.left(shared_.now()) + mine->margin < options.ttl)
-    renew(*mine, options.ttl);
-  shared_.tell({.what = event::kind::reentered, .key = key.view(), .fence = mine->fence});
+  if (!entered.kept && !entered.column && entered.own_end.left(shared_.now()) + entered.margin < options.ttl)
+    renew(entered, options.ttl);
+  shared_.tell({.what = event::kind::reentered, .key = key.view(), .fence = entered.fence});
   return again;
 }
 
@@ -312,7 +355,7 @@ lease engine::granted(won& w) {
   }
   w.by = nullptr;  // the grant has the pin and the turn now
   w.has_turn = false;
-  lease mine(one, false);
+  lease mine(one, false, true);
   {
     const std::lock_guard lock(one->who->mutex);
     one->who->held.push_back(one);

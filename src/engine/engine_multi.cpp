@@ -115,7 +115,7 @@ void engine::several::stand(std::size_t at) {
     check_open(key);
     return;
   }
-  if (turn != local_queue::turn::reenter) home_.wait_turn(turn, key, begun_);
+  if (turn != local_queue::turn::reenter) home_.wait_turn(turn, key, *who_, begun_);
   leases_[at] = home_.reenter(key, options_, who_);
 }
 

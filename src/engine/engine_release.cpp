@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "dlock/owner.hpp"
 #include "engine/engine.hpp"
+#include "engine/own_stack.hpp"
 #include "engine/transaction_watch.hpp"
 
 namespace dlock::detail {
@@ -111,6 +113,8 @@ engine::ending engine::leave(grant& one) noexcept {
   const bool open = watch != nullptr && watch->open_here(*shared_.where);
   std::unique_lock lock(one.who->mutex);
   if (--one.leases > 0) return ending::inner;
+  // Until a transaction's outcome the thread that holds it may enter it again from wherever it is.
+  if (one.transactions > 0 || open) one.anchor.store(is_own_owner(*one.who) ? end_of_own_stack() : nullptr);
   if (one.transactions > 0) return ending::deferred;
   if (open && one.left(shared_.now()) > 0us) {  // what was lost is not waited for
     // What was written under the lock is not visible yet: the next holder would read what was there before.

@@ -106,6 +106,11 @@ struct grant : std::enable_shared_from_this<grant> {
   instant cap{instant::max()};  // max_hold
   trust own_end{};              // renewal::none, manual
 
+  /// Where the lease stands that was granted; those that entered again don't count. A thread's own owner enters again
+  /// only if that is on its stack. null: nowhere, it has ended. by_mutex: only its owner can end it.
+  std::atomic<const void*> anchor{nullptr};
+  static const char by_mutex;
+
   std::atomic<grant_state> state{grant_state::held};
   std::atomic<loss_reason> reason{loss_reason::none};
   std::stop_source lost{};
