@@ -66,7 +66,7 @@ void distributed_mutex::unlock() {
   mine.splice(mine.end(), holdings_, at);
 }
 
-const lease& distributed_mutex::held() const {
+const lease& distributed_mutex::held() const& {
   const owner me = owner::current();
   const std::lock_guard guard(mutex_);
   const auto at = std::ranges::find(holdings_, me, &holding::who);

@@ -65,7 +65,7 @@ lease::~lease() {
   home.finish_release(*grant_, why);  // what comes of it is told to the observer
 }
 
-std::string_view lease::key() const noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }
+std::string_view lease::key() const& noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }
 
 std::uint64_t lease::fencing_token() const noexcept { return grant_ == nullptr ? 0 : grant_->fence; }
 
@@ -74,7 +74,7 @@ std::chrono::microseconds lease::remaining() const noexcept {
   return grant_->left(grant_->home->shared().now());
 }
 
-std::stop_token lease::lost() const noexcept {
+std::stop_token lease::lost() const& noexcept {
   return grant_ == nullptr ? std::stop_token{} : grant_->lost.get_token();
 }
 
@@ -89,7 +89,7 @@ void lease::ensure_held() const {
   one.home->ensure_held(one);
 }
 
-verification lease::verification() const {
+verification lease::verification() const& {
   auto& one = must(grant_, "verification()");
   one.home->ensure_held(one);
   const auto& where = *one.home->shared().where;

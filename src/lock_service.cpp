@@ -49,9 +49,9 @@ multi_lease lock_service::try_acquire(const lock_keys& keys, const lock_options&
   return engine_->acquire(keys, options, true);
 }
 
-const lock_options& lock_service::defaults() const noexcept { return engine_->shared().options.defaults; }
+const lock_options& lock_service::defaults() const& noexcept { return engine_->shared().options.defaults; }
 
-const std::string& lock_service::name() const noexcept { return engine_->shared().where->name(); }
+const std::string& lock_service::name() const& noexcept { return engine_->shared().where->name(); }
 
 std::optional<holder_info> lock_service::holder(const lock_key& key) {
   std::vector<holder_info> found;

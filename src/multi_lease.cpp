@@ -59,13 +59,13 @@ multi_lease::~multi_lease() {
   detail::engine::release(leases_);  // what comes of it is told to the observer
 }
 
-multi_lease::const_iterator multi_lease::find(const lock_key& key) const noexcept {
+multi_lease::const_iterator multi_lease::find(const lock_key& key) const& noexcept {
   const auto at = std::lower_bound(keys_.begin(), keys_.end(), key);
   if (at == keys_.end() || *at != key || leases_.empty()) return leases_.end();
   return leases_.begin() + (at - keys_.begin());
 }
 
-const lease& multi_lease::operator[](const lock_key& key) const {
+const lease& multi_lease::operator[](const lock_key& key) const& {
   const auto found = find(key);
   if (found == leases_.end()) {
     throw std::out_of_range(fmt::format("dlock: key '{}' is not among the {} that are held", printable(key), size()));
@@ -79,7 +79,7 @@ std::chrono::microseconds multi_lease::remaining() const noexcept {
   return least;
 }
 
-std::stop_token multi_lease::lost() const noexcept {
+std::stop_token multi_lease::lost() const& noexcept {
   return watch_ == nullptr ? std::stop_token{} : watch_->any.get_token();
 }
 

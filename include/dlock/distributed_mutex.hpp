@@ -67,10 +67,13 @@ class distributed_mutex {
 
   /// The current owner's lease: fencing_token(), lost(), ensure_held(). Valid until its unlock(). Throws
   /// std::system_error (operation_not_permitted) if the current owner does not hold the mutex.
-  const lease& held() const;
+  const lease& held() const&;
+  const lease& held() const&& = delete;
 
-  const lock_key& key() const noexcept { return key_; }
-  const lock_options& options() const noexcept { return options_; }
+  const lock_key& key() const& noexcept { return key_; }
+  const lock_options& options() const& noexcept { return options_; }
+  const lock_key& key() const&& = delete;
+  const lock_options& options() const&& = delete;
 
  private:
   struct holding {

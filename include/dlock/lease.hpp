@@ -52,7 +52,8 @@ class [[nodiscard]] lease {
   /// Whether there is a grant behind it (held, or lost meanwhile); false: empty or released.
   explicit operator bool() const noexcept { return grant_ != nullptr; }
 
-  std::string_view key() const noexcept;
+  std::string_view key() const& noexcept;
+  std::string_view key() const&& = delete;  ///< acquire("k").key(): the lease would be gone with what this shows
   /// +1 at every grant of the key, unchanged by re-entry and renewal. Hand it to whatever the lock protects, which must
   /// refuse a smaller one.
   std::uint64_t fencing_token() const noexcept;
@@ -63,7 +64,8 @@ class [[nodiscard]] lease {
 
   /// Requested once the lease can't be trusted: before the server could give the key to another, when the client's
   /// clock and threads run. Callbacks run on a service thread: keep them short.
-  std::stop_token lost() const noexcept;
+  std::stop_token lost() const& noexcept;
+  std::stop_token lost() const&& = delete;  ///< acquire("k").lost(): the lease would be released at once
   /// Why it was lost; none while held. Looks at the clock: true at once, even before lost() was requested.
   loss_reason loss() const noexcept;
   /// Throws lock_lost if the lease can't be trusted now. Cost: no statement.
@@ -79,7 +81,8 @@ class [[nodiscard]] lease {
   }
   /// The same as a value, for other client libraries: see verification.hpp. Throws lock_lost if the lease can't be trusted
   /// now, std::logic_error if its store can't verify (memory). Cost: no statement.
-  dlock::verification verification() const;
+  dlock::verification verification() const&;
+  dlock::verification verification() const&& = delete;
 
   /// For renewal::manual: expiry = now + ttl, if it is still ours. Throws lock_lost, store_error, or std::logic_error if
   /// the lease renews itself. Cost: one statement.

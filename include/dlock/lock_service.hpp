@@ -62,7 +62,8 @@ class lock_service {
   multi_lease try_acquire(key_list keys) { return try_acquire(lock_keys(keys)); }
 
   /// service_options::defaults.
-  const lock_options& defaults() const noexcept;
+  const lock_options& defaults() const& noexcept;
+  const lock_options& defaults() const&& = delete;
 
   /// Who holds the key now; nobody: empty. One statement. Throws store_error.
   std::optional<holder_info> holder(const lock_key& key);
@@ -82,7 +83,8 @@ class lock_service {
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.
   std::uint64_t statements() const noexcept;
   /// The store's name: its URL without the password.
-  const std::string& name() const noexcept;
+  const std::string& name() const& noexcept;
+  const std::string& name() const&& = delete;
 
  private:
   friend struct detail::access;
