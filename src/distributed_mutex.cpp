@@ -10,6 +10,7 @@
 
 #include "dlock/error.hpp"
 #include "engine/engine.hpp"
+#include "lock_round.hpp"
 
 namespace dlock {
 
@@ -28,17 +29,52 @@ distributed_mutex::distributed_mutex(lock_service& service, lock_key key, lock_o
   if (options_.again == reentry::allow) options_.again = reentry::refuse;
 }
 
-void distributed_mutex::lock() { keep(service_.acquire(key_, options_)); }
+void distributed_mutex::lock() {
+  auto& round = detail::lock_round::here();
+  try {
+    const auto begun = service_.engine_->shared().now();
+    const std::chrono::microseconds limit = options_.wait;
+    round.begin(key_, limit);
+    const auto pause = round.pause(options_.retry, key_.hash() ^ reinterpret_cast<std::uintptr_t>(&round));
+    if (pause.count() > 0) service_.engine_->wait_out(std::min(pause, limit), key_, options_, begun);
+    keep(lock_since(begun));
+    round.locked(key_);
+  } catch (...) {
+    round.other();
+    throw;
+  }
+}
+
+/// What is left of the wait.
+lease distributed_mutex::lock_since(instant begun) {
+  const auto waited = std::chrono::floor<std::chrono::milliseconds>(service_.engine_->shared().now() - begun);
+  if (waited.count() <= 0) return service_.engine_->acquire(key_, options_, false);
+  auto rest = options_;
+  rest.wait = std::max(rest.wait - waited, std::chrono::milliseconds{0});
+  return service_.engine_->acquire(key_, rest, false);
+}
 
 bool distributed_mutex::try_lock() {
-  lease got = service_.try_acquire(key_, options_);
-  if (!got) return false;
-  keep(std::move(got));
-  return true;
+  auto& round = detail::lock_round::here();
+  try {
+    detail::engine::single how{.patience = std::min<std::chrono::microseconds>(round.may_wait(key_), options_.wait)};
+    lease held = service_.engine_->acquire(key_, options_, true, how);
+    if (!held) {
+      round.refused(key_, how.here);
+      return false;
+    }
+    keep(std::move(held));
+    round.got(key_);
+    return true;
+  } catch (...) {
+    round.other();
+    throw;
+  }
 }
 
 bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
   if (wait == std::chrono::milliseconds{0}) return try_lock();
+  detail::lock_round::here().other();
   lock_options options = options_;
   options.wait = wait;
   try {
@@ -64,6 +100,7 @@ void distributed_mutex::unlock() {
   const auto at = std::ranges::find(holdings_, me, &holding::who);
   if (at == holdings_.end()) throw_not_held("unlock");
   mine.splice(mine.end(), holdings_, at);
+  detail::lock_round::here().unlocked(key_);
 }
 
 const lease& distributed_mutex::held() const& {

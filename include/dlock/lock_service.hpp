@@ -21,6 +21,7 @@
 
 namespace dlock {
 
+class distributed_mutex;
 class store;
 
 /// Gives out leases from one store. Make one per process and database and keep it; it owns connections and four
@@ -88,6 +89,7 @@ class lock_service {
 
  private:
   friend struct detail::access;
+  friend class distributed_mutex;
   std::shared_ptr<detail::engine> engine_;
 };
 

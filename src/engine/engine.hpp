@@ -31,7 +31,19 @@ class engine : public std::enable_shared_from_this<engine> {
   static std::shared_ptr<engine> start(std::shared_ptr<store> where, service_options options);
   engine(std::shared_ptr<store> where, service_options options);
 
-  lease acquire(const lock_key& key, const lock_options& options, bool once);
+  lease acquire(const lock_key& key, const lock_options& options, bool once) {
+    single any;
+    return acquire(key, options, once, any);
+  }
+  /// What more there is to a single attempt: how long it may stand in line for what another thread of this process has,
+  /// and whether such a thread was why it failed.
+  struct single {
+    microseconds patience{0};
+    bool here = false;
+  };
+  lease acquire(const lock_key& key, const lock_options& options, bool once, single& how);
+  /// Throws lock_refused where the options or close() cancel it.
+  void wait_out(microseconds pause, const lock_key& key, const lock_options& options, instant begun);
   /// All or none.
   multi_lease acquire(const lock_keys& keys, const lock_options& options, bool once);
 
@@ -116,12 +128,11 @@ class engine : public std::enable_shared_from_this<engine> {
   void refuse_held(grant& mine, reentry again) const;
   std::shared_ptr<grant> find_held(const owner_state& who, const lock_key& key) const;
   bool by_itself(const lock_key& key, owner_state& who) const;
-  local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who, instant begun);
+  local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who, instant until);
   [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, owner_state& who, instant begun);
   step send(attempt& a, step what);
   step resolve(attempt& a);
   step rest(attempt& a);
-  void wait_out(microseconds pause, const lock_key& key, const lock_options& options, instant begun);
   step give_back(attempt& a);
   bool looks_first(const lock_options& options, bool once) const;
   bool pinned(attempt& a, fault& why);
@@ -148,7 +159,7 @@ class engine : public std::enable_shared_from_this<engine> {
   freed end_release(grant& one, freed end, bool trusted, const fault& why,
                     const std::function<void(const event&)>& told = {}) noexcept;
   bool forget(grant& one) noexcept;  // false: it was forgotten before
-  void leave_queue(const grant& one) noexcept;
+  void leave_queue(const grant& one, bool is_free = false) noexcept;
   bool done_with(grant& one) noexcept;  // true: that was the end of the engine
   void arm(const std::shared_ptr<grant>& one);
 

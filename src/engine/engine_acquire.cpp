@@ -38,7 +38,7 @@ verb verb_of(step what) noexcept {
 
 }  // namespace
 
-lease engine::acquire(const lock_key& key, const lock_options& options, bool once) {
+lease engine::acquire(const lock_key& key, const lock_options& options, bool once, single& how) {
   refuse_if_forked();
   validate(options);
   check_row(key, options);
@@ -47,7 +47,8 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
   const visit here(*this);
   const auto begun = shared_.now();
   check_transaction(key);
-  bool waited = false;
+  const auto in_line = once ? how.patience : options.wait;
+  bool look_first = false;
   for (;;) {
     if (closed_.stop_requested()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
     if (fault why; !shared_.where->caller_may_wait(why)) {
@@ -55,25 +56,27 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
                         why.sqlstate, false);
     }
     if (shared_.queue.try_enter(key)) break;
-    if (once) {
-      shared_.tell({.what = event::kind::busy, .key = key.view()});
-      return {};
-    }
-    const auto turn = options.wait > 0ms ? stand_in_line(key, options, *who, begun) : local_queue::turn::timed_out;
-    waited = true;
-    if (turn == local_queue::turn::mine) {
+    const auto turn = in_line > 0us ? stand_in_line(key, options, *who, begun + in_line) : local_queue::turn::timed_out;
+    if (turn == local_queue::turn::mine || turn == local_queue::turn::freed) {
+      look_first = turn == local_queue::turn::mine;
       if (!closed_.stop_requested()) break;
       shared_.queue.leave(key);  // the turn came together with close(): no new leases after that
       continue;
     }
+    if (once && turn != local_queue::turn::cancelled) {
+      how.here = true;
+      shared_.tell({.what = event::kind::busy, .key = key.view()});
+      return {};
+    }
     if (turn != local_queue::turn::reenter) wait_turn(turn, key, *who, begun);
     if (auto again = reenter(key, options, who)) return again;
   }
-  return drive(key, options, once, who, begun, waited);
+  look_first = look_first || looks_first(options, once && in_line == 0us);
+  return drive(key, options, once, who, begun, look_first);
 }
 
 local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options& options, owner_state& who,
-                                        instant begun) {
+                                        instant until) {
   // Only who said in whose name he asks may enter what another thread gets in the meantime.
   const bool enters = in_owner_scope() && options.again != reentry::busy;
   const auto held = [&] {
@@ -84,7 +87,7 @@ local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options&
   const auto end = [&either] { either.request_stop(); };
   const std::stop_callback on_close(closed_.get_token(), end);
   const std::stop_callback on_cancel(options.cancel, end);
-  return shared_.queue.enter(key, enters ? &who : nullptr, begun + options.wait, either.get_token(), held);
+  return shared_.queue.enter(key, enters ? &who : nullptr, until, either.get_token(), held);
 }
 
 void engine::wait_turn(local_queue::turn end, const lock_key& key, owner_state& who, instant begun) {
@@ -161,7 +164,6 @@ lease engine::reenter(const lock_key& key, const lock_options& options, const st
 
 lease engine::drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
                     instant begun, bool look_first) {
-  look_first = look_first || looks_first(options, once);
   attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1));
   // Whatever happens, the turn goes on and nothing stays pinned; a grant takes both over.
   struct cleanup {

@@ -109,8 +109,8 @@ void engine::several::leave_turns(std::size_t but) noexcept {
 void engine::several::stand(std::size_t at) {
   const auto& key = keys_[at];
   const auto turn =
-      options_.wait > 0ms ? home_.stand_in_line(key, options_, *who_, begun_) : local_queue::turn::timed_out;
-  if (turn == local_queue::turn::mine) {
+      options_.wait > 0ms ? home_.stand_in_line(key, options_, *who_, deadline_) : local_queue::turn::timed_out;
+  if (turn == local_queue::turn::mine || turn == local_queue::turn::freed) {
     turns_[at] = true;
     check_open(key);
     return;

@@ -207,7 +207,7 @@ engine::freed engine::finish_release(grant& one, fault& why) noexcept {
 engine::freed engine::end_release(grant& one, freed end, bool trusted, const fault& why,
                                   const std::function<void(const event&)>& told) noexcept {
   const auto tell = [&](const event& what) { told ? told(what) : shared_.tell(what); };
-  leave_queue(one);
+  leave_queue(one, end == freed::yes && one.min_hold.count() == 0);
   if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
   const bool last = done_with(one);
   const auto held_for = shared_.now() - one.granted_at;
@@ -224,8 +224,8 @@ engine::freed engine::end_release(grant& one, freed end, bool trusted, const fau
   return trusted ? end : freed::lost;
 }
 
-void engine::leave_queue(const grant& one) noexcept {
-  if (one.has_turn) shared_.queue.leave(one.key);
+void engine::leave_queue(const grant& one, bool is_free) noexcept {
+  if (one.has_turn) shared_.queue.leave(one.key, is_free);
 }
 
 bool engine::release_by(grant& one, const std::function<bool()>& free) {
