@@ -10,6 +10,7 @@
 #include "dlock/service_options.hpp"
 #include "dlock/store.hpp"
 #include "engine/connection_pool.hpp"
+#include "engine/fair_share.hpp"
 #include "engine/local_queue.hpp"
 
 namespace dlock::detail {
@@ -25,6 +26,7 @@ struct context {
   const std::int64_t pid;
   connection_pool pool;
   local_queue queue;
+  reigns had;
   std::atomic<std::uint64_t> nonces;
 
   instant now() const noexcept { return time.now(); }

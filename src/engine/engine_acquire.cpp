@@ -5,27 +5,13 @@
 #include <utility>
 
 #include "engine/attempt.hpp"
-#include "engine/own_stack.hpp"
 #include "engine/transaction_watch.hpp"
 
 namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
-const char grant::by_mutex = 0;
-
 namespace {
-
-constexpr std::string_view out_of_reach =
-    ": this thread holds it itself, by a lease that is not on its stack (in a coroutine, on the heap, or moved to "
-    "another "
-    "thread) and so can't be entered again; a task that wants that needs an owner of its own (dlock::owner_scope)";
-
-/// Whether the caller may enter a grant of its owner's again: one whose lease stands in a call of this thread that has
-/// not returned, or any, where the program said whose name it acts in.
-bool may_enter(const grant& one) noexcept {
-  return in_owner_scope() || on_own_stack(one.anchor.load(std::memory_order_relaxed));
-}
 
 verb verb_of(step what) noexcept {
   switch (what) {
@@ -42,6 +28,7 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
   refuse_if_forked();
   validate(options);
   check_row(key, options);
+  check_cancelled(key, options);
   const auto& who = current_owner();
   if (auto again = reenter(key, options, who)) return again;
   const visit here(*this);
@@ -90,6 +77,13 @@ local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options&
   return shared_.queue.enter(key, enters ? &who : nullptr, until, either.get_token(), held);
 }
 
+/// Before any statement. A later request ends the waiting.
+void engine::check_cancelled(const lock_key& key, const lock_options& options) const {
+  if (options.cancel.stop_requested()) {
+    throw lock_refused(errc::cancelled, fmt::format("key '{}': cancelled before it was asked for", printable(key)));
+  }
+}
+
 void engine::wait_turn(local_queue::turn end, const lock_key& key, owner_state& who, instant begun) {
   const auto waited = shared_.now() - begun;
   const auto text = fmt::format("key '{}': waited {} ms", printable(key), ms(waited));
@@ -100,71 +94,14 @@ void engine::wait_turn(local_queue::turn end, const lock_key& key, owner_state& 
     case local_queue::turn::too_many:
       throw lock_refused(errc::too_many_waiters,
                          fmt::format("key '{}': max_waiters = {}", printable(key), shared_.options.max_waiters));
-    default:
-      throw lock_timeout(fmt::format(
-          "{}{}", text, by_itself(key, who) ? out_of_reach : ", held or waited for by other threads of this process"));
+    default: throw lock_timeout(text + in_this_process(key, who));
   }
-}
-
-/// Whether the present owner's own grant is what it waits for.
-bool engine::by_itself(const lock_key& key, owner_state& who) const {
-  const std::lock_guard lock(who.mutex);
-  return find_held(who, key) != nullptr;
-}
-
-/// Of several, which there may be after a loss, the one that may be entered.
-std::shared_ptr<grant> engine::find_held(const owner_state& who, const lock_key& key) const {
-  std::shared_ptr<grant> found;
-  for (const auto& one : who.held) {
-    if (one->key.hash() != key.hash() || one->key != key || one->home.get() != this) continue;
-    if (may_enter(*one)) return one;
-    if (found == nullptr) found = one;
-  }
-  return found;
-}
-
-void engine::refuse_held(grant& mine, reentry again) const {
-  const bool by_mutex = mine.anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
-  if (again == reentry::allow) {
-    if (!by_mutex) return;
-    ensure_held(mine);
-  }
-  throw lock_refused(
-      errc::already_held,
-      fmt::format("key '{}': already yours, with fence {}{}", printable(mine.key), mine.fence,
-                  by_mutex ? ", by a distributed_mutex: waiting for it would be waiting for yourself" : ""));
-}
-
-lease engine::reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who) {
-  if (options.again == reentry::busy) return {};
-  std::shared_ptr<grant> mine;
-  bool enter = false;
-  bool first = false;
-  {
-    const std::lock_guard lock(who->mutex);
-    mine = find_held(*who, key);
-    if (mine == nullptr) return {};
-    enter = options.again == reentry::allow && may_enter(*mine);
-    if (enter) first = mine->leases++ == 0;  // the one before has ended, and the key waits for a transaction's outcome
-  }
-  if (!enter) {
-    refuse_held(*mine, options.again);
-    return {};  // its own grant, but out of its reach: it is a stranger to it
-  }
-  lease again(std::move(mine), true, first);  // counts down again whatever happens below
-  auto& entered = *again.grant_;
-  ensure_held(entered);  // a lost lease can't be entered again: what was done under it is not to be trusted
-  // Kept, by a session or by renewals of the row: the ttl of that holds. Own expiry: only ever extended, by one statement,
-  // if the inner ttl ends later.
-  if (!entered.kept && !entered.column && entered.own_end.left(shared_.now()) + entered.margin < options.ttl)
-    renew(entered, options.ttl);
-  shared_.tell({.what = event::kind::reentered, .key = key.view(), .fence = entered.fence});
-  return again;
 }
 
 lease engine::drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
                     instant begun, bool look_first) {
-  attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1));
+  const auto moment = leave_alone(key, options, once, begun);
+  attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1), moment > 0us);
   // Whatever happens, the turn goes on and nothing stays pinned; a grant takes both over.
   struct cleanup {
     engine& home;
@@ -175,6 +112,7 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
       if (of.by != nullptr) home.keeper_.unpin(*of.by);
     }
   } guard{*this, a};
+  if (moment > 0us) wait_out(moment, key, options, begun);
   for (step next = a.machine.begin();;) {
     switch (next) {
       case step::pause: next = rest(a); break;
@@ -189,6 +127,7 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
               .fence = a.machine.fence(),
               .trusted_until = a.trusted_until,
               .begun = a.begun,
+              .sent = a.sent,
               .attempts = a.machine.statements(),
               .taken_over = a.machine.taken_over()};
         {
@@ -267,7 +206,10 @@ step engine::send(attempt& a, step what) {
   if (answer.what == outcome::absent && a.key.row() != nullptr) {
     throw lock_refused(errc::no_such_row, fmt::format("row '{}'", printable(a.key)));
   }
-  if (grants) a.trusted_until = a.how.trusted_until(*a.by, sent, now, shared_.options.margin);
+  if (grants) {
+    a.sent = sent;
+    a.trusted_until = a.how.trusted_until(*a.by, sent, now, shared_.options.margin);
+  }
   return a.machine.replied(answer, now, a.trusted_until);
 }
 
@@ -285,6 +227,14 @@ step engine::resolve(attempt& a) {
     chores_.add(std::move(undo));
   }
   return a.machine.resolved(shared_.now());
+}
+
+/// How long this process leaves alone what it has had again and again. By the machine's time: under a test's clock there are
+/// no other processes.
+microseconds engine::leave_alone(const lock_key& key, const lock_options& options, bool once, instant begun) {
+  if (once || shared_.options.time != nullptr) return 0us;
+  const auto now = shared_.now();
+  return std::min<microseconds>(shared_.had.leave_alone(key, now), std::max(begun + options.wait - now, 0us));
 }
 
 step engine::rest(attempt& a) {
@@ -342,6 +292,7 @@ lease engine::granted(won& w) {
   one->ttl = how.ttl;
   one->margin = margin_for(how.ttl, shared_.options.margin);
   one->min_hold = w.options.min_hold;
+  one->asked_at = w.sent;
   one->granted_at = shared_.now();
   if (!how.kept) one->own_end.reset(w.trusted_until);
   if (w.options.max_hold > 0ms) one->cap = one->granted_at + w.options.max_hold;
@@ -365,6 +316,7 @@ lease engine::granted(won& w) {
   arm(one);
   if (one->column) keep_column(one);
   shared_.queue.granted(w.key, one->who.get());
+  shared_.had.granted(w.key, one->fence, one->granted_at);
   shared_.tell({.what = event::kind::granted,
                 .key = w.key.view(),
                 .fence = one->fence,

@@ -15,6 +15,7 @@ multi_lease engine::acquire(const lock_keys& keys, const lock_options& options, 
   refuse_if_forked();
   validate(options);
   for (const auto& key : keys) check_row(key, options);
+  check_cancelled(keys[0], options);
   const visit here(*this);
   return several(*this, keys, options, once).run();
 }

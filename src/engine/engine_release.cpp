@@ -207,7 +207,8 @@ engine::freed engine::finish_release(grant& one, fault& why) noexcept {
 engine::freed engine::end_release(grant& one, freed end, bool trusted, const fault& why,
                                   const std::function<void(const event&)>& told) noexcept {
   const auto tell = [&](const event& what) { told ? told(what) : shared_.tell(what); };
-  leave_queue(one, end == freed::yes && one.min_hold.count() == 0);
+  if (end == freed::yes) shared_.had.released(one.key, one.fence, shared_.now());
+  leave_queue(one, end == freed::yes && one.min_hold.load().count() == 0);
   if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
   const bool last = done_with(one);
   const auto held_for = shared_.now() - one.granted_at;
@@ -294,7 +295,7 @@ void engine::release_later(const grant& one, instant begun) {
                .nonce = one.nonce,
                .fence = one.fence,
                .min_hold = one.min_hold,
-               .give_up = begun + 2 * one.ttl + one.min_hold + 10s});
+               .give_up = begun + 2 * one.ttl + one.min_hold.load() + 10s});
 }
 
 }  // namespace dlock::detail

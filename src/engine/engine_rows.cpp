@@ -31,6 +31,7 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
   refuse_if_forked();
   validate(options);
   check_rows("rows to be claimed", how, options);
+  if (options.cancel.stop_requested()) throw lock_refused(errc::cancelled, "rows to be claimed");
   const visit here(*this);
   if (closed_.stop_requested()) throw lock_refused(errc::closed, "rows to be claimed");
   const keeping as(how == row_renewal::column, options);

@@ -15,6 +15,8 @@
 ///   count <event>     count <n>
 ///   crowd <n>         n times: crowded; when one of them ends: left <code>     (threads that wait for the key)
 ///   hold-in-thread    held ...                                                 (by a thread that never ends)
+///   loop              looping                         (a thread takes the key again and again, each time for 2 ms)
+///   looped            looped <grants> <timeouts>      (so far)
 ///   fork <how>        child <exit code or "signal n">; see fork_child()
 ///   outlive           outliving                       (the lease will be destroyed after the service)
 ///   exit              (std::exit(0))
@@ -25,6 +27,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -39,6 +42,7 @@
 #include "dlock/clock.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/with_lock.hpp"
 
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -68,6 +72,9 @@ std::optional<dlock::lock_service> service;
 std::optional<dlock::lease> held;
 std::vector<dlock::lease> others;
 std::optional<std::stop_callback<std::function<void()>>> when_lost;
+
+std::atomic<unsigned> loops{0};
+std::atomic<unsigned> timeouts{0};
 
 std::int64_t now() { return dlock::boot_clock::now().time_since_epoch().count(); }
 
@@ -220,6 +227,23 @@ void hold_in_thread() {
   }).detach();
 }
 
+/// As the quickstart does it.
+void loop() {
+  std::thread([] {
+    for (;;) {
+      try {
+        dlock::with_lock(*service, how.key, {.ttl = 10s, .wait = 20s}, [] { std::this_thread::sleep_for(2ms); });
+        ++loops;
+      } catch (const dlock::lock_timeout&) {
+        ++timeouts;
+      } catch (const dlock::error& e) {
+        return say_error(e);
+      }
+    }
+  }).detach();
+  say("looping");
+}
+
 /// What every call on the parent's things must do in a child.
 void use_parents_things() {
   const auto refused = [](const auto& call) {
@@ -294,6 +318,10 @@ bool obey(const std::string& command, const std::string& argument) {
     crowd(number(1));
   } else if (command == "hold-in-thread") {
     hold_in_thread();
+  } else if (command == "loop") {
+    loop();
+  } else if (command == "looped") {
+    say("looped {} {}", loops.load(), timeouts.load());
   } else if (command == "fork") {
     fork_child(argument);
   } else if (command == "outlive") {
