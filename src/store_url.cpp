@@ -118,6 +118,7 @@ struct registry {
 
 std::shared_ptr<store> open_memory(store_url url) {
   url.expect_no_more_params();
+  if (!url.hosts.empty() || !url.user.empty()) bad("memory: has no host and no user, write memory:name");
   if (url.path.empty()) return std::make_shared<stores::memory_store>();
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<store>> named;
@@ -170,9 +171,12 @@ store_url store_url::parse(std::string_view text) {
   store_url made;
   made.scheme = scheme_of(text);
   auto rest = text.substr(text.find(':') + 1);
+  // No file has a user or a host; its path may hold an '@', and its slash belongs to it.
+  if (made.scheme == "sqlite" && rest.substr(0, 3) == "///") rest.remove_prefix(2);
   const bool has_authority = rest.substr(0, 2) == "//";
-  if (!has_authority && made.scheme == "mysql")
+  if (!has_authority && made.scheme == "mysql") {
     bad("mysql: goes on with two slashes: mysql://user:password@host/database");
+  }
   const auto query = rest.find('?');
   const auto parameters = query == std::string_view::npos ? std::string_view{} : rest.substr(query + 1);
   rest = rest.substr(0, query);

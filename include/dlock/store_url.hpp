@@ -3,7 +3,7 @@
 
 /// A store is chosen by URL:
 ///   mysql://user:password@host:port,host2:port2/database?socket=/run/m.sock&tls=verify&...     mariadb: is the same
-///   sqlite:relative/or/absolute/path?schema=verify      memory:name
+///   sqlite:relative/or/absolute/path?schema=verify      sqlite:///absolute/path      memory:name
 
 #include <cstdint>
 #include <functional>

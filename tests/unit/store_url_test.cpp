@@ -47,6 +47,17 @@ TEST_CASE("store_url: without hosts the path is as written", "[store_url]") {
   CHECK(store_url::parse("sqlite:a%20b").path == "a b");
 }
 
+TEST_CASE("store_url: a file's path keeps its slash, and may hold an '@'", "[store_url]") {
+  CHECK(store_url::parse("sqlite:///var/a.db").path == "/var/a.db");
+  CHECK(store_url::parse("sqlite:///var/a.db").redacted() == "sqlite:/var/a.db");
+  CHECK(store_url::parse("sqlite:///a%20b?schema=none").path == "/a b");
+  CHECK(store_url::parse("sqlite:///var/app@1/a.db").path == "/var/app@1/a.db");
+  CHECK(store_url::parse("mysql://u@/d").path == "d");
+  CHECK(store_url::parse("mysql:///d").path == "d");
+  CHECK(store_url::parse("mysql://h/d").path == "d");
+  CHECK(store_url::parse("sqlite://").path.empty());
+}
+
 TEST_CASE("store_url: an IPv6 host and its port", "[store_url]") {
   const auto u = store_url::parse("mysql://[::1]:3306,[fe80::2]/d");
   REQUIRE(u.hosts.size() == 2);
@@ -202,6 +213,10 @@ TEST_CASE("open_store: memory stores are one by name, without one each is new", 
   CHECK(one == open_store("memory:unit"));
   CHECK(one != open_store("memory:other"));
   CHECK(open_store("memory:") != open_store("memory:"));
+  // A name that is read as a host would give each caller a store of its own.
+  for (const char* url : {"memory://unit", "memory://unit/x", "memory://u@/x"}) {
+    CHECK_THROWS_AS(open_store(url), std::invalid_argument);
+  }
 }
 
 TEST_CASE("open_store: an unknown scheme names what to link", "[store_url]") {
