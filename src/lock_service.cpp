@@ -29,8 +29,7 @@ lock_service::~lock_service() {
     static_cast<void>(new (std::nothrow) std::shared_ptr<detail::engine>(std::move(engine_)));
     return;
   }
-  engine_->close(engine_->shared().options.close_limit);
-  engine_->finish();
+  engine_->end(engine_->shared().options.close_limit);
 }
 
 lease lock_service::acquire(const lock_key& key, const lock_options& options) {

@@ -22,6 +22,7 @@ struct thread_place {
   owner_scope* innermost = nullptr;
 
   const state& current();
+  void abandon(bool main) const noexcept;
   static const state& alive(state& of);
 };
 
@@ -29,18 +30,28 @@ namespace {
 
 constinit thread_local thread_place place{};
 
-/// The end of a thread.
+/// The end of a thread, which is also what exit() begins with.
 struct thread_end {
   bool here = true;
   ~thread_end() {
-    // The main thread's owner stays: static objects may hold locks in its name, and let them go later.
     const bool main = ::getpid() == static_cast<pid_t>(::syscall(SYS_gettid));
+    place.abandon(main);
+    // The main thread's owner stays: static objects may hold locks in its name, and let them go later.
     if (!main) delete std::exchange(place.own, nullptr);
   }
 };
 thread_local thread_end at_end{};
 
 }  // namespace
+
+/// Where exit() was called in the middle of something, calls and scopes are still there.
+void thread_place::abandon(bool main) const noexcept {
+  const auto leave = [](const state& of, bool all) {
+    if (of->generation == fork_generation()) engine::abandon(*of, all);
+  };
+  for (const auto* scope = innermost; scope != nullptr; scope = scope->before_) leave(scope->who_.state_, false);
+  if (own != nullptr) leave(*own, main);
+}
 
 const thread_place::state& thread_place::current() {
   if (innermost != nullptr) return alive(innermost->who_.state_);
@@ -73,7 +84,9 @@ owner::owner() : state_(std::make_shared<detail::owner_state>()) {}
 owner owner::current() { return owner(detail::current_owner()); }
 
 owner_scope::owner_scope(owner who) noexcept
-    : who_(std::move(who)), before_(std::exchange(detail::place.innermost, this)) {}
+    : who_(std::move(who)), before_(std::exchange(detail::place.innermost, this)) {
+  static_cast<void>(detail::at_end.here);  // makes it
+}
 
 owner_scope::~owner_scope() { detail::place.innermost = before_; }
 

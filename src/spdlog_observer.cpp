@@ -35,6 +35,7 @@ spdlog::level::level_enum level_of(kind what) noexcept {
     case kind::in_transaction:
     case kind::blocked:
     case kind::renewal_late:
+    case kind::still_held:
     case kind::observer_failed: return spdlog::level::warn;
     case kind::session_opened: return spdlog::level::info;
     default: return spdlog::level::debug;

@@ -32,7 +32,8 @@ class lock_service {
   /// Opens the store (see store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error.
   explicit lock_service(std::string_view url, service_options options = {});
   explicit lock_service(std::shared_ptr<store> where, service_options options = {});
-  /// close(service_options::close_limit); leases still held then stay valid, renewed and releasable.
+  /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held then
+  /// stay valid, renewed and releasable. What is waited for and what is left is told to the observer (still_held).
   ~lock_service();
   lock_service(const lock_service&) = delete;
   lock_service& operator=(const lock_service&) = delete;

@@ -100,6 +100,11 @@ class engine : public std::enable_shared_from_this<engine> {
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// After close(): lets the threads end as soon as nothing is held; waits for that if nothing is.
   void finish() noexcept;
+  /// Both, for a service that is destroyed; what it has to wait for, and what outlives it, is told.
+  void end(std::chrono::milliseconds limit);
+  /// The present thread ends, and the calls on its stack will never go on: exit() was called in one of them. What they hold
+  /// in the name of that owner is released. `all`: so is what his mutexes hold.
+  static void abandon(owner_state& of, bool all) noexcept;
 
   /// Runs `use` with a pooled connection; throws store_error if there is none or its reply is no answer.
   reply ask(const std::function<reply(connection&)>& use, const char* what);
@@ -165,6 +170,8 @@ class engine : public std::enable_shared_from_this<engine> {
   void leave_queue(const grant& one, bool is_free = false) noexcept;
   bool done_with(grant& one) noexcept;  // true: that was the end of the engine
   void arm(const std::shared_ptr<grant>& one);
+
+  void tell_held(const std::string& text);
 
   void run_threads();
   void run_thread(std::function<void(engine&)> body);

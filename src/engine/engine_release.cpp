@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "dlock/owner.hpp"
 #include "engine/engine.hpp"
@@ -286,6 +287,28 @@ engine::freed engine::send_release(grant& one, fault& why) {
   }
   release_later(one, begun);
   return freed::later;
+}
+
+void engine::abandon(owner_state& of, bool all) noexcept {
+  std::vector<std::shared_ptr<grant>> left;
+  try {
+    const std::lock_guard lock(of.mutex);
+    for (const auto& one : of.held) {
+      const auto* const at = one->anchor.load();
+      const bool mine = on_own_stack(at) || (all && at == &grant::by_mutex);
+      if (mine && one->leases > 0 && one->transactions == 0) left.push_back(one);
+    }
+    for (const auto& one : left) one->home->forget(*one);
+  } catch (const std::bad_alloc&) {  // their ttl ends them
+  }
+  auto* const watch = watched_transactions();
+  for (const auto& one : left) {
+    auto& home = *one->home;
+    // Of what a transaction wrote under it nobody knows the outcome: that comes with the end of its connection.
+    if (watch != nullptr && watch->open_here(*home.shared_.where)) continue;
+    fault why;
+    if (home.finish_release(*one, why) == freed::later) return;  // the store is away: no waiting for each of them
+  }
 }
 
 void engine::release_later(const grant& one, instant begun) {

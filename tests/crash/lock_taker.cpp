@@ -20,6 +20,7 @@
 ///   fork <how>        child <exit code or "signal n">; see fork_child()
 ///   outlive           outliving                       (the lease will be destroyed after the service)
 ///   exit              (std::exit(0))
+///   exit-inside <how> inside                          (the same, in a call that holds the key)
 ///   quit, end of file (main returns)
 
 #include <fmt/format.h>
@@ -27,7 +28,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -38,11 +38,11 @@
 #include <thread>
 #include <vector>
 
+#include "crash/taker_acts.hpp"
 #include "crash/torture_run.hpp"
 #include "dlock/clock.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/with_lock.hpp"
 
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -72,9 +72,6 @@ std::optional<dlock::lock_service> service;
 std::optional<dlock::lease> held;
 std::vector<dlock::lease> others;
 std::optional<std::stop_callback<std::function<void()>>> when_lost;
-
-std::atomic<unsigned> loops{0};
-std::atomic<unsigned> timeouts{0};
 
 std::int64_t now() { return dlock::boot_clock::now().time_since_epoch().count(); }
 
@@ -227,23 +224,6 @@ void hold_in_thread() {
   }).detach();
 }
 
-/// As the quickstart does it.
-void loop() {
-  std::thread([] {
-    for (;;) {
-      try {
-        dlock::with_lock(*service, how.key, {.ttl = 10s, .wait = 20s}, [] { std::this_thread::sleep_for(2ms); });
-        ++loops;
-      } catch (const dlock::lock_timeout&) {
-        ++timeouts;
-      } catch (const dlock::error& e) {
-        return say_error(e);
-      }
-    }
-  }).detach();
-  say("looping");
-}
-
 /// What every call on the parent's things must do in a child.
 void use_parents_things() {
   const auto refused = [](const auto& call) {
@@ -319,9 +299,10 @@ bool obey(const std::string& command, const std::string& argument) {
   } else if (command == "hold-in-thread") {
     hold_in_thread();
   } else if (command == "loop") {
-    loop();
+    dlock::test::start_loop(*service, how.key);
+    say("looping");
   } else if (command == "looped") {
-    say("looped {} {}", loops.load(), timeouts.load());
+    say("looped {}", dlock::test::looped());
   } else if (command == "fork") {
     fork_child(argument);
   } else if (command == "outlive") {
@@ -329,6 +310,8 @@ bool obey(const std::string& command, const std::string& argument) {
     outliving = std::move(held);
     held.reset();
     say("outliving");
+  } else if (command == "exit-inside") {
+    dlock::test::exit_inside(*service, how.key, options(how.wait), argument, [] { say("inside"); });
   } else if (command == "exit") {
     std::exit(0);
   } else {
