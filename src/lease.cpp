@@ -121,7 +121,8 @@ void lease::release() {
   }
   const auto reason = one.why(one.home->shared().now());
   throw lock_lost(
-      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key), to_string(reason)));
+      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key),
+                          detail::engine::explain(reason)));
 }
 
 }  // namespace dlock

@@ -119,7 +119,7 @@ void multi_lease::release() {
   if (lost) {
     const auto reason = lost->of->why(lost->of->home->shared().now());
     throw lock_lost(reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(lost->of->key),
-                                        to_string(reason)));
+                                        detail::engine::explain(reason)));
   }
   if (!unanswered) return;
   const auto& why = unanswered->why;

@@ -33,6 +33,8 @@ struct context {
   session_record record(const id128& id, microseconds ttl) const noexcept {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
   }
+  /// What went wrong, and where: each of them once.
+  std::string trouble(const fault& why) const;
   /// Counts the event and tells the observer; whatever that throws is counted and dropped.
   void tell(const event& what) noexcept {
     add_up(what.what);

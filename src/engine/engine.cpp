@@ -190,15 +190,15 @@ reply engine::ask(const std::function<reply(connection&)>& use, const char* what
   fault why;
   const auto on = shared_.pool.get(shared_.now() + patience, patience, why);
   if (!on) {
-    throw store_error(errc::store_unreachable, fmt::format("{}: {}: {}", what, shared_.where->name(), why.text),
-                      why.native, why.sqlstate, why.transient);
+    throw store_error(errc::store_unreachable, fmt::format("{}: {}", what, shared_.trouble(why)), why.native,
+                      why.sqlstate, why.transient);
   }
   alarm_.wake();  // without a session it may sleep for long, and what hangs with it
   ++statements_;
   auto answer = use(*on);
   if (answer.what == outcome::failed || answer.what == outcome::unknown) {
     throw store_error(answer.what == outcome::failed ? errc::store_failed : errc::outcome_unknown,
-                      fmt::format("{}: {}: {}", what, shared_.where->name(), answer.why.text), answer.why.native,
+                      fmt::format("{}: {}", what, shared_.trouble(answer.why)), answer.why.native,
                       answer.why.sqlstate, answer.why.transient);
   }
   return answer;

@@ -92,6 +92,8 @@ class engine : public std::enable_shared_from_this<engine> {
   /// The key is not freed before transaction_ended() was called as often.
   void in_transaction(grant& one) noexcept;
   void transaction_ended(const std::shared_ptr<grant>& one) noexcept;
+  /// Why a lease was lost, for a message: nobody has looked whether a row that is not ours is another's.
+  static std::string_view explain(loss_reason reason) noexcept;
   /// Throws lock_lost unless the grant can be trusted now.
   void ensure_held(grant& one) const;
   /// Sets an expiry of its own to now + ttl, unless it ends later.

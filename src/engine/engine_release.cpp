@@ -24,7 +24,11 @@ void engine::ensure_held(grant& one) const {
   if (one.left(now) > 0us) return;
   const auto reason = one.why(now);
   throw lock_lost(reason, fmt::format("key '{}': lost {} ms after the grant: {}", printable(one.key),
-                                      (now - one.granted_at).count() / 1000, to_string(reason)));
+                                      (now - one.granted_at).count() / 1000, explain(reason)));
+}
+
+std::string_view engine::explain(loss_reason reason) noexcept {
+  return reason == loss_reason::taken_over ? "another holder has it, or its row was deleted" : to_string(reason);
 }
 
 void engine::renew(grant& one, microseconds ttl) {
