@@ -39,7 +39,7 @@ void escape_tail(std::string& out, std::size_t begin) {
 
 void throw_bad_part(std::string_view key_text, std::string_view part, const char* reason) {
   throw std::invalid_argument(
-      fmt::format("key '{}': part '{}' {}", printable_text(key_text), printable_text(part), reason));
+      fmt::format("dlock: key '{}': part '{}' {}", printable_text(key_text), printable_text(part), reason));
 }
 
 void throw_shrunk(std::string_view key_text, std::string_view part) {
@@ -51,7 +51,7 @@ void throw_null_argument(std::string_view prefix, std::size_t argument) {
 }
 
 std::string checked_prefix(std::string prefix) {
-  if (prefix.empty()) throw std::invalid_argument("key_of: prefix '' is empty; name what is locked");
+  if (prefix.empty()) throw std::invalid_argument("dlock: key_of: prefix '' is empty; name what is locked");
   return prefix;
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "dlock/error.hpp"
+#include "engine/engine.hpp"
+#include "lock_round.hpp"
 
 namespace dlock {
 
@@ -27,17 +29,52 @@ distributed_mutex::distributed_mutex(lock_service& service, lock_key key, lock_o
   if (options_.again == reentry::allow) options_.again = reentry::refuse;
 }
 
-void distributed_mutex::lock() { keep(service_.acquire(key_, options_)); }
+void distributed_mutex::lock() {
+  auto& round = detail::lock_round::here();
+  try {
+    const auto begun = service_.engine_->shared().now();
+    const std::chrono::microseconds limit = options_.wait;
+    round.begin(key_, limit);
+    const auto pause = round.pause(options_.retry, key_.hash() ^ reinterpret_cast<std::uintptr_t>(&round));
+    if (pause.count() > 0) service_.engine_->wait_out(std::min(pause, limit), key_, options_, begun);
+    keep(lock_since(begun));
+    round.locked(key_);
+  } catch (...) {
+    round.other();
+    throw;
+  }
+}
+
+/// What is left of the wait.
+lease distributed_mutex::lock_since(instant begun) {
+  const auto waited = std::chrono::floor<std::chrono::milliseconds>(service_.engine_->shared().now() - begun);
+  if (waited.count() <= 0) return service_.engine_->acquire(key_, options_, false);
+  auto rest = options_;
+  rest.wait = std::max(rest.wait - waited, std::chrono::milliseconds{0});
+  return service_.engine_->acquire(key_, rest, false);
+}
 
 bool distributed_mutex::try_lock() {
-  lease got = service_.try_acquire(key_, options_);
-  if (!got) return false;
-  keep(std::move(got));
-  return true;
+  auto& round = detail::lock_round::here();
+  try {
+    detail::engine::single how{.patience = std::min<std::chrono::microseconds>(round.may_wait(key_), options_.wait)};
+    lease held = service_.engine_->acquire(key_, options_, true, how);
+    if (!held) {
+      round.refused(key_, how.here);
+      return false;
+    }
+    keep(std::move(held));
+    round.got(key_);
+    return true;
+  } catch (...) {
+    round.other();
+    throw;
+  }
 }
 
 bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
   if (wait == std::chrono::milliseconds{0}) return try_lock();
+  detail::lock_round::here().other();
   lock_options options = options_;
   options.wait = wait;
   try {
@@ -51,6 +88,7 @@ bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
 void distributed_mutex::keep(lease held) {
   std::list<holding> one;
   one.push_back(holding{owner::current(), std::move(held)});
+  detail::engine::stand(one.back().held, &detail::grant::by_mutex);
   const std::lock_guard guard(mutex_);
   holdings_.splice(holdings_.end(), one);
 }
@@ -62,9 +100,10 @@ void distributed_mutex::unlock() {
   const auto at = std::ranges::find(holdings_, me, &holding::who);
   if (at == holdings_.end()) throw_not_held("unlock");
   mine.splice(mine.end(), holdings_, at);
+  detail::lock_round::here().unlocked(key_);
 }
 
-const lease& distributed_mutex::held() const {
+const lease& distributed_mutex::held() const& {
   const owner me = owner::current();
   const std::lock_guard guard(mutex_);
   const auto at = std::ranges::find(holdings_, me, &holding::who);
@@ -74,7 +113,7 @@ const lease& distributed_mutex::held() const {
 
 void distributed_mutex::throw_not_held(const char* call) const {
   throw std::system_error(std::make_error_code(std::errc::operation_not_permitted),
-                          fmt::format("key {}: {}() by an owner that does not hold the mutex", key_.explain(), call));
+                          fmt::format("dlock: key {}: {}() by an owner that does not hold the mutex", key_.explain(), call));
 }
 
 }  // namespace dlock

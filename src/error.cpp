@@ -39,6 +39,12 @@ class category final : public std::error_category {
 
 }  // namespace
 
+namespace detail {
+
+std::string error_text(const std::string& text) { return text.starts_with("dlock: ") ? text : "dlock: " + text; }
+
+}  // namespace detail
+
 const std::error_category& error_category() noexcept {
   static const category instance;
   return instance;

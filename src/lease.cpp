@@ -26,14 +26,29 @@ detail::grant& must(const std::shared_ptr<detail::grant>& one, const char* call)
 
 }  // namespace
 
+lease::lease(std::shared_ptr<detail::grant> of, bool again, bool first) noexcept
+    : grant_(std::move(of)), reentered_(again), first_(first) {
+  stand_here();
+}
+
 lease::lease(lease&& other) noexcept
-    : grant_(std::move(other.grant_)), reentered_(std::exchange(other.reentered_, false)) {}
+    : grant_(std::move(other.grant_)),
+      reentered_(std::exchange(other.reentered_, false)),
+      first_(std::exchange(other.first_, false)) {
+  stand_here();
+}
+
+void lease::stand_here() const noexcept {
+  if (first_) grant_->anchor.store(this, std::memory_order_relaxed);
+}
 
 lease& lease::operator=(lease&& other) noexcept {
   if (this == &other) return *this;
   lease before(std::move(*this));  // released at the end of this function
   grant_ = std::move(other.grant_);
   reentered_ = std::exchange(other.reentered_, false);
+  first_ = std::exchange(other.first_, false);
+  stand_here();
   return *this;
 }
 
@@ -43,11 +58,14 @@ lease::~lease() {
     leak(std::move(grant_));
     return;
   }
+  if (first_) grant_->anchor.store(nullptr, std::memory_order_relaxed);
+  auto& home = *grant_->home;
+  if (home.leave(*grant_) != detail::engine::ending::last) return;
   fault why;
-  grant_->home->release(*grant_, why);  // what comes of it is told to the observer
+  home.finish_release(*grant_, why);  // what comes of it is told to the observer
 }
 
-std::string_view lease::key() const noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }
+std::string_view lease::key() const& noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }
 
 std::uint64_t lease::fencing_token() const noexcept { return grant_ == nullptr ? 0 : grant_->fence; }
 
@@ -56,7 +74,7 @@ std::chrono::microseconds lease::remaining() const noexcept {
   return grant_->left(grant_->home->shared().now());
 }
 
-std::stop_token lease::lost() const noexcept {
+std::stop_token lease::lost() const& noexcept {
   return grant_ == nullptr ? std::stop_token{} : grant_->lost.get_token();
 }
 
@@ -71,7 +89,7 @@ void lease::ensure_held() const {
   one.home->ensure_held(one);
 }
 
-verification lease::verification() const {
+verification lease::verification() const& {
   auto& one = must(grant_, "verification()");
   one.home->ensure_held(one);
   const auto& where = *one.home->shared().where;
@@ -89,6 +107,7 @@ void lease::release() {
   auto& one = must(grant_, "release()");
   const auto mine = std::exchange(grant_, nullptr);
   reentered_ = false;
+  if (std::exchange(first_, false)) one.anchor.store(nullptr, std::memory_order_relaxed);
   fault why;
   switch (one.home->release(one, why)) {
     case detail::engine::freed::yes:
@@ -102,7 +121,8 @@ void lease::release() {
   }
   const auto reason = one.why(one.home->shared().now());
   throw lock_lost(
-      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key), to_string(reason)));
+      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key),
+                          detail::engine::explain(reason)));
 }
 
 }  // namespace dlock

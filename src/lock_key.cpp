@@ -35,12 +35,12 @@ std::string fold(std::string text) {
 }
 
 std::string checked(std::string text) {
-  if (text.empty()) throw std::invalid_argument("key '' is empty: a key has at least one byte");
+  if (text.empty()) throw std::invalid_argument("dlock: key '' is empty: a key has at least one byte");
   return text;
 }
 
 std::string_view checked_pointer(const char* text) {
-  if (text == nullptr) throw std::invalid_argument("key is a null pointer: a key has at least one byte");
+  if (text == nullptr) throw std::invalid_argument("dlock: key is a null pointer: a key has at least one byte");
   return text;
 }
 
@@ -88,17 +88,17 @@ lock_key::lock_key(const char* text) : lock_key(checked_pointer(text)) {}
 
 lock_key lock_key::from_stored(std::string_view bytes) {
   if (bytes.empty() || bytes.size() > max_size) {
-    throw std::invalid_argument(fmt::format("stored key '{}' has {} bytes: a store holds 1 to {}",
+    throw std::invalid_argument(fmt::format("dlock: stored key '{}' has {} bytes: a store holds 1 to {}",
                                             detail::printable_text(bytes.substr(0, max_size)), bytes.size(), max_size));
   }
   return lock_key(verbatim(), std::string(bytes), bytes.size());
 }
 
 lock_key lock_key::of_row(std::shared_ptr<const row_table> table, std::vector<row_value> id) {
-  if (table == nullptr) throw std::invalid_argument("key of a row: table = null");
+  if (table == nullptr) throw std::invalid_argument("dlock: key of a row: table = null");
   if (id.empty() || id.size() != table->id.size()) {
     throw std::invalid_argument(
-        fmt::format("key of a row of '{}': {} id values for {} columns", table->label, id.size(), table->id.size()));
+        fmt::format("dlock: key of a row of '{}': {} id values for {} columns", table->label, id.size(), table->id.size()));
   }
   std::string text = table->label;
   for (const auto& each : id) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dlock/lock_options.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <stdexcept>
 #include <string>
 
+#include "dlock/lock_key.hpp"
 #include "dlock/service_options.hpp"
 
 namespace dlock {
@@ -15,6 +18,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
+constexpr std::size_t longest_label = 64;
 constexpr milliseconds day = hours{24};
 constexpr milliseconds month = hours{24 * 30};
 constexpr milliseconds year = hours{24 * 365};
@@ -46,7 +50,10 @@ void validate(const retry_policy& retry) {
 void validate(const lock_options& options) {
   if (options.renew == renewal::automatic) {
     check("ttl", options.ttl, milliseconds{1000}, hours{24},
-          "must be 1 s to 24 h for a lease that is renewed; shorter ones need renewal::none or renewal::manual");
+          options.ttl < milliseconds{1000}
+              ? "must be 1 s to 24 h for a lease that is renewed; shorter ones need renewal::none or renewal::manual"
+              : "must be 1 s to 24 h for a lease that is renewed: it is not how long the work may take, but how long others "
+                "wait after a crash");
   } else {
     check("ttl", options.ttl, milliseconds{10}, month, "must be 10 ms to 30 days");
   }
@@ -81,7 +88,10 @@ void validate(const service_options& options) {
   const auto count = [](const char* field, std::size_t value, std::size_t low, std::size_t high, const char* rule) {
     if (value < low || value > high) bad(field, std::to_string(value), rule);
   };
-  count("label", options.label.size(), 0, 64, "must be at most 64 bytes");
+  if (options.label.size() > longest_label) {
+    bad("label", fmt::format("'{}...' ({} bytes)", detail::printable_text(options.label.substr(0, 16)), options.label.size()),
+        "must be at most 64 bytes");
+  }
   count("connections", options.connections, 1, 256, "must be 1 to 256");
   check("margin", options.margin, milliseconds{0}, day, "must be 0 (max(50 ms, ttl/20)) to a quarter of the ttl");
   validate(options.defaults, options);

@@ -29,8 +29,7 @@ lock_service::~lock_service() {
     static_cast<void>(new (std::nothrow) std::shared_ptr<detail::engine>(std::move(engine_)));
     return;
   }
-  engine_->close(engine_->shared().options.close_limit);
-  engine_->finish();
+  engine_->end(engine_->shared().options.close_limit);
 }
 
 lease lock_service::acquire(const lock_key& key, const lock_options& options) {
@@ -49,9 +48,9 @@ multi_lease lock_service::try_acquire(const lock_keys& keys, const lock_options&
   return engine_->acquire(keys, options, true);
 }
 
-const lock_options& lock_service::defaults() const noexcept { return engine_->shared().options.defaults; }
+const lock_options& lock_service::defaults() const& noexcept { return engine_->shared().options.defaults; }
 
-const std::string& lock_service::name() const noexcept { return engine_->shared().where->name(); }
+const std::string& lock_service::name() const& noexcept { return engine_->shared().where->name(); }
 
 namespace {
 

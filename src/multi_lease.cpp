@@ -30,7 +30,13 @@ struct multi_lease::watch {
 
 multi_lease::multi_lease(const lock_keys& keys, std::vector<lease> leases)
     : keys_(keys.begin(), keys.end()), leases_(std::move(leases)), watch_(std::make_shared<watch>()) {
+  detail::engine::stand(leases_, this);
   for (const auto& one : leases_) watch_->each.emplace_back(one.lost(), watch::tell{watch_});
+}
+
+multi_lease::multi_lease(multi_lease&& other) noexcept
+    : keys_(std::move(other.keys_)), leases_(std::move(other.leases_)), watch_(std::move(other.watch_)) {
+  detail::engine::stand(leases_, this);  // they are on the heap
 }
 
 multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
@@ -39,6 +45,7 @@ multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
   keys_ = std::move(other.keys_);
   leases_ = std::move(other.leases_);
   watch_ = std::move(other.watch_);
+  detail::engine::stand(leases_, this);
   return *this;
 }
 
@@ -52,13 +59,13 @@ multi_lease::~multi_lease() {
   detail::engine::release(leases_);  // what comes of it is told to the observer
 }
 
-multi_lease::const_iterator multi_lease::find(const lock_key& key) const noexcept {
+multi_lease::const_iterator multi_lease::find(const lock_key& key) const& noexcept {
   const auto at = std::lower_bound(keys_.begin(), keys_.end(), key);
   if (at == keys_.end() || *at != key || leases_.empty()) return leases_.end();
   return leases_.begin() + (at - keys_.begin());
 }
 
-const lease& multi_lease::operator[](const lock_key& key) const {
+const lease& multi_lease::operator[](const lock_key& key) const& {
   const auto found = find(key);
   if (found == leases_.end()) {
     throw std::out_of_range(fmt::format("dlock: key '{}' is not among the {} that are held", printable(key), size()));
@@ -72,7 +79,7 @@ std::chrono::microseconds multi_lease::remaining() const noexcept {
   return least;
 }
 
-std::stop_token multi_lease::lost() const noexcept {
+std::stop_token multi_lease::lost() const& noexcept {
   return watch_ == nullptr ? std::stop_token{} : watch_->any.get_token();
 }
 
@@ -112,7 +119,7 @@ void multi_lease::release() {
   if (lost) {
     const auto reason = lost->of->why(lost->of->home->shared().now());
     throw lock_lost(reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(lost->of->key),
-                                        to_string(reason)));
+                                        detail::engine::explain(reason)));
   }
   if (!unanswered) return;
   const auto& why = unanswered->why;

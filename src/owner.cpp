@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dlock/owner.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <new>
 #include <utility>
 
 #include "engine/engine.hpp"
@@ -10,20 +14,68 @@ namespace dlock {
 
 namespace detail {
 
+/// What a thread knows of owners. It has no destructor: those of other objects of the thread, and of static objects, may
+/// lock and let go after whatever has one is gone.
+struct thread_place {
+  using state = std::shared_ptr<owner_state>;
+  state* own = nullptr;  // on the heap
+  owner_scope* innermost = nullptr;
+
+  const state& current();
+  void abandon(bool main) const noexcept;
+  static const state& alive(state& of);
+};
+
 namespace {
 
-thread_local std::shared_ptr<owner_state> current;
+constinit thread_local thread_place place{};
+
+/// The end of a thread, which is also what exit() begins with.
+struct thread_end {
+  bool here = true;
+  ~thread_end() {
+    const bool main = ::getpid() == static_cast<pid_t>(::syscall(SYS_gettid));
+    place.abandon(main);
+    // The main thread's owner stays: static objects may hold locks in its name, and let them go later.
+    if (!main) delete std::exchange(place.own, nullptr);
+  }
+};
+thread_local thread_end at_end{};
 
 }  // namespace
 
-const std::shared_ptr<owner_state>& current_owner() {
-  if (current == nullptr || current->generation != fork_generation()) {
-    // A forked child owns nothing. What its parent held is left alone, not even its memory is touched.
-    if (current != nullptr) static_cast<void>(new std::shared_ptr<owner_state>(std::move(current)));
-    current = std::make_shared<owner_state>();
-  }
-  return current;
+/// Where exit() was called in the middle of something, calls and scopes are still there.
+void thread_place::abandon(bool main) const noexcept {
+  const auto leave = [](const state& of, bool all) {
+    if (of->generation == fork_generation()) engine::abandon(*of, all);
+  };
+  for (const auto* scope = innermost; scope != nullptr; scope = scope->before_) leave(scope->who_.state_, false);
+  if (own != nullptr) leave(*own, main);
 }
+
+const thread_place::state& thread_place::current() {
+  if (innermost != nullptr) return alive(innermost->who_.state_);
+  if (own == nullptr) {
+    static_cast<void>(at_end.here);  // makes it
+    own = new state(std::make_shared<owner_state>());
+  }
+  return alive(*own);
+}
+
+/// A forked child owns nothing. What its parent held is left alone, not even its memory is touched.
+const thread_place::state& thread_place::alive(state& of) {
+  if (of->generation != fork_generation()) {
+    static_cast<void>(new state(std::move(of)));
+    of = std::make_shared<owner_state>();
+  }
+  return of;
+}
+
+const std::shared_ptr<owner_state>& current_owner() { return place.current(); }
+
+bool in_owner_scope() noexcept { return place.innermost != nullptr; }
+
+bool is_own_owner(const owner_state& who) noexcept { return place.own != nullptr && place.own->get() == &who; }
 
 }  // namespace detail
 
@@ -31,8 +83,11 @@ owner::owner() : state_(std::make_shared<detail::owner_state>()) {}
 
 owner owner::current() { return owner(detail::current_owner()); }
 
-owner_scope::owner_scope(owner who) noexcept : before_(std::exchange(detail::current, std::move(who.state_))) {}
+owner_scope::owner_scope(owner who) noexcept
+    : who_(std::move(who)), before_(std::exchange(detail::place.innermost, this)) {
+  static_cast<void>(detail::at_end.here);  // makes it
+}
 
-owner_scope::~owner_scope() { detail::current = std::move(before_); }
+owner_scope::~owner_scope() { detail::place.innermost = before_; }
 
 }  // namespace dlock

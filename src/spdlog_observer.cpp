@@ -35,6 +35,7 @@ spdlog::level::level_enum level_of(kind what) noexcept {
     case kind::in_transaction:
     case kind::blocked:
     case kind::renewal_late:
+    case kind::still_held:
     case kind::observer_failed: return spdlog::level::warn;
     case kind::session_opened: return spdlog::level::info;
     default: return spdlog::level::debug;
@@ -201,7 +202,7 @@ class spdlog_observer final : public observer {
 }  // namespace
 
 std::shared_ptr<observer> make_spdlog_observer(std::shared_ptr<spdlog::logger> to, spdlog_observer_options options) {
-  if (to == nullptr) throw std::invalid_argument("make_spdlog_observer: the logger is null");
+  if (to == nullptr) throw std::invalid_argument("dlock: make_spdlog_observer: the logger is null");
   return std::make_shared<spdlog_observer>(std::move(to), options);
 }
 

@@ -2,6 +2,7 @@
 #include "dlock/store_url.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <mutex>
 #include <stdexcept>
@@ -47,11 +48,20 @@ void parse_params(store_url& into, std::string_view text) {
     if (equals == std::string_view::npos || equals == 0) bad("a parameter has no name or no '='");
     const auto name = decoded(item.substr(0, equals), "parameters");
     if (!into.params.emplace(name, decoded(item.substr(equals + 1), "parameters")).second) {
-      bad("parameter '" + name + "' is given twice");
+      bad("parameter " + (into.unclear ? "" : "'" + name + "' ") + "is given twice");
     }
   }
 }
 
+void check_host(std::string_view host) {
+  const auto odd = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x80 && std::isalnum(byte) == 0 && std::string_view(".-_:%").find(c) == std::string_view::npos;
+  };
+  if (std::any_of(host.begin(), host.end(), odd)) bad("a host has a character that no host's name has");
+}
+
+// From here on no text shows what it is about: a part of a password may stand where a host is expected.
 store_url::endpoint parse_endpoint(std::string_view text) {
   store_url::endpoint made;
   std::string_view port;
@@ -67,10 +77,11 @@ store_url::endpoint parse_endpoint(std::string_view text) {
     made.host = decoded(text.substr(0, colon), "host");
     if (colon != std::string_view::npos) port = text.substr(colon + 1);
   }
+  check_host(made.host);
   if (port.empty()) return made;
   const auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), made.port);
   if (failed != std::errc{} || end != port.data() + port.size() || made.port == 0) {
-    bad("port '" + std::string(port) + "' is not 1 to 65535");
+    bad("a port is not 1 to 65535 (where a user and password are given, '@' and a host must follow them)");
   }
   return made;
 }
@@ -80,6 +91,9 @@ void parse_authority(store_url& into, std::string_view text) {
   if (at != std::string_view::npos) {
     const auto user = text.substr(0, at);
     const auto colon = user.find(':');
+    if (user.substr(0, colon).find_first_of("/@") != std::string_view::npos) {
+      bad("in a user '/' is written %2F and '@' %40; a password follows it after ':'");
+    }
     into.user = decoded(user.substr(0, colon), "user");
     if (colon != std::string_view::npos) into.password = decoded(user.substr(colon + 1), "password");
     text.remove_prefix(at + 1);
@@ -124,45 +138,80 @@ registry& known() {
   return *instance;
 }
 
+bool is_known(const std::string& scheme) {
+  auto& all = known();
+  const std::lock_guard lock(all.mutex);
+  return scheme == "sqlite" || all.makers.contains(scheme);
+}
+
+/// What every database URL begins with. A text without it is shown only where it looks like a file's name.
+std::string scheme_of(std::string_view text) {
+  constexpr auto letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  constexpr auto others = "0123456789+-.";
+  const auto end = text.find(':');
+  const auto scheme = text.substr(0, end);
+  const auto plain = scheme.find_first_not_of(std::string(letters) + others) == std::string_view::npos;
+  if (end != std::string_view::npos && plain && !scheme.empty() && scheme.find_first_of(letters) == 0) {
+    return scheme == "mariadb" ? "mysql" : std::string(scheme);
+  }
+  std::string expected = "no scheme, expected mysql://user:password@host/database, sqlite:path or memory:";
+  const auto last = text.substr(text.find_last_of('/') + 1);
+  const bool file = end == std::string_view::npos && text.find('@') == std::string_view::npos;
+  bad(expected + (file && last.find('.') != std::string_view::npos ? "; a file is sqlite:" + std::string(text) : ""));
+}
+
+/// Whether the query begins before there was a path, behind what may be a user and password.
+bool is_cut_short(std::string_view authority) {
+  return authority.find('/') == std::string_view::npos && authority.find_first_of(":@") != std::string_view::npos;
+}
+
 }  // namespace
 
 store_url store_url::parse(std::string_view text) {
   store_url made;
-  const auto colon = text.find(':');
-  if (colon == std::string_view::npos || colon == 0) bad("no scheme, expected mysql://…, sqlite:path or memory:");
-  made.scheme = std::string(text.substr(0, colon));
-  auto rest = text.substr(colon + 1);
-  if (const auto query = rest.find('?'); query != std::string_view::npos) {
-    parse_params(made, rest.substr(query + 1));
-    rest = rest.substr(0, query);
+  made.scheme = scheme_of(text);
+  auto rest = text.substr(text.find(':') + 1);
+  // No file has a user or a host; its path may hold an '@', and its slash belongs to it.
+  if (made.scheme == "sqlite" && rest.substr(0, 3) == "///") rest.remove_prefix(2);
+  const bool has_authority = rest.substr(0, 2) == "//";
+  if (!has_authority && made.scheme == "mysql") {
+    bad("mysql: goes on with two slashes: mysql://user:password@host/database");
   }
-  if (rest.substr(0, 2) != "//") {
+  const auto query = rest.find('?');
+  const auto parameters = query == std::string_view::npos ? std::string_view{} : rest.substr(query + 1);
+  rest = rest.substr(0, query);
+  if (!has_authority) {
+    made.unclear = !is_known(made.scheme);  // a user, where the scheme was forgotten
+    parse_params(made, parameters);
     made.path = decoded(rest, "path");
     return made;
   }
   rest.remove_prefix(2);
-  // A file's path may hold an '@' (sqlite:///var/lib/app@1/locks.db), and no file has a user.
-  const bool file = made.scheme == "sqlite" && rest.substr(0, 1) == "/";
+  made.unclear = rest.find('@') == std::string_view::npos;
+  if (parameters.find('@') != std::string_view::npos || (query != std::string_view::npos && is_cut_short(rest))) {
+    bad("in a user or password '?' is written %3F, in a parameter '@' is written %40");
+  }
+  parse_params(made, parameters);
   // The last '@' before the path ends the user part, so that a password may hold an unescaped '/'.
-  const auto at = file ? std::string_view::npos : rest.rfind('@');
+  const auto at = rest.rfind('@');
   const auto slash = rest.find('/', at == std::string_view::npos ? 0 : at);
-  const auto authority = rest.substr(0, slash);
-  parse_authority(made, authority);
-  // Behind nothing, as in sqlite:///var/locks.db, the slash belongs to the path: without it the file would be another.
-  if (slash != std::string_view::npos) made.path = decoded(rest.substr(authority.empty() ? slash : slash + 1), "path");
+  parse_authority(made, rest.substr(0, slash));
+  if (slash != std::string_view::npos) made.path = decoded(rest.substr(slash + 1), "database name");
   return made;
 }
 
 std::string store_url::redacted() const {
   std::string text = scheme + ":";
-  if (!hosts.empty() || !user.empty()) {
-    text += "//" + user + (password.empty() ? "" : ":***") + (user.empty() ? "" : "@");
+  if (!hosts.empty() || !user.empty() || !password.empty()) {
+    text += "//" + user + (password.empty() ? "" : ":***") + (user.empty() && password.empty() ? "" : "@");
     for (std::size_t i = 0; i < hosts.size(); ++i) {
-      text += (i == 0 ? "" : ",") + hosts[i].host;
+      const auto& host = hosts[i].host;
+      text += (i == 0 ? "" : ",") + (host.find(':') == std::string::npos ? host : "[" + host + "]");
       if (hosts[i].port != 0) text += ":" + std::to_string(hosts[i].port);
     }
     text += "/";
   }
+  if (unclear && hosts.empty()) return text + "***";
   text += path;
   char separator = '?';
   for (const auto& [name, value] : params) {
@@ -181,7 +230,8 @@ std::string store_url::take_param(const std::string& name, std::string fallback)
 }
 
 void store_url::expect_no_more_params() const {
-  if (!params.empty()) bad("unknown parameter '" + params.begin()->first + "' for " + scheme);
+  if (params.empty()) return;
+  bad("unknown parameter " + (unclear ? "" : "'" + params.begin()->first + "' ") + "for " + scheme);
 }
 
 bool register_store(std::string scheme, store_factory make) {

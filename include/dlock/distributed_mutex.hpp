@@ -5,6 +5,7 @@
 #include <list>
 #include <mutex>
 
+#include "dlock/clock.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_options.hpp"
@@ -21,11 +22,17 @@ namespace dlock {
 ///
 /// One object may be shared by threads; two objects of one key exclude each other, in one process or in many.
 /// It is held by an owner (see owner.hpp; normally the thread) and not recursive: an owner that holds the key
-/// already, by this mutex or otherwise, gets lock_refused(already_held); with reentry::busy it is told busy.
+/// already, by this mutex or otherwise, gets lock_refused(already_held); with reentry::busy it is told busy. A thread
+/// that holds it gets the same from acquire() and with_lock() of the key: it could only wait for itself.
 ///
 /// The std interface has no place for two truths of distributed locks. lock() ends after the wait of its
 /// options. And the lock may be lost while held: ask held().ensure_held() before what matters, or use
 /// with_lock, which checks at its end; unlock() can't throw that, so a loss is told to the observer only.
+///
+/// std::lock and std::scoped_lock wait for one mutex, try the others, and begin again with the one that was busy. Threads
+/// of one process that do so with the same mutexes take turns, once that has failed for them, so that nothing is taken
+/// for nothing; processes come back after pauses of random length. Several keys in one acquire({...}) are cheaper still,
+/// and whoever can use that should.
 ///
 /// Thread safety: all functions but the destructor may be called from any thread.
 /// Lifetime: the service must outlive the mutex. Destroying it releases what is still locked.
@@ -66,10 +73,13 @@ class distributed_mutex {
 
   /// The current owner's lease: fencing_token(), lost(), ensure_held(). Valid until its unlock(). Throws
   /// std::system_error (operation_not_permitted) if the current owner does not hold the mutex.
-  const lease& held() const;
+  const lease& held() const&;
+  const lease& held() const&& = delete;
 
-  const lock_key& key() const noexcept { return key_; }
-  const lock_options& options() const noexcept { return options_; }
+  const lock_key& key() const& noexcept { return key_; }
+  const lock_options& options() const& noexcept { return options_; }
+  const lock_key& key() const&& = delete;
+  const lock_options& options() const&& = delete;
 
  private:
   struct holding {
@@ -86,6 +96,7 @@ class distributed_mutex {
     return seconds < longest ? std::chrono::ceil<std::chrono::milliseconds>(limit) : longest;
   }
   bool lock_within(std::chrono::milliseconds wait);
+  lease lock_since(instant begun);
   void keep(lease held);
   [[noreturn]] void throw_not_held(const char* call) const;
 

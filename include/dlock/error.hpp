@@ -25,8 +25,8 @@ enum class errc {
   no_such_row,        ///< there is no row with that id to lock (lock_refused)
   lost,               ///< the lease may no longer be trusted (lock_lost)
   stale_fence,        ///< a resource has seen a greater fencing token (stale_fence in fenced.hpp)
-  store_failed,       ///< the database refused or failed (store_error)
-  store_unreachable,  ///< no connection to the database could be had (store_error)
+  store_failed,       ///< the database refused (a right, a password, a table that is missing) or failed (store_error)
+  store_unreachable,  ///< no connection to the database could be had, for now (store_error)
   outcome_unknown,    ///< the connection broke in mid-statement; dlock cleans up behind it (store_error)
 };
 
@@ -36,7 +36,7 @@ enum class loss_reason {
   renewal_refused,  ///< the server no longer has our session, or an operator doomed it
   unreachable,      ///< no renewal was confirmed before the local deadline
   expired,          ///< a lease with an expiry of its own (renewal::none, renewal::manual) ran out
-  taken_over,       ///< the lock row names another holder
+  taken_over,       ///< the lock row names another holder, or was deleted
   max_hold,         ///< lock_options::max_hold was reached
   server_changed,   ///< the connection now leads to another server: its rows prove nothing
   abandoned,        ///< the session was given up because too many attempts had unknown outcomes
@@ -48,10 +48,15 @@ std::string_view to_string(loss_reason reason) noexcept;
 const std::error_category& error_category() noexcept;
 inline std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
 
-/// The common base. what() says which key, how long, in which unit.
+namespace detail {
+/// Every text begins with "dlock: ", once.
+std::string error_text(const std::string& text);
+}  // namespace detail
+
+/// The common base. what() begins with "dlock: " and says which key, how long, in which unit.
 class error : public std::system_error {
  public:
-  error(errc code, const std::string& text) : std::system_error(make_error_code(code), text) {}
+  error(errc code, const std::string& text) : std::system_error(make_error_code(code), detail::error_text(text)) {}
 };
 
 /// The key stayed busy for the whole wait. Trying again later is reasonable.
@@ -79,8 +84,13 @@ class lock_lost : public error {
 /// The database could not be reached, refused, or failed.
 class store_error : public error {
  public:
+  /// What will not pass by itself (a wrong password, no such database, no database file) is no store_unreachable, however it
+  /// ended the connection, but store_failed: there was an answer.
   store_error(errc code, const std::string& text, int native, std::string_view sqlstate, bool transient)
-      : error(code, text), native_(native), sqlstate_(sqlstate), transient_(transient) {}
+      : error(code == errc::store_unreachable && !transient ? errc::store_failed : code, text),
+        native_(native),
+        sqlstate_(sqlstate),
+        transient_(transient) {}
   /// The client library's own error number (MySQL 1205, SQLite 5, ...); 0 where there is none.
   int native_code() const noexcept { return native_; }
   /// Five characters, or empty where the database has none.

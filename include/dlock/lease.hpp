@@ -39,6 +39,7 @@ void verify_in(Transaction& in, const Lease& held) {
 }  // namespace detail
 
 /// Move-only. The destructor releases, takes no longer than service_options::release_limit and never throws.
+/// As a local object it lets nested calls of its thread enter the key again; anywhere else it keeps them out (owner.hpp).
 /// Thread safety: const functions may be called from any thread; a lease may be moved to and released on another one.
 /// Lifetime: may outlive the lock_service.
 class [[nodiscard]] lease {
@@ -51,7 +52,8 @@ class [[nodiscard]] lease {
   /// Whether there is a grant behind it (held, or lost meanwhile); false: empty or released.
   explicit operator bool() const noexcept { return grant_ != nullptr; }
 
-  std::string_view key() const noexcept;
+  std::string_view key() const& noexcept;
+  std::string_view key() const&& = delete;  ///< acquire("k").key(): the lease would be gone with what this shows
   /// +1 at every grant of the key, unchanged by re-entry and renewal. Hand it to whatever the lock protects, which must
   /// refuse a smaller one.
   std::uint64_t fencing_token() const noexcept;
@@ -62,7 +64,8 @@ class [[nodiscard]] lease {
 
   /// Requested once the lease can't be trusted: before the server could give the key to another, when the client's
   /// clock and threads run. Callbacks run on a service thread: keep them short.
-  std::stop_token lost() const noexcept;
+  std::stop_token lost() const& noexcept;
+  std::stop_token lost() const&& = delete;  ///< acquire("k").lost(): the lease would be released at once
   /// Why it was lost; none while held. Looks at the clock: true at once, even before lost() was requested.
   loss_reason loss() const noexcept;
   /// Throws lock_lost if the lease can't be trusted now. Cost: no statement.
@@ -78,7 +81,8 @@ class [[nodiscard]] lease {
   }
   /// The same as a value, for other client libraries: see verification.hpp. Throws lock_lost if the lease can't be trusted
   /// now, std::logic_error if its store can't verify (memory). Cost: no statement.
-  dlock::verification verification() const;
+  dlock::verification verification() const&;
+  dlock::verification verification() const&& = delete;
 
   /// For renewal::manual: expiry = now + ttl, if it is still ours. Throws lock_lost, store_error; std::logic_error if the
   /// lease renews itself, or inside a transaction of this thread that verified it, which has its row locked. Cost: one
@@ -92,9 +96,11 @@ class [[nodiscard]] lease {
  private:
   friend class detail::engine;
   friend struct detail::access;
-  lease(std::shared_ptr<detail::grant> of, bool again) noexcept : grant_(std::move(of)), reentered_(again) {}
+  lease(std::shared_ptr<detail::grant> of, bool again, bool first) noexcept;
+  void stand_here() const noexcept;
   std::shared_ptr<detail::grant> grant_;
   bool reentered_ = false;
+  bool first_ = false;  // where it stands decides who may enter again
 };
 
 }  // namespace dlock

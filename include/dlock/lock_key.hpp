@@ -48,10 +48,14 @@ class lock_key {
   static lock_key of_row(std::shared_ptr<const row_table> table, std::vector<row_value> id);
 
   /// The row, or null for a key that is a text.
-  const row_id* row() const noexcept { return row_.get(); }
+  const row_id* row() const& noexcept { return row_.get(); }
+  const row_id* row() const&& = delete;  ///< it would be gone with the key
 
   /// The bytes that go to the store. Valid as long as this key.
-  std::string_view view() const noexcept { return bytes_; }
+  std::string_view view() const& noexcept { return bytes_; }
+  std::string_view view() const&& = delete;  ///< lock_key("k").view(): the bytes would be gone with the key
+  /// The same as a string of its own: key<"order:{o.id}">(o).str().
+  std::string str() const { return bytes_; }
 
   /// Computed once, at construction. Equal keys have equal hashes within one process; never store it or send it.
   std::uint64_t hash() const noexcept { return hash_; }

@@ -51,11 +51,15 @@ class lock_keys {
       : lock_keys(detail::collect_keys(std::forward<Range>(keys))) {}
 
   /// Ascending, no two equal.
-  std::vector<lock_key>::const_iterator begin() const noexcept { return keys_.begin(); }
-  std::vector<lock_key>::const_iterator end() const noexcept { return keys_.end(); }
+  std::vector<lock_key>::const_iterator begin() const& noexcept { return keys_.begin(); }
+  std::vector<lock_key>::const_iterator end() const& noexcept { return keys_.end(); }
   std::size_t size() const noexcept { return keys_.size(); }
   /// Precondition: at < size().
-  const lock_key& operator[](std::size_t at) const noexcept { return keys_[at]; }
+  const lock_key& operator[](std::size_t at) const& noexcept { return keys_[at]; }
+  // They would be gone with the list.
+  std::vector<lock_key>::const_iterator begin() const&& = delete;
+  std::vector<lock_key>::const_iterator end() const&& = delete;
+  const lock_key& operator[](std::size_t at) const&& = delete;
   /// Which of them it is; size() if none.
   std::size_t find(const lock_key& key) const noexcept;
 

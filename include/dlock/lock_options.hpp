@@ -18,9 +18,13 @@ enum class renewal {
   manual,     ///< the caller, by lease::renew(); otherwise as none
 };
 
-/// What happens when the current owner asks for a key that it holds already.
+/// What happens when the current owner asks for a key that it holds already. Who that is: owner.hpp.
 enum class reentry {
-  allow,   ///< a second lease on the same grant: same fence, no statement; only the outermost release frees the key
+  /// A second lease on the same grant: same fence, no statement; only the outermost release frees the key. The options of
+  /// the inner one hold as far as they can: ttl extends an expiry of its own and means nothing to a lease that is renewed,
+  /// min_hold extends the outer one's. Another `renew`, or a max_hold that would end the outer lease earlier than its own,
+  /// can't: std::invalid_argument.
+  allow,
   refuse,  ///< throws lock_refused with errc::already_held
   busy,    ///< answers busy, as to a stranger: for throttles
 };
@@ -61,7 +65,8 @@ struct lock_options {
   /// service_options::margin later.
   /// Default 0: no cap; at most 365 days, not below min_hold.
   std::chrono::milliseconds max_hold{0};
-  /// Ends the waiting with lock_refused (errc::cancelled) when requested. Default: never.
+  /// Ends the waiting with lock_refused (errc::cancelled) when requested; requested before the call, nothing is asked for.
+  /// Default: never.
   std::stop_token cancel{};
 };
 

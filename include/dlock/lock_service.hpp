@@ -21,6 +21,7 @@
 
 namespace dlock {
 
+class distributed_mutex;
 class store;
 
 /// Gives out leases from one store. Make one per process and database and keep it; it owns connections and four
@@ -31,7 +32,8 @@ class lock_service {
   /// Opens the store (see store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error.
   explicit lock_service(std::string_view url, service_options options = {});
   explicit lock_service(std::shared_ptr<store> where, service_options options = {});
-  /// close(service_options::close_limit); leases still held then stay valid, renewed and releasable.
+  /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held then
+  /// stay valid, renewed and releasable. What is waited for and what is left is told to the observer (still_held).
   ~lock_service();
   lock_service(const lock_service&) = delete;
   lock_service& operator=(const lock_service&) = delete;
@@ -62,7 +64,8 @@ class lock_service {
   multi_lease try_acquire(key_list keys) { return try_acquire(lock_keys(keys)); }
 
   /// service_options::defaults.
-  const lock_options& defaults() const noexcept;
+  const lock_options& defaults() const& noexcept;
+  const lock_options& defaults() const&& = delete;
 
   /// Who holds the key, or row, now; nobody: empty. One statement. Throws store_error; std::invalid_argument: a row of
   /// another service's.
@@ -84,10 +87,12 @@ class lock_service {
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.
   std::uint64_t statements() const noexcept;
   /// The store's name: its URL without the password.
-  const std::string& name() const noexcept;
+  const std::string& name() const& noexcept;
+  const std::string& name() const&& = delete;
 
  private:
   friend struct detail::access;
+  friend class distributed_mutex;
   std::shared_ptr<detail::engine> engine_;
 };
 

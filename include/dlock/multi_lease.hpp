@@ -28,7 +28,7 @@ class [[nodiscard]] multi_lease {
   using const_iterator = std::vector<lease>::const_iterator;
 
   multi_lease() noexcept = default;  ///< empty: what try_acquire gives when a key is busy
-  multi_lease(multi_lease&&) noexcept = default;
+  multi_lease(multi_lease&& other) noexcept;
   multi_lease& operator=(multi_lease&& other) noexcept;
   ~multi_lease();
 
@@ -37,17 +37,23 @@ class [[nodiscard]] multi_lease {
 
   /// The leases, in the order of their keys. A key that was named twice has one.
   std::size_t size() const noexcept { return leases_.size(); }
-  const_iterator begin() const noexcept { return leases_.begin(); }
-  const_iterator end() const noexcept { return leases_.end(); }
+  const_iterator begin() const& noexcept { return leases_.begin(); }
+  const_iterator end() const& noexcept { return leases_.end(); }
   /// The lease on one key; end(): it is not among them.
-  const_iterator find(const lock_key& key) const noexcept;
+  const_iterator find(const lock_key& key) const& noexcept;
   /// Throws std::out_of_range for a key that is not among them.
-  const lease& operator[](const lock_key& key) const;
+  const lease& operator[](const lock_key& key) const&;
+  // acquire({...})["a"]: the leases would be released before anybody could use what these give.
+  const_iterator begin() const&& = delete;
+  const_iterator end() const&& = delete;
+  const_iterator find(const lock_key& key) const&& = delete;
+  const lease& operator[](const lock_key& key) const&& = delete;
 
   /// How long all of them can be trusted without another renewal; 0: one is lost.
   std::chrono::microseconds remaining() const noexcept;
   /// Requested once one of them can't be trusted. Callbacks run on a service thread: keep them short.
-  std::stop_token lost() const noexcept;
+  std::stop_token lost() const& noexcept;
+  std::stop_token lost() const&& = delete;
   /// Why the first of those that are lost was lost; none while all are held.
   loss_reason loss() const noexcept;
   /// Throws lock_lost if one of them can't be trusted now. Cost: no statement.

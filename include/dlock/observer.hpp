@@ -27,6 +27,7 @@ struct event {
     session_lost,     ///< text, reason
     renewal_late,     ///< text: a renewal failed; tried again until the local deadline
     clean_up,         ///< attempts: rows that went
+    still_held,       ///< key, fence, text: a service is destroyed, and waits for this lease or ends before it
     observer_failed,  ///< never delivered; counted only
   };
   kind what{};

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// Re-entry is by owner, not by thread id. Unless told otherwise, a thread is one owner. A task, a request or a
-/// coroutine that may move between threads, or shares a thread with others, carries its own:
+/// Re-entry is by owner. Without more ado a thread is one owner, and enters again only what it holds by a lease on its own
+/// stack: one that a function, whose call has not returned, has as a local object. That is the nested call that re-entry
+/// is for. A lease in the frame of a coroutine or a fibre, on the heap, or moved to another thread lets its thread in no
+/// more than any other: the key is busy.
+///
+/// A task, a request or a coroutine that may move between threads, or shares a thread with others, carries an owner of its
+/// own, who enters again wherever the leases are:
 ///
 ///   dlock::owner me;                        // once per task
 ///   dlock::owner_scope here{me};            // wherever the task runs
@@ -15,9 +20,16 @@
 
 namespace dlock {
 
+class owner_scope;
+
 namespace detail {
 struct owner_state;
 const std::shared_ptr<owner_state>& current_owner();
+/// Whether the program said who the owner is; otherwise it is the thread's own.
+bool in_owner_scope() noexcept;
+/// Whether it is this thread's own owner.
+bool is_own_owner(const owner_state& who) noexcept;
+struct thread_place;
 }  // namespace detail
 
 /// Somebody who may hold locks. Copies are the same owner. Thread safety: like std::shared_ptr.
@@ -25,18 +37,22 @@ class owner {
  public:
   /// A new owner, different from every other.
   owner();
-  /// The present thread's: that of the innermost owner_scope, else the thread's own.
+  /// The present thread's: that of the innermost owner_scope, else the thread's own. In a scope of its own the latter
+  /// counts as said by the program, and enters again as every other owner does.
   static owner current();
   friend bool operator==(const owner&, const owner&) noexcept = default;
 
  private:
   friend class owner_scope;
+  friend struct detail::thread_place;
   explicit owner(std::shared_ptr<detail::owner_state> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<detail::owner_state> state_;
 };
 
 /// Makes an owner the current one of this thread while it lives. Scopes nest; destroy in reverse order, on the thread
-/// that made it. Must not stay open over a suspension of a coroutine.
+/// that made it. Must not stay open over a suspension of a coroutine: there, open it around each call that acquires.
+///
+///   auto held = [&] { dlock::owner_scope here{me}; return locks.acquire("k"); }();
 class owner_scope {
  public:
   explicit owner_scope(owner who = owner{}) noexcept;
@@ -45,7 +61,9 @@ class owner_scope {
   owner_scope& operator=(const owner_scope&) = delete;
 
  private:
-  std::shared_ptr<detail::owner_state> before_;
+  friend struct detail::thread_place;
+  owner who_;
+  owner_scope* before_;
 };
 
 }  // namespace dlock

@@ -12,7 +12,7 @@
 ///
 /// Levels: debug for what happens all the time (granted, reentered, busy, released, clean_up), info for
 /// session_opened, warn for what dlock still deals with (release_failed, outcome_unknown, acquire_failed,
-/// renewal_late), error for what it can't repair (lost, split_found, session_lost). An event below the
+/// renewal_late) and what it can only tell (in_transaction, blocked, still_held), error for what it can't repair (lost, split_found, session_lost). An event below the
 /// logger's level costs nothing.
 
 #include <memory>

@@ -2,7 +2,7 @@
 #pragma once
 
 /// A store is chosen by URL:
-///   mysql://user:password@host:port,host2:port2/database?socket=/run/m.sock&tls=verify&...
+///   mysql://user:password@host:port,host2:port2/database?socket=/run/m.sock&tls=verify&...     mariadb: is the same
 ///   sqlite:relative/or/absolute/path?schema=verify      sqlite:///absolute/path      memory:name
 
 #include "dlock/detail/cxx20.hpp"
@@ -19,7 +19,8 @@ namespace dlock {
 
 class store;
 
-/// A URL taken apart. Percent-escapes are decoded. Owning.
+/// A URL taken apart. Percent-escapes are decoded: needed for '?', '%' and the ':' '/' '@' of a user, '?' and '%' of a
+/// password, '@' in a parameter. Owning.
 struct store_url {
   struct endpoint {
     std::string host{};
@@ -31,15 +32,19 @@ struct store_url {
   std::vector<endpoint> hosts{};
   std::string path{};  ///< database or file; without its leading '/' where hosts or a user stand before it
   std::map<std::string, std::string> params{};
+  /// No '@' stands before the path, or the scheme is not known: what looks like the rest may be a password behind which
+  /// '@' and host were forgotten. Then errors name no parameter.
+  bool unclear = false;
 
-  /// Throws std::invalid_argument with what is wrong; the password is never part of the text.
+  /// Throws std::invalid_argument with what is wrong. Nothing that stands between "//" and the path is part of the text,
+  /// since a password may stand anywhere there.
   static store_url parse(std::string_view text);
   /// The URL again, with `***` for the password. Parameters named like secrets are hidden too.
   std::string redacted() const;
 
   /// Takes a parameter out, or `fallback`. Stores take all that they know and then call expect_no_more_params().
   std::string take_param(const std::string& name, std::string fallback = {});
-  /// Throws std::invalid_argument naming the first parameter left over: a typo must not be ignored.
+  /// Throws std::invalid_argument naming the first parameter left over (unless unclear): a typo must not be ignored.
   void expect_no_more_params() const;
 };
 

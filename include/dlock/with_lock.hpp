@@ -80,39 +80,41 @@ template <detail::callable_under_lock F>
 /// The same for several keys, all or none: a list, {"a", "b"}, lock_keys, or a range of keys. Cost: as
 /// lock_service::acquire(keys) and multi_lease::release().
 template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-detail::locks_result_t<F> with_lock(lock_service& service, const Keys& keys, const lock_options& options, F&& fn) {
+detail::locks_result_t<Keys, F> with_lock(lock_service& service, const Keys& keys, const lock_options& options,
+                                          F&& fn) {
   return detail::call_checked(service.acquire(keys, options), std::forward<F>(fn));
 }
 template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-detail::locks_result_t<F> with_lock(lock_service& service, const Keys& keys, F&& fn) {
+detail::locks_result_t<Keys, F> with_lock(lock_service& service, const Keys& keys, F&& fn) {
   return dlock::with_lock(service, keys, service.defaults(), std::forward<F>(fn));
 }
 template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-detail::locks_result_t<F> with_lock(const Keys& keys, const lock_options& options, F&& fn) {
+detail::locks_result_t<Keys, F> with_lock(const Keys& keys, const lock_options& options, F&& fn) {
   return dlock::with_lock(default_service(), keys, options, std::forward<F>(fn));
 }
 template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-detail::locks_result_t<F> with_lock(const Keys& keys, F&& fn) {
+detail::locks_result_t<Keys, F> with_lock(const Keys& keys, F&& fn) {
   return dlock::with_lock(default_service(), keys, std::forward<F>(fn));
 }
 
 /// One attempt, as above.
 template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-[[nodiscard]] detail::locks_result_or_nothing_t<F> try_with_lock(lock_service& service, const Keys& keys,
-                                                                 const lock_options& options, F&& fn) {
+[[nodiscard]] detail::locks_result_or_nothing_t<Keys, F> try_with_lock(lock_service& service, const Keys& keys,
+                                                                       const lock_options& options, F&& fn) {
   return detail::call_unless_empty(service.try_acquire(keys, options), std::forward<F>(fn));
 }
 template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-[[nodiscard]] detail::locks_result_or_nothing_t<F> try_with_lock(lock_service& service, const Keys& keys, F&& fn) {
+[[nodiscard]] detail::locks_result_or_nothing_t<Keys, F> try_with_lock(lock_service& service, const Keys& keys,
+                                                                       F&& fn) {
   return dlock::try_with_lock(service, keys, service.defaults(), std::forward<F>(fn));
 }
 template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-[[nodiscard]] detail::locks_result_or_nothing_t<F> try_with_lock(const Keys& keys, const lock_options& options,
-                                                                 F&& fn) {
+[[nodiscard]] detail::locks_result_or_nothing_t<Keys, F> try_with_lock(const Keys& keys, const lock_options& options,
+                                                                       F&& fn) {
   return dlock::try_with_lock(default_service(), keys, options, std::forward<F>(fn));
 }
 template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-[[nodiscard]] detail::locks_result_or_nothing_t<F> try_with_lock(const Keys& keys, F&& fn) {
+[[nodiscard]] detail::locks_result_or_nothing_t<Keys, F> try_with_lock(const Keys& keys, F&& fn) {
   return dlock::try_with_lock(default_service(), keys, std::forward<F>(fn));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Four clerks sell the same ten things. Each reads how many are left, thinks, and writes back one less: without a lock
+// Four clerks sell the same twenty things. Each reads how many are left, thinks, and writes back one less: without a lock
 // two of them would read the same number, and sell one thing twice.
 
 #include <fmt/core.h>
@@ -43,26 +43,28 @@ class shelf {
 // One clerk. Any number of them may run, in one process or in many, on any machine that reaches the database.
 int sell_until_empty(const std::string& url, const shelf& stock) {
   dlock::lock_service locks{url};  // "sqlite:locks.db", "mysql://app:secret@db.example.com/locks"
+  const auto take_one = [&](const dlock::lease& held) {
+    const int left = stock.left();
+    if (left == 0) return false;
+    std::this_thread::sleep_for(2ms);  // real work
+    held.ensure_held();                // throws lock_lost if the database may have given the lock away
+    stock.set_left(left - 1);
+    return true;
+  };
   int sold = 0;
-  for (bool more = true; more;) {
-    // Waits up to 20 s for its turn. Should this process die, the others go on within 10 s (ttl); while it lives, the
-    // lock is renewed in the background, however long the work takes.
-    more = dlock::with_lock(locks, "stock:42", {.ttl = 10s, .wait = 20s}, [&](const dlock::lease& held) {
-      const int left = stock.left();
-      if (left == 0) return false;
-      std::this_thread::sleep_for(2ms);  // real work
-      held.ensure_held();                // throws lock_lost if the database may have given the lock away
-      stock.set_left(left - 1);
-      ++sold;
-      return true;
-    });  // released; throws lock_lost, rather than return a result that can't be trusted
+  // Waits up to 20 s for its turn. Should this process die, the others go on within 10 s (ttl); while it lives, the lock is
+  // renewed in the background, however long the work takes. Throws lock_lost, rather than return a result that can't be
+  // trusted.
+  while (dlock::with_lock(locks, "stock:42", {.ttl = 10s, .wait = 20s}, take_one)) {
+    ++sold;
+    std::this_thread::sleep_for(10ms);  // hands it to the customer: that needs no lock, and others have their turn
   }
   return sold;
 }
 // [/quickstart]
 
 bool run(const std::string& url) {
-  constexpr int things = 10;
+  constexpr int things = 20;
   constexpr int clerks = 4;
   const shelf stock("shelf.txt");
   stock.set_left(things);
@@ -100,7 +102,7 @@ bool run(const std::string& url) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Four clerks sell ten things under one lock"};
+  CLI::App app{"Four clerks sell twenty things under one lock"};
   std::string url = "sqlite:locks.db";
   app.add_option("--db", url, "Where the lock lives: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
       ->capture_default_str();

@@ -11,7 +11,9 @@ constexpr unsigned rounds_at_once = 3;
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
 
-acquire_machine::acquire_machine(const settings& how) noexcept : how_(how), backoff_(how.retry, how.seed) {}
+acquire_machine::acquire_machine(const settings& how) noexcept : how_(how), backoff_(how.retry, how.seed) {
+  if (how.patient) backoff_.grow();
+}
 
 step acquire_machine::begin() noexcept { return go(how_.look_first ? step::look : step::take); }
 
@@ -48,6 +50,7 @@ step acquire_machine::refused(instant now) {
 
 step acquire_machine::looked(const reply& what, instant now) {
   holder_ = what.now;
+  turns_.looked(holder_, now);
   if (!holder_.holder) return again_at_once(step::take, now);
   if (!holder_.kept) return holder_.expired ? again_at_once(step::take, now) : busy(now, holder_.left);
   if (holder_.gone) return again_at_once(step::take_over, now);
@@ -100,7 +103,9 @@ step acquire_machine::trouble(instant now) { return may_retry(now) ? rest(now, n
 step acquire_machine::rest(instant now, std::chrono::microseconds at_most) {
   // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
   const auto bound = std::max(at_most, std::chrono::microseconds{500});
-  pause_ = std::min({backoff_.next(), bound, std::chrono::microseconds{how_.deadline - now}});
+  const auto next = backoff_.next();
+  pause_ = std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, bound,
+                     std::chrono::microseconds{how_.deadline - now}});
   at_once_ = 0;
   return go(step::pause);
 }

@@ -7,6 +7,7 @@
 #include "dlock/lock_options.hpp"
 #include "dlock/store_types.hpp"
 #include "engine/backoff.hpp"
+#include "engine/fair_share.hpp"
 
 namespace dlock::detail {
 
@@ -43,6 +44,7 @@ class acquire_machine {
     bool look_first = false;  ///< the key is known to be contended
     retry_policy retry{};
     std::uint64_t seed = 0;
+    bool patient = false;  ///< it has just had the key for long: pauses begin with the longest
   };
 
   explicit acquire_machine(const settings& how) noexcept;
@@ -77,6 +79,7 @@ class acquire_machine {
 
   settings how_;
   backoff backoff_;
+  missed_turns turns_{};
   step last_ = step::take;
   seen holder_{};
   fault why_{};

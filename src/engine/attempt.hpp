@@ -30,6 +30,7 @@ struct engine::won {
   std::uint64_t fence = 0;
   instant trusted_until{};
   instant begun{};
+  instant sent{};
   unsigned attempts = 0;
   bool taken_over = false;
   bool has_turn = true;  // of the local queue
@@ -62,7 +63,7 @@ struct keeping {
 /// One acquire of one key, under way.
 struct engine::attempt {
   attempt(const lock_key& name, const lock_options& options_, bool single, std::shared_ptr<owner_state> whose,
-          instant start, bool look_first, std::uint64_t seed)
+          instant start, bool look_first, std::uint64_t seed, bool patient = false)
       : key(name),
         options(options_),
         once(single),
@@ -70,8 +71,12 @@ struct engine::attempt {
         begun(start),
         deadline(single ? start : start + options_.wait),
         how(name, options_),
-        machine(
-            {.deadline = deadline, .once = single, .look_first = look_first, .retry = options_.retry, .seed = seed}) {}
+        machine({.deadline = deadline,
+                 .once = single,
+                 .look_first = look_first,
+                 .retry = options_.retry,
+                 .seed = seed,
+                 .patient = patient}) {}
 
   const lock_key& key;
   const lock_options& options;
@@ -83,6 +88,7 @@ struct engine::attempt {
   acquire_machine machine;
   std::shared_ptr<session> by{};     // pinned
   std::uint64_t nonce = 0;           // of the last attempt
+  instant sent{};                    // when it was
   instant trusted_until{};           // of a grant by it
   connection_identity lost{};        // where it was sent, if it has no outcome
   connection_identity blocked_by{};  // a transaction that was verified by a holder now dead

@@ -12,6 +12,7 @@ double us(std::chrono::microseconds value) noexcept { return static_cast<double>
 backoff::backoff(const retry_policy& policy, std::uint64_t seed) noexcept
     : pause_us_(us(policy.pause)),
       max_us_(us(policy.max_pause)),
+      brief_us_(std::min(us(policy.pause) * policy.multiplier, us(policy.max_pause))),
       multiplier_(policy.multiplier),
       jitter_(policy.jitter),
       state_(seed) {}
@@ -19,8 +20,14 @@ backoff::backoff(const retry_policy& policy, std::uint64_t seed) noexcept
 std::chrono::microseconds backoff::next() noexcept {
   const double whole = std::min(pause_us_, max_us_);
   pause_us_ = std::min(pause_us_ * multiplier_, max_us_);
-  const double shortened = whole * (1.0 - jitter_ * random());
-  return std::chrono::microseconds{std::max<std::int64_t>(1, static_cast<std::int64_t>(shortened))};
+  return shortened(whole);
+}
+
+std::chrono::microseconds backoff::brief() noexcept { return shortened(brief_us_); }
+
+std::chrono::microseconds backoff::shortened(double whole) noexcept {
+  const double left = whole * (1.0 - jitter_ * random());
+  return std::chrono::microseconds{std::max<std::int64_t>(1, static_cast<std::int64_t>(left))};
 }
 
 double backoff::random() noexcept {

@@ -14,11 +14,17 @@ class backoff {
  public:
   backoff(const retry_policy& policy, std::uint64_t seed) noexcept;
   std::chrono::microseconds next() noexcept;
+  /// From now on they are the longest.
+  void grow() noexcept { pause_us_ = max_us_; }
+  /// One like the second, however many there were; it is not one of them.
+  std::chrono::microseconds brief() noexcept;
 
  private:
   double random() noexcept;  // [0, 1)
+  std::chrono::microseconds shortened(double whole) noexcept;
   double pause_us_;
   double max_us_;
+  double brief_us_;
   double multiplier_;
   double jitter_;
   std::uint64_t state_;

@@ -42,6 +42,16 @@ context::context(std::shared_ptr<store> place, service_options how)
       queue(time, options.max_waiters),
       nonces(first_nonce()) {}
 
+std::string context::trouble(const fault& why) const {
+  std::string_view text = why.text;
+  if (text.starts_with("dlock: ")) text.remove_prefix(7);
+  const auto& store = where->name();
+  // A file's path is in the text of what went wrong with it.
+  const auto path = store.find("//") == std::string::npos ? store.substr(store.find(':') + 1, store.find('?')) : store;
+  const bool told = text.find(store) != std::string_view::npos || (!path.empty() && text.find(path) != std::string_view::npos);
+  return told ? std::string(text) : store + ": " + std::string(text);
+}
+
 void context::deliver(const event& what) noexcept {
   if (options.watch == nullptr) return;
   try {

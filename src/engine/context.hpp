@@ -10,6 +10,7 @@
 #include "dlock/service_options.hpp"
 #include "dlock/store.hpp"
 #include "engine/connection_pool.hpp"
+#include "engine/fair_share.hpp"
 #include "engine/local_queue.hpp"
 
 namespace dlock::detail {
@@ -25,12 +26,15 @@ struct context {
   const std::int64_t pid;
   connection_pool pool;
   local_queue queue;
+  reigns had;
   std::atomic<std::uint64_t> nonces;
 
   instant now() const noexcept { return time.now(); }
   session_record record(const id128& id, microseconds ttl) const noexcept {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
   }
+  /// What went wrong, and where: each of them once.
+  std::string trouble(const fault& why) const;
   /// Counts the event and tells the observer; whatever that throws is counted and dropped.
   void tell(const event& what) noexcept {
     add_up(what.what);

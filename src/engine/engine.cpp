@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <thread>
+#include <utility>
 
 #include "engine/fork_guard.hpp"
+#include "engine/own_stack.hpp"
 
 namespace dlock::detail {
 
@@ -148,6 +150,31 @@ std::vector<std::string> engine::close(std::chrono::milliseconds limit) {
   return keys;
 }
 
+void engine::end(std::chrono::milliseconds limit) {
+  close(std::chrono::milliseconds{0});  // nothing new from here on
+  bool wait = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wait = under_way_ > 0;
+  }
+  // What calls of this very thread hold won't end while it waits here.
+  keeper_.for_each_grant([&](const grant& one) { wait = wait || !on_own_stack(one.anchor.load()); });
+  if (wait && limit.count() > 0) {
+    tell_held(fmt::format("the service ends, and waits up to {} ms for it", limit.count()));
+    close(limit);
+  }
+  tell_held("the service has ended; it stays held until it is let go, or for at most its ttl after the process");
+  finish();
+}
+
+void engine::tell_held(const std::string& text) {
+  std::vector<std::pair<lock_key, std::uint64_t>> held;
+  keeper_.for_each_grant([&](const grant& one) { held.emplace_back(one.key, one.fence); });
+  for (const auto& [key, fence] : held) {
+    shared_.tell({.what = event::kind::still_held, .key = key.view(), .fence = fence, .text = text});
+  }
+}
+
 void engine::finish() noexcept {
   {
     const std::lock_guard lock(mutex_);
@@ -181,7 +208,7 @@ reply engine::ask(const std::function<reply(connection&)>& use, const char* what
   if (answer.what == outcome::failed || answer.what == outcome::unknown) {
     const auto failed = !sent || answer.why.connection ? errc::store_unreachable : errc::store_failed;
     throw store_error(answer.what == outcome::failed ? failed : errc::outcome_unknown,
-                      fmt::format("{}: {}: {}", what, shared_.where->name(), answer.why.text), answer.why.native,
+                      fmt::format("{}: {}", what, shared_.trouble(answer.why)), answer.why.native,
                       answer.why.sqlstate, answer.why.transient);
   }
   return answer;

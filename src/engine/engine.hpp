@@ -31,7 +31,19 @@ class engine : public std::enable_shared_from_this<engine> {
   static std::shared_ptr<engine> start(std::shared_ptr<store> where, service_options options);
   engine(std::shared_ptr<store> where, service_options options);
 
-  lease acquire(const lock_key& key, const lock_options& options, bool once);
+  lease acquire(const lock_key& key, const lock_options& options, bool once) {
+    single any;
+    return acquire(key, options, once, any);
+  }
+  /// What more there is to a single attempt: how long it may stand in line for what another thread of this process has,
+  /// and whether such a thread was why it failed.
+  struct single {
+    microseconds patience{0};
+    bool here = false;
+  };
+  lease acquire(const lock_key& key, const lock_options& options, bool once, single& how);
+  /// Throws lock_refused where the options or close() cancel it.
+  void wait_out(microseconds pause, const lock_key& key, const lock_options& options, instant begun);
   /// All or none.
   multi_lease acquire(const lock_keys& keys, const lock_options& options, bool once);
 
@@ -82,6 +94,8 @@ class engine : public std::enable_shared_from_this<engine> {
   /// On the thread of the transaction, which has the row locked.
   void in_transaction(grant& one) noexcept;
   void transaction_ended(const std::shared_ptr<grant>& one) noexcept;
+  /// Why a lease was lost, for a message: nobody has looked whether a row that is not ours is another's.
+  static std::string_view explain(loss_reason reason) noexcept;
   /// Throws lock_lost unless the grant can be trusted now.
   void ensure_held(grant& one) const;
   /// Why the row is not the grant's any more, which a statement has found that was answered just now.
@@ -93,6 +107,11 @@ class engine : public std::enable_shared_from_this<engine> {
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// After close(): lets the threads end as soon as nothing is held; waits for that if nothing is.
   void finish() noexcept;
+  /// Both, for a service that is destroyed; what it has to wait for, and what outlives it, is told.
+  void end(std::chrono::milliseconds limit);
+  /// The present thread ends, and the calls on its stack will never go on: exit() was called in one of them. What they hold
+  /// in the name of that owner is released. `all`: so is what his mutexes hold.
+  static void abandon(owner_state& of, bool all) noexcept;
 
   /// Runs `use` with a pooled connection; throws store_error if there is none or its reply is no answer.
   reply ask(const std::function<reply(connection&)>& use, const char* what);
@@ -101,6 +120,9 @@ class engine : public std::enable_shared_from_this<engine> {
   std::uint64_t statements() const noexcept { return statements_.load(); }
   bool forked() const noexcept;
   void refuse_if_forked() const;
+  /// These leases stand, together, at one place: see grant::anchor.
+  static void stand(const std::vector<lease>& leases, const void* at) noexcept;
+  static void stand(const lease& one, const void* at) noexcept;
   /// Precondition: the lease is not empty.
   static bool forked(const lease& of) noexcept;
   static void refuse_if_forked(const lease& of);
@@ -115,19 +137,23 @@ class engine : public std::enable_shared_from_this<engine> {
   lease drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
               instant begun, bool look_first);
   lease reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who);
+  void refuse_held(grant& mine, reentry again) const;
   std::shared_ptr<grant> find_held(const owner_state& who, const lock_key& key) const;
   void see_out(const std::shared_ptr<grant>& one);
-  local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who, instant begun);
-  [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, instant begun);
+  std::string in_this_process(const lock_key& key, owner_state& who) const;
+  void honour(grant& of, const lock_options& options) const;
+  local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who, instant until);
+  [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, owner_state& who, instant begun);
   step send(attempt& a, step what);
   step resolve(attempt& a);
   step rest(attempt& a);
-  void wait_out(microseconds pause, const lock_key& key, const lock_options& options, instant begun);
+  microseconds leave_alone(const lock_key& key, const lock_options& options, bool once, instant begun);
   step give_back(attempt& a);
   bool looks_first(const lock_options& options, bool once) const;
   bool pinned(attempt& a, fault& why);
   lease granted(won& w);
   void check_row(const lock_key& key, const lock_options& options) const;
+  void check_cancelled(const lock_key& key, const lock_options& options) const;
   void check_rows(const std::string& which, row_renewal how, const lock_options& options) const;
   [[noreturn]] void refused(attempt& a);
   [[noreturn]] void refused(const lock_key& key, instant begun, const seen& holder, const fault& why, bool unknown);
@@ -151,12 +177,14 @@ class engine : public std::enable_shared_from_this<engine> {
   freed end_release(grant& one, freed end, bool trusted, const fault& why,
                     const std::function<void(const event&)>& told = {}) noexcept;
   bool forget(grant& one) noexcept;  // false: it was forgotten before
-  void leave_queue(const grant& one) noexcept;
+  void leave_queue(const grant& one, bool is_free = false) noexcept;
   /// The two halves of the end of a grant, each exactly once. Between them its holder may be told: who has been told may end
   /// the service, which then must not count it as held.
   void no_longer_held() noexcept;
   bool done_with(grant& one) noexcept;  // true: that was the end of the engine
   void arm(const std::shared_ptr<grant>& one);
+
+  void tell_held(const std::string& text);
 
   void run_threads();
   void run_thread(std::function<void(engine&)> body);

@@ -24,16 +24,18 @@ verb verb_of(step what) noexcept {
 
 }  // namespace
 
-lease engine::acquire(const lock_key& key, const lock_options& options, bool once) {
+lease engine::acquire(const lock_key& key, const lock_options& options, bool once, single& how) {
   refuse_if_forked();
   validate(options, shared_.options);
   check_row(key, options);
-  const auto who = current_owner();
+  check_cancelled(key, options);
+  const auto& who = current_owner();
   if (auto again = reenter(key, options, who)) return again;
   const visit here(*this);
   const auto begun = shared_.now();
   check_transaction(key);
-  bool waited = false;
+  const auto in_line = once ? how.patience : options.wait;
+  bool look_first = false;
   for (;;) {
     if (closed_.stop_requested()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
     if (fault why; !shared_.where->caller_may_wait(why)) {
@@ -41,25 +43,29 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
                         why.sqlstate, false);
     }
     if (shared_.queue.try_enter(key)) break;
-    if (once) {
-      shared_.tell({.what = event::kind::busy, .key = key.view()});
-      return {};
-    }
-    const auto turn = options.wait > 0ms ? stand_in_line(key, options, *who, begun) : local_queue::turn::timed_out;
-    waited = true;
-    if (turn == local_queue::turn::mine) {
+    const auto turn = in_line > 0us ? stand_in_line(key, options, *who, begun + in_line) : local_queue::turn::timed_out;
+    if (turn == local_queue::turn::mine || turn == local_queue::turn::freed) {
+      look_first = turn == local_queue::turn::mine;
       if (!closed_.stop_requested()) break;
       shared_.queue.leave(key);  // the turn came together with close(): no new leases after that
       continue;
     }
-    if (turn != local_queue::turn::reenter) wait_turn(turn, key, begun);
+    if (once && turn != local_queue::turn::cancelled) {
+      how.here = true;
+      shared_.tell({.what = event::kind::busy, .key = key.view()});
+      return {};
+    }
+    if (turn != local_queue::turn::reenter) wait_turn(turn, key, *who, begun);
     if (auto again = reenter(key, options, who)) return again;
   }
-  return drive(key, options, once, who, begun, waited);
+  look_first = look_first || looks_first(options, once && in_line == 0us);
+  return drive(key, options, once, who, begun, look_first);
 }
 
 local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options& options, owner_state& who,
-                                        instant begun) {
+                                        instant until) {
+  // Only who said in whose name he asks may enter what another thread gets in the meantime.
+  const bool enters = in_owner_scope() && options.again != reentry::busy;
   const auto held = [&] {
     const std::lock_guard lock(who.mutex);
     const auto mine = find_held(who, key);
@@ -69,11 +75,17 @@ local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options&
   const auto end = [&either] { either.request_stop(); };
   const std::stop_callback on_close(closed_.get_token(), end);
   const std::stop_callback on_cancel(options.cancel, end);
-  return shared_.queue.enter(key, options.again == reentry::busy ? nullptr : &who, begun + options.wait,
-                             either.get_token(), held);
+  return shared_.queue.enter(key, enters ? &who : nullptr, until, either.get_token(), held);
 }
 
-void engine::wait_turn(local_queue::turn end, const lock_key& key, instant begun) {
+/// Before any statement. A later request ends the waiting.
+void engine::check_cancelled(const lock_key& key, const lock_options& options) const {
+  if (options.cancel.stop_requested()) {
+    throw lock_refused(errc::cancelled, fmt::format("key '{}': cancelled before it was asked for", printable(key)));
+  }
+}
+
+void engine::wait_turn(local_queue::turn end, const lock_key& key, owner_state& who, instant begun) {
   const auto waited = shared_.now() - begun;
   const auto text = fmt::format("key '{}': waited {} ms", printable(key), ms(waited));
   shared_.tell({.what = event::kind::busy, .key = key.view(), .waited = waited});
@@ -83,62 +95,14 @@ void engine::wait_turn(local_queue::turn end, const lock_key& key, instant begun
     case local_queue::turn::too_many:
       throw lock_refused(errc::too_many_waiters,
                          fmt::format("key '{}': max_waiters = {}", printable(key), shared_.options.max_waiters));
-    default: throw lock_timeout(text + ", held by or waited for by other threads of this process");
+    default: throw lock_timeout(text + in_this_process(key, who));
   }
-}
-
-std::shared_ptr<grant> engine::find_held(const owner_state& who, const lock_key& key) const {
-  const auto found = std::find_if(who.held.begin(), who.held.end(), [&](const auto& one) {
-    return one->key.hash() == key.hash() && one->key == key && one->home.get() == this;
-  });
-  return found == who.held.end() ? nullptr : *found;
-}
-
-/// What a transaction's outcome has left to be released of this owner's is released before the key is acquired anew: here,
-/// or by the background, which is waited for. An entry into it would hang on the options of a lease that has ended, and
-/// for its owner the key is free: also for one attempt.
-void engine::see_out(const std::shared_ptr<grant>& one) {
-  if (fault why; !shared_.where->caller_may_wait(why)) return;
-  let_go(one);
-  std::unique_lock lock(mutex_);
-  const auto until = shared_.now() + shared_.options.release_limit;
-  while (!one->over && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
-}
-
-lease engine::reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who) {
-  std::shared_ptr<grant> mine;
-  for (bool seen_out = false;; seen_out = true) {
-    {
-      const std::lock_guard lock(who->mutex);
-      mine = find_held(*who, key);
-      if (mine == nullptr) return {};
-      if (!mine->outlived) {
-        if (options.again == reentry::busy) return {};
-        if (options.again == reentry::allow) ++mine->leases;
-        break;
-      }
-    }
-    if (seen_out) return {};
-    see_out(mine);
-  }
-  if (options.again == reentry::refuse) {
-    throw lock_refused(errc::already_held,
-                       fmt::format("key '{}': already yours, with fence {}", printable(key), mine->fence));
-  }
-  lease again(mine, true);  // counts down again whatever happens below
-  ensure_held(*mine);       // a lost lease can't be entered again: what was done under it is not to be trusted
-  // Kept, by a session or by renewals of the row: the ttl of that holds. Own expiry: only ever extended, by one statement,
-  // if the inner ttl ends later.
-  if (!mine->kept && !mine->column && mine->own_end.left(shared_.now()) + mine->margin < options.ttl)
-    renew(*mine, options.ttl);
-  shared_.tell({.what = event::kind::reentered, .key = key.view(), .fence = mine->fence});
-  return again;
 }
 
 lease engine::drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
                     instant begun, bool look_first) {
-  look_first = look_first || looks_first(options, once);
-  attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1));
+  const auto moment = leave_alone(key, options, once, begun);
+  attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1), moment > 0us);
   // Whatever happens, the turn goes on and nothing stays pinned; a grant takes both over.
   struct cleanup {
     engine& home;
@@ -149,6 +113,7 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
       if (of.by != nullptr) home.keeper_.unpin(*of.by);
     }
   } guard{*this, a};
+  if (moment > 0us) wait_out(moment, key, options, begun);
   for (step next = a.machine.begin();;) {
     switch (next) {
       case step::pause: next = rest(a); break;
@@ -163,6 +128,7 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
               .fence = a.machine.fence(),
               .trusted_until = a.trusted_until,
               .begun = a.begun,
+              .sent = a.sent,
               .attempts = a.machine.statements(),
               .taken_over = a.machine.taken_over()};
         {
@@ -243,7 +209,10 @@ step engine::send(attempt& a, step what) {
   if (answer.what == outcome::absent && a.key.row() != nullptr) {
     throw lock_refused(errc::no_such_row, fmt::format("row '{}'", printable(a.key)));
   }
-  if (grants) a.trusted_until = a.how.trusted_until(*a.by, sent, now, shared_.options.margin);
+  if (grants) {
+    a.sent = sent;
+    a.trusted_until = a.how.trusted_until(*a.by, sent, now, shared_.options.margin);
+  }
   return a.machine.replied(answer, now, a.trusted_until);
 }
 
@@ -261,6 +230,14 @@ step engine::resolve(attempt& a) {
     chores_.add(std::move(undo));
   }
   return a.machine.resolved(shared_.now());
+}
+
+/// How long this process leaves alone what it has had again and again. By the machine's time: under a test's clock there are
+/// no other processes.
+microseconds engine::leave_alone(const lock_key& key, const lock_options& options, bool once, instant begun) {
+  if (once || shared_.options.time != nullptr) return 0us;
+  const auto now = shared_.now();
+  return std::min<microseconds>(shared_.had.leave_alone(key, now), std::max(begun + options.wait - now, 0us));
 }
 
 step engine::rest(attempt& a) {
@@ -318,6 +295,7 @@ lease engine::granted(won& w) {
   one->ttl = how.ttl;
   one->margin = margin_for(how.ttl, shared_.options.margin);
   one->min_hold = w.options.min_hold;
+  one->asked_at = w.sent;
   one->granted_at = shared_.now();
   if (!how.kept) one->own_end.reset(w.trusted_until);
   if (w.options.max_hold > 0ms) one->cap = one->granted_at + w.options.max_hold;
@@ -333,7 +311,7 @@ lease engine::granted(won& w) {
   }
   w.by = nullptr;  // the grant has the pin and the turn now
   w.has_turn = false;
-  lease mine(one, false);
+  lease mine(one, false, true);
   {
     const std::lock_guard lock(one->who->mutex);
     one->who->held.push_back(one);
@@ -341,6 +319,7 @@ lease engine::granted(won& w) {
   arm(one);
   if (one->column) keep_column(one);
   shared_.queue.granted(w.key, one->who.get());
+  shared_.had.granted(w.key, one->fence, one->granted_at);
   shared_.tell({.what = event::kind::granted,
                 .key = w.key.view(),
                 .fence = one->fence,
@@ -361,8 +340,7 @@ void engine::refused(const lock_key& key, instant begun, const seen& holder, con
     throw lock_timeout(fmt::format("key '{}': waited {} ms{}", printable(key), waited,
                                    holder.who.empty() ? "" : ", held by " + holder.who));
   }
-  const auto text =
-      fmt::format("key '{}': after {} ms: {}: {}", printable(key), waited, shared_.where->name(), why.text);
+  const auto text = fmt::format("key '{}': after {} ms: {}", printable(key), waited, shared_.trouble(why));
   shared_.tell({.what = event::kind::acquire_failed, .key = key.view(), .text = text});
   const auto code = unknown ? errc::outcome_unknown : why.connection ? errc::store_unreachable : errc::store_failed;
   throw store_error(code, text, why.native, why.sqlstate, why.transient);

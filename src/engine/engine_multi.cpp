@@ -15,6 +15,7 @@ multi_lease engine::acquire(const lock_keys& keys, const lock_options& options, 
   refuse_if_forked();
   validate(options, shared_.options);
   for (const auto& key : keys) check_row(key, options);
+  check_cancelled(keys[0], options);
   const visit here(*this);
   return several(*this, keys, options, once).run();
 }
@@ -109,13 +110,13 @@ void engine::several::leave_turns(std::size_t but) noexcept {
 void engine::several::stand(std::size_t at) {
   const auto& key = keys_[at];
   const auto turn =
-      options_.wait > 0ms ? home_.stand_in_line(key, options_, *who_, begun_) : local_queue::turn::timed_out;
-  if (turn == local_queue::turn::mine) {
+      options_.wait > 0ms ? home_.stand_in_line(key, options_, *who_, deadline_) : local_queue::turn::timed_out;
+  if (turn == local_queue::turn::mine || turn == local_queue::turn::freed) {
     turns_[at] = true;
     check_open(key);
     return;
   }
-  if (turn != local_queue::turn::reenter) home_.wait_turn(turn, key, begun_);
+  if (turn != local_queue::turn::reenter) home_.wait_turn(turn, key, *who_, begun_);
   leases_[at] = home_.reenter(key, options_, who_);
 }
 

@@ -14,6 +14,14 @@ namespace {
 constexpr microseconds between_tries = 5ms;
 }
 
+void engine::stand(const std::vector<lease>& leases, const void* at) noexcept {
+  for (const auto& one : leases) stand(one, at);
+}
+
+void engine::stand(const lease& one, const void* at) noexcept {
+  if (one.first_) one.grant_->anchor.store(at, std::memory_order_relaxed);
+}
+
 bool engine::forked(const lease& of) noexcept { return of.grant_->home->forked(); }
 
 void engine::refuse_if_forked(const lease& of) { of.grant_->home->refuse_if_forked(); }
@@ -25,6 +33,7 @@ std::vector<engine::ended> engine::release(std::vector<lease>& leases) noexcept 
   for (auto at = leases.rbegin(); at != leases.rend(); ++at) {
     if (!*at) continue;
     at->reentered_ = false;
+    if (std::exchange(at->first_, false)) at->grant_->anchor.store(nullptr, std::memory_order_relaxed);
     auto& one = all.emplace_back(ended{.of = std::exchange(at->grant_, nullptr)});
     auto& home = *one.of->home;
     if (home.leave(*one.of) != ending::last) {

@@ -17,6 +17,7 @@ multi_step engine::several::round() {
     if (!leases_[i]) parts_.emplace_back(i, *this);
   }
   if (parts_.empty()) return multi_step::granted;  // other threads of this owner got them meanwhile
+  leave_alone();
   if (fault why; !pin_all(why)) return machine_.troubled(parts_.front().key, why, false);
   if (home_.looks_first(options_, once_)) {
     if (const auto end = look_around()) return *end;
@@ -38,6 +39,15 @@ multi_step engine::several::round() {
     until = std::min(until, each.a.how.kept ? at + each.a.by->deadline.left(at) : each.a.trusted_until);
   }
   return machine_.taken(at, until);
+}
+
+/// Those that this process has had again and again.
+void engine::several::leave_alone() {
+  microseconds moment{0};
+  for (const auto& each : parts_) {
+    moment = std::max(moment, home_.leave_alone(each.a.key, options_, once_, begun_));
+  }
+  if (moment > 0us) home_.wait_out(moment, parts_.front().a.key, options_, begun_);
 }
 
 /// All under one session, so that they end together: the options are the same.
@@ -112,6 +122,7 @@ void engine::several::take_all() {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     auto& a = parts_[i].a;
     if (answers[i].what == outcome::absent && a.key.row() != nullptr) missing = &a.key;
+    a.sent = sent;
     a.trusted_until = a.how.trusted_until(*a.by, sent, at, home_.shared_.options.margin);
     if (answers[i].what == outcome::failed && answers[i].why.contended) {
       // Which of them it was, looks must tell.
@@ -155,6 +166,7 @@ bool engine::several::become_leases() {
           .fence = one.a.machine.fence(),
           .trusted_until = one.a.trusted_until,
           .begun = begun_,
+          .sent = one.a.sent,
           .attempts = one.a.machine.statements(),
           .taken_over = one.a.machine.taken_over()};
     lease mine;

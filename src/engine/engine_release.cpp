@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "dlock/owner.hpp"
 #include "engine/engine.hpp"
+#include "engine/own_stack.hpp"
 #include "engine/transaction_watch.hpp"
 
 namespace dlock::detail {
@@ -25,7 +28,11 @@ void engine::ensure_held(grant& one) const {
   if (one.left(now) > 0us) return;
   const auto reason = one.why(now);
   throw lock_lost(reason, fmt::format("key '{}': lost {} ms after the grant: {}", printable(one.key),
-                                      (now - one.granted_at).count() / 1000, to_string(reason)));
+                                      (now - one.granted_at).count() / 1000, explain(reason)));
+}
+
+std::string_view engine::explain(loss_reason reason) noexcept {
+  return reason == loss_reason::taken_over ? "another holder has it, or its row was deleted" : to_string(reason);
 }
 
 loss_reason engine::not_ours(grant& one) const noexcept {
@@ -154,6 +161,8 @@ engine::ending engine::leave(grant& one) noexcept {
   const bool open = watch != nullptr && watch->open_here(*shared_.where);
   std::unique_lock lock(one.who->mutex);
   if (--one.leases > 0) return ending::inner;
+  // Until a transaction's outcome the thread that holds it may enter it again from wherever it is.
+  if (one.transactions > 0 || open) one.anchor.store(is_own_owner(*one.who) ? end_of_own_stack() : nullptr);
   if (one.transactions > 0) return ending::deferred;
   if (open && one.left(shared_.now()) > 0us) {  // what was lost is not waited for
     // What was written under the lock is not visible yet: the next holder would read what was there before.
@@ -261,7 +270,8 @@ engine::freed engine::end_release(grant& one, freed end, bool trusted, const fau
     one.reason.store(not_ours(one));
     trusted = one.reason.load() == loss_reason::taken_over;
   }
-  leave_queue(one);
+  if (end == freed::yes) shared_.had.released(one.key, one.fence, shared_.now());
+  leave_queue(one, end == freed::yes && one.min_hold.load().count() == 0);
   no_longer_held();
   if (!trusted) herald_.post(one.shared_from_this());  // before done_with(), which may end the herald
   if (const std::lock_guard lock(one.who->mutex); one.outlived)
@@ -280,8 +290,8 @@ engine::freed engine::end_release(grant& one, freed end, bool trusted, const fau
   return trusted ? end : freed::lost;
 }
 
-void engine::leave_queue(const grant& one) noexcept {
-  if (one.has_turn) shared_.queue.leave(one.key);
+void engine::leave_queue(const grant& one, bool is_free) noexcept {
+  if (one.has_turn) shared_.queue.leave(one.key, is_free);
 }
 
 bool engine::release_by(grant& one, const std::function<bool()>& free) {
@@ -348,6 +358,28 @@ engine::freed engine::send_release(grant& one, fault& why) {
   return freed::later;
 }
 
+void engine::abandon(owner_state& of, bool all) noexcept {
+  std::vector<std::shared_ptr<grant>> left;
+  try {
+    const std::lock_guard lock(of.mutex);
+    for (const auto& one : of.held) {
+      const auto* const at = one->anchor.load();
+      const bool mine = on_own_stack(at) || (all && at == &grant::by_mutex);
+      if (mine && one->leases > 0 && one->transactions == 0) left.push_back(one);
+    }
+    for (const auto& one : left) one->home->forget(*one);
+  } catch (const std::bad_alloc&) {  // their ttl ends them
+  }
+  auto* const watch = watched_transactions();
+  for (const auto& one : left) {
+    auto& home = *one->home;
+    // Of what a transaction wrote under it nobody knows the outcome: that comes with the end of its connection.
+    if (watch != nullptr && watch->open_here(*home.shared_.where)) continue;
+    fault why;
+    if (home.finish_release(*one, why) == freed::later) return;  // the store is away: no waiting for each of them
+  }
+}
+
 void engine::release_later(const grant& one, instant begun) {
   chores_.add({.what = chore::kind::release,
                .by = one.kept_by,
@@ -355,7 +387,7 @@ void engine::release_later(const grant& one, instant begun) {
                .nonce = one.nonce,
                .fence = one.fence,
                .min_hold = one.min_hold,
-               .give_up = begun + 2 * one.ttl + one.min_hold + 10s});
+               .give_up = begun + 2 * one.ttl + one.min_hold.load() + 10s});
 }
 
 }  // namespace dlock::detail

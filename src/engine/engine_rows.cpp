@@ -31,6 +31,7 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
   refuse_if_forked();
   validate(options, shared_.options);
   check_rows("rows to be claimed", how, options);
+  if (options.cancel.stop_requested()) throw lock_refused(errc::cancelled, "rows to be claimed");
   const visit here(*this);
   if (closed_.stop_requested()) throw lock_refused(errc::closed, "rows to be claimed");
   const keeping as(how == row_renewal::column, options);
@@ -46,7 +47,7 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
   const pin mine{keeper_, keeper_.pin(as.session_ttl(), begun + statement_patience, why)};
   if (mine.by == nullptr) {
     throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
-                      fmt::format("rows to be claimed: {}: {}", shared_.where->name(), why.text), why.native,
+                      fmt::format("rows to be claimed: {}", shared_.trouble(why)), why.native,
                       why.sqlstate, why.transient);
   }
   ticket about{mine.by->id, shared_.nonces.fetch_add(1), as.own_ttl(), {}, false};

@@ -113,10 +113,16 @@ struct grant : std::enable_shared_from_this<grant> {
   bool has_turn = true;              // of the local queue
   std::chrono::microseconds ttl{0};  // kept: of its session; else as asked for
   std::chrono::microseconds margin{0};
-  std::chrono::microseconds min_hold{0};
+  std::atomic<std::chrono::microseconds> min_hold{std::chrono::microseconds{0}};
+  instant asked_at{};  // not later than the server's time of the grant
   instant granted_at{};
   instant cap{instant::max()};  // max_hold
   trust own_end{};              // renewal::none, manual
+
+  /// Where the lease stands that was granted; those that entered again don't count. A thread's own owner enters again
+  /// only if that is on its stack. null: nowhere, it has ended. by_mutex: only its owner can end it.
+  std::atomic<const void*> anchor{nullptr};
+  static const char by_mutex;
 
   std::atomic<grant_state> state{grant_state::held};
   std::atomic<loss_reason> reason{loss_reason::none};

@@ -50,7 +50,7 @@ local_queue::turn local_queue::wait(shard& in, const lock_key& key, waiter& me, 
   std::unique_lock lock(in.mutex);
   for (;;) {
     // A turn that came together with the end of the wait or a cancellation counts: it is handed on by leave().
-    if (me.mine) return turn::mine;
+    if (me.mine) return me.freed ? turn::freed : turn::mine;
     const bool over = time_.now() >= deadline;
     if (me.reenter || me.cancelled || over) {
       auto& line = in.taken.find(key)->second;
@@ -74,7 +74,7 @@ void local_queue::granted(const lock_key& key, const owner_state* who) {
   }
 }
 
-void local_queue::leave(const lock_key& key) noexcept {
+void local_queue::leave(const lock_key& key, bool freed) noexcept {
   auto& in = shard_of(key);
   const std::lock_guard lock(in.mutex);
   const auto at = in.taken.find(key);
@@ -87,6 +87,7 @@ void local_queue::leave(const lock_key& key) noexcept {
   waiter* const next = line.front();
   line.pop_front();
   next->mine = true;
+  next->freed = freed;
   // Under the lock: the waiter lives on its thread's stack and may be gone as soon as the lock is.
   time_.notify(next->wake);
 }

@@ -23,7 +23,8 @@ struct owner_state;
 class local_queue {
  public:
   enum class turn {
-    mine,  ///< go on; leave() must follow
+    mine,   ///< go on; leave() must follow
+    freed,  ///< the same, and the one before has freed the key: nobody of this process has it
     timed_out,
     cancelled,
     reenter,   ///< the caller's own owner got it meanwhile, by another thread
@@ -40,8 +41,8 @@ class local_queue {
              const std::function<bool()>& held);
   /// The one whose turn it is was granted the key: waiters of the same owner may re-enter it.
   void granted(const lock_key& key, const owner_state* who);
-  /// Ends the turn; the first in line gets it.
-  void leave(const lock_key& key) noexcept;
+  /// Ends the turn; the first in line gets it. `freed`: the key was ours and is free now.
+  void leave(const lock_key& key, bool freed = false) noexcept;
   /// Threads in line, all keys together.
   std::size_t waiting() const noexcept { return waiters_.load(); }
 
@@ -50,6 +51,7 @@ class local_queue {
     const owner_state* who = nullptr;
     std::condition_variable wake{};
     bool mine = false;
+    bool freed = false;
     bool reenter = false;
     bool cancelled = false;
   };

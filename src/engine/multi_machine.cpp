@@ -61,6 +61,7 @@ multi_step multi_machine::looked(const reply& what, instant now) {
     return multi_step::take;
   } else {
     holder_ = what.now;
+    turns_.looked(holder_, now);
   }
   return may_retry(now) ? rest(now, bound(holder_)) : multi_step::busy;
 }
@@ -79,7 +80,9 @@ multi_step multi_machine::rest(instant now, std::chrono::microseconds at_most) {
   ++retries_;
   // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
   const auto most = std::max(at_most, std::chrono::microseconds{500});
-  pause_ = std::min({backoff_.next(), most, std::chrono::microseconds{how_.deadline - now}});
+  const auto next = backoff_.next();
+  pause_ = std::min(
+      {turns_.hurry() ? std::min(next, backoff_.brief()) : next, most, std::chrono::microseconds{how_.deadline - now}});
   return multi_step::pause;
 }
 

@@ -9,6 +9,7 @@
 #include "dlock/lock_options.hpp"
 #include "dlock/store_types.hpp"
 #include "engine/backoff.hpp"
+#include "engine/fair_share.hpp"
 
 namespace dlock::detail {
 
@@ -76,6 +77,7 @@ class multi_machine {
 
   settings how_;
   backoff backoff_;
+  missed_turns turns_{};
   std::size_t key_ = 0;
   seen holder_{};
   fault why_{};

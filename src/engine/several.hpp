@@ -49,6 +49,7 @@ class engine::several {
 
   // A round.
   multi_step round();
+  void leave_alone();
   bool pin_all(fault& why);
   std::optional<multi_step> look_around();
   void take_all();

@@ -26,6 +26,7 @@ struct access {
                              " has other leases, or a transaction verified it");
     }
     held.reentered_ = false;
+    held.first_ = false;
   }
 };
 

@@ -59,7 +59,7 @@ void take_hosts(mysql_settings& into, store_url& url) {
   }
   for (const auto& host : into.hosts) {
     if ((!host.host.empty() && host.host != "localhost") || host.port != 0) {
-      bad(fmt::format("socket= and the host '{}' exclude each other", host.host));
+      bad("socket= and a host exclude each other");
     }
   }
   into.hosts.assign(1, {});

@@ -15,9 +15,12 @@
 ///   count <event>     count <n>
 ///   crowd <n>         n times: crowded; when one of them ends: left <code>     (threads that wait for the key)
 ///   hold-in-thread    held ...                                                 (by a thread that never ends)
+///   loop              looping                         (a thread takes the key again and again, each time for 2 ms)
+///   looped            looped <grants> <timeouts>      (so far)
 ///   fork <how>        child <exit code or "signal n">; see fork_child()
 ///   outlive           outliving                       (the lease will be destroyed after the service)
 ///   exit              (std::exit(0))
+///   exit-inside <how> inside                          (the same, in a call that holds the key)
 ///   quit, end of file (main returns)
 
 #include <fmt/format.h>
@@ -35,6 +38,7 @@
 #include <thread>
 #include <vector>
 
+#include "crash/taker_acts.hpp"
 #include "crash/torture_run.hpp"
 #include "dlock/clock.hpp"
 #include "dlock/error.hpp"
@@ -294,6 +298,11 @@ bool obey(const std::string& command, const std::string& argument) {
     crowd(number(1));
   } else if (command == "hold-in-thread") {
     hold_in_thread();
+  } else if (command == "loop") {
+    dlock::test::start_loop(*service, how.key);
+    say("looping");
+  } else if (command == "looped") {
+    say("looped {}", dlock::test::looped());
   } else if (command == "fork") {
     fork_child(argument);
   } else if (command == "outlive") {
@@ -301,6 +310,8 @@ bool obey(const std::string& command, const std::string& argument) {
     outliving = std::move(held);
     held.reset();
     say("outliving");
+  } else if (command == "exit-inside") {
+    dlock::test::exit_inside(*service, how.key, options(how.wait), argument, [] { say("inside"); });
   } else if (command == "exit") {
     std::exit(0);
   } else {

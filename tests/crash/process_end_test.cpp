@@ -119,6 +119,19 @@ TEST_CASE("process: exit() while threads wait for a key ends the process and dis
   CHECK(holder.take().fence == mine.fence + 1);
 }
 
+TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits for nothing", "[crash][T90]") {
+  const auto place = make_crash_place();
+  lock_service locks(place->url());
+  // By a lease, by leases on several keys, by a mutex; in the thread's own name and in that of a task.
+  const auto how = GENERATE(as<std::string>{}, "lease", "leases", "mutex", "task", "nested");
+  CAPTURE(how);
+  taker process(place->url(), {"--close-limit", "3600000", "--ttl", "3600000"});
+  process.ask("exit-inside " + how, "inside");
+  CHECK(process.end(end_limit) == 0);
+  CHECK(locks.held_keys().empty());
+  CHECK(locks.try_acquire("key", {.ttl = 1s}).fencing_token() == 2);
+}
+
 TEST_CASE("process: exit() while a thread holds a key frees it within its ttl", "[crash][T90]") {
   const auto place = make_crash_place();
   lock_service locks(place->url());

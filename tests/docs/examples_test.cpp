@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dlock/dlock.hpp"
@@ -229,6 +230,21 @@ TEST_CASE_METHOD(two_workers, "example: the faces that the README shows") {
   CHECK(skipped == 0);
   const auto theirs = others.acquire("order:42:ann");
   CHECK_THROWS_AS(ship_in_any_way(o, skipped), dlock::lock_timeout);
+}
+
+TEST_CASE_METHOD(two_workers, "example: a coroutine, or any task, with an owner of its own") {
+  // [owner]
+  dlock::owner me;  // one for each task
+  auto held = [&] {
+    const dlock::owner_scope here{me};
+    return locks.acquire("order:42", {.ttl = 30s, .wait = 2s});
+  }();
+  // ... co_await, on whatever thread; a nested call that says `me` in the same way enters again
+  // [/owner]
+  const auto on_the_heap = std::make_unique<dlock::lease>(std::move(held));
+  CHECK_FALSE(locks.try_acquire("order:42"));
+  const dlock::owner_scope here{me};
+  CHECK(locks.try_acquire("order:42").reentered());
 }
 
 TEST_CASE_METHOD(two_workers, "example: the example of errors.md") { CHECK(ship_42(locks) == 42); }

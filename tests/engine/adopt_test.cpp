@@ -35,7 +35,10 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases l
   CHECK(seen->count(event::kind::granted) == 2);
   CHECK(where->opened().size() == 1);
   // Re-entry, the local line, renewal, release.
+  CHECK_FALSE(home->acquire(first, {}, true));  // not by those in a container
+  auto here = std::move(held[0]);
   CHECK(home->acquire(first, {}, true).reentered());
+  held[0] = std::move(here);
   const auto sent = home->statements();
   CHECK_FALSE(elsewhere([&] { return static_cast<bool>(home->acquire(first, {}, true)); }));
   CHECK(home->statements() == sent);

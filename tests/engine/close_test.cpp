@@ -255,3 +255,33 @@ TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own c
   CHECK(eventually([&] { return told.load(); }));
   CHECK(is_free_after("k", 1500ms));
 }
+
+TEST_CASE_METHOD(engine_fixture, "close: the destructor does not wait for what its own thread's calls hold",
+                 "[close]") {
+  auto how = options();
+  how.close_limit = 1h;
+  lease held;
+  multi_lease both;
+  auto locks = service(how);
+  held = locks->acquire("k");
+  both = locks->acquire({"l", "m"});
+  locks.reset();  // time stands still
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_NOTHROW(both.ensure_held());
+  CHECK(seen->count(event::kind::still_held) == 3);  // that they are left
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: what the destructor waits for, and what it leaves, is told", "[close]") {
+  auto how = options();
+  how.close_limit = 2s;
+  auto locks = service(how);
+  auto held = std::make_unique<lease>(locks->acquire("k"));
+  while_time_passes([&] { locks.reset(); });
+  std::vector<std::string> texts;
+  for (const auto& each : seen->records()) {
+    if (each.what == event::kind::still_held) texts.push_back(each.key + ": " + each.text);
+  }
+  REQUIRE(texts.size() == 2);
+  CHECK(texts[0].starts_with("k: the service ends, and waits up to 2000 ms"));
+  CHECK(texts[1].starts_with("k: the service has ended"));
+}

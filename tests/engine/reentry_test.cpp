@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -57,10 +58,67 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a kept lease ignores the inner ttl",
   const auto locks = service();
   const auto outer = locks->acquire("k", {.ttl = 60s});
   const auto inner = locks->acquire("k", {.ttl = 1s});
-  const auto other = locks->acquire("k", {.ttl = 10ms, .renew = renewal::none});
   CHECK(inner.remaining() == 57s);
-  CHECK(other.remaining() == 57s);
   CHECK(where->opened().size() == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, and says what the outer one has",
+                 "[reentry]") {
+  const auto locks = service();
+  const auto refused = [&](renewal outer, renewal inner) {
+    const auto held = locks->acquire("k", {.ttl = 10s, .renew = outer});
+    const auto sent = locks->statements();
+    std::string text;
+    try {
+      static_cast<void>(locks->acquire("k", {.ttl = 20s, .renew = inner}));
+    } catch (const std::invalid_argument& bad) {
+      text = bad.what();
+    }
+    CHECK(locks->statements() == sent);
+    CHECK_NOTHROW(held.ensure_held());
+    return text;
+  };
+  const auto all = {renewal::automatic, renewal::none, renewal::manual};
+  for (const auto outer : all) {
+    for (const auto inner : all) {
+      if (outer != inner) CHECK(refused(outer, inner).starts_with("dlock: key 'k': renew = "));
+    }
+  }
+  CHECK(refused(renewal::manual, renewal::none).find("renewal::manual") != std::string::npos);
+  CHECK(is_free("k"));  // nothing of the refused ones is left
+  const auto held = locks->acquire("k");
+  CHECK(thrown([&] { return locks->try_acquire("k", {.renew = renewal::none, .again = reentry::refuse}); }) ==
+        errc::already_held);
+}
+
+TEST_CASE_METHOD(engine_fixture, "re-entry: a max_hold that would end the outer lease is refused, a later one holds",
+                 "[reentry]") {
+  const auto locks = service();
+  {
+    const auto free_of_it = locks->acquire("k");
+    CHECK_THROWS_AS(locks->acquire("k", {.max_hold = 1h}), std::invalid_argument);
+  }
+  const auto outer = locks->acquire("k", {.max_hold = 10s});
+  CHECK_THROWS_AS(locks->acquire("k", {.max_hold = 9s}), std::invalid_argument);
+  CHECK(locks->acquire("k", {.max_hold = 10s}).reentered());
+  CHECK(locks->acquire("k").reentered());
+  clock.advance(5s);
+  CHECK_THROWS_AS(locks->acquire("k", {.max_hold = 4s}), std::invalid_argument);
+  CHECK(locks->acquire("k", {.max_hold = 5s}).reentered());
+}
+
+TEST_CASE_METHOD(engine_fixture, "re-entry: an inner min_hold counts from there, and never shortens the outer one",
+                 "[reentry]") {
+  const auto locks = service();
+  auto outer = locks->acquire("k", {.min_hold = 2s});
+  clock.advance(1s);
+  CHECK(locks->acquire("k", {.min_hold = 500ms}).reentered());  // the outer one's 2 s are longer
+  CHECK(locks->acquire("k", {.min_hold = 4s}).reentered());
+  outer.release();
+  clock.advance(4s - 1ms);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(1ms);
+  CHECK(is_free("k"));
 }
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever extended", "[reentry][T42]") {

@@ -151,17 +151,21 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the g
   CHECK(fence_of("k") == 1);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it takes what is free but does not wait",
+TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it asks for nothing and enters nothing",
                  "[waiting][T14]") {
   std::stop_source stop;
   stop.request_stop();
   const lock_options cancelled{.wait = 1h, .cancel = stop.get_token()};
-  CHECK(home->acquire("free", cancelled, false));
   const auto mine = home->acquire("k", {}, false);
-  CHECK(elsewhere([&] { return thrown([&] { return home->acquire("k", cancelled, false); }); }) == errc::cancelled);
-  const auto rival = stranger();
-  const auto theirs = rival->acquire("theirs");
-  CHECK(thrown([&] { return home->acquire("theirs", cancelled, false); }) == errc::cancelled);
+  const auto sent = home->statements();
+  const lock_keys two{"k", "free"};
+  for (const bool once : {false, true}) {
+    CHECK(thrown([&] { return home->acquire("free", cancelled, once); }) == errc::cancelled);
+    CHECK(thrown([&] { return home->acquire("k", cancelled, once); }) == errc::cancelled);
+    CHECK(thrown([&] { return home->acquire(two, cancelled, once); }) == errc::cancelled);
+    CHECK(elsewhere([&] { return thrown([&] { return home->acquire("k", cancelled, once); }); }) == errc::cancelled);
+  }
+  CHECK(home->statements() == sent);
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal says so", "[waiting][T10][T36]") {

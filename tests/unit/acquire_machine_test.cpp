@@ -334,3 +334,29 @@ TEST_CASE("acquire_machine: a key that others snatch again and again counts as b
   }
   CHECK(sent == 8);  // the first attempt and three more, two statements each
 }
+
+TEST_CASE("acquire_machine: pauses are brief once one process was seen to take the key again and again",
+          "[acquire_machine][fair]") {
+  acquire_machine m(waiting());
+  REQUIRE(m.begin() == step::take);
+  auto now = start;
+  auto look = alive();
+  std::vector<microseconds> pauses;
+  for (auto at = m.replied(said(outcome::no), now, for_ever); at == step::look && pauses.size() < 8; at = m.paused()) {
+    ++look.now.fence;
+    REQUIRE(m.replied(look, now, for_ever) == step::pause);
+    pauses.push_back(m.pause());
+    now += m.pause();
+  }
+  // The fifth look comes 150 ms after the first, the sixth 250 ms.
+  CHECK(pauses == std::vector<microseconds>{10ms, 20ms, 40ms, 80ms, 100ms, 20ms, 20ms, 20ms});
+}
+
+TEST_CASE("acquire_machine: who has just had the key for long begins with the longest pause",
+          "[acquire_machine][fair]") {
+  auto how = waiting();
+  how.patient = true;
+  acquire_machine m(how);
+  REQUIRE(walk(m, {said(outcome::no), alive()}) == step::pause);
+  CHECK(m.pause() == 100ms);
+}

@@ -60,3 +60,22 @@ TEST_CASE("backoff: thousands of pauses overflow nothing", "[backoff]") {
   const retry_policy how{.pause = 1ms, .multiplier = 100.0, .max_pause = 24h, .jitter = 0.0};
   CHECK(pauses(how, 3, 5000).back() == 24h);
 }
+
+TEST_CASE("backoff: a brief pause is like the second, and is none of them", "[backoff]") {
+  const retry_policy how{.pause = 10ms, .multiplier = 3.0, .max_pause = 100ms, .jitter = 0.0};
+  backoff b(how, 1);
+  CHECK(b.brief() == 30ms);
+  CHECK(b.next() == 10ms);
+  CHECK(b.next() == 30ms);
+  CHECK(b.next() == 90ms);
+  CHECK(b.brief() == 30ms);
+  CHECK(b.next() == 100ms);
+  CHECK(backoff({.pause = 50ms, .max_pause = 60ms, .jitter = 0.0}, 1).brief() == 60ms);
+}
+
+TEST_CASE("backoff: grown, it pauses for the longest time at once", "[backoff]") {
+  backoff b({.pause = 10ms, .max_pause = 100ms, .jitter = 0.0}, 1);
+  b.grow();
+  CHECK(b.next() == 100ms);
+  CHECK(b.brief() == 20ms);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dlock/distributed_mutex.hpp"
 
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "support/eventually.hpp"
 #include "support/memory_fixture.hpp"
 
 namespace {
@@ -19,6 +21,7 @@ namespace {
 using dlock::distributed_mutex;
 using dlock::lease;
 using dlock::owner_scope;
+using dlock::test::eventually;
 using dlock::test::memory_fixture;
 using namespace std::chrono_literals;
 
@@ -328,6 +331,27 @@ TEST_CASE_METHOD(real_time_fixture, "mutex: scoped_lock over several in opposite
     });
   }
   CHECK(count == 2 * rounds);
+}
+
+TEST_CASE_METHOD(memory_fixture, "mutex: after another process was in the way, the next round begins with a pause",
+                 "[mutex]") {
+  distributed_mutex a{locks, "a", {.wait = 1h}};
+  distributed_mutex b{locks, "b", {.wait = 1h}};
+  std::optional<lease> theirs = rival.acquire("b");
+  std::atomic<bool> over{false};
+  std::optional<dlock::errc> end;
+  std::thread one([&] {
+    a.lock();
+    CHECK_FALSE(b.try_lock());
+    a.unlock();
+    theirs.reset();
+    end = refusal_of([&] { b.lock(); });  // b is free, and the clock stands still
+    over = true;
+  });
+  static_cast<void>(eventually([&] { return over.load(); }, 200ms));
+  locks.close(0ms);
+  one.join();
+  CHECK(end == dlock::errc::closed);
 }
 
 TEST_CASE_METHOD(memory_fixture, "mutex: std::lock keeps nothing when one of several fails", "[mutex]") {

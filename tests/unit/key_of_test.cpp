@@ -42,12 +42,12 @@ struct user {
 TEST_CASE("key_of: golden encodings", "[T81][T82]") {
   const order o(42, "a:b");
   const user u{"100%"};
-  CHECK(key_of("report")().view() == "report");
-  CHECK(key_of("order", arg<1>(&order::id))(o).view() == "order:42");
-  CHECK(key_of("order", arg<1>(&order::id), arg<2>(&user::name))(o, u).view() == "order:42:100%25");
-  CHECK(key_of("order", arg<2>(&user::name), arg<1>(&order::note))(o, u).view() == "order:100%25:a%3Ab");
-  CHECK(key_of("a:%{x}", arg<1>())("a:b").view() == "a:%{x}:a%3Ab");
-  CHECK(key_of("x", arg<1>())("").view() == "x:");
+  CHECK(key_of("report")().str() == "report");
+  CHECK(key_of("order", arg<1>(&order::id))(o).str() == "order:42");
+  CHECK(key_of("order", arg<1>(&order::id), arg<2>(&user::name))(o, u).str() == "order:42:100%25");
+  CHECK(key_of("order", arg<2>(&user::name), arg<1>(&order::note))(o, u).str() == "order:100%25:a%3Ab");
+  CHECK(key_of("a:%{x}", arg<1>())("a:b").str() == "a:%{x}:a%3Ab");
+  CHECK(key_of("x", arg<1>())("").str() == "x:");
 }
 
 TEST_CASE("key_of: the example of the documentation gives the key it says") {
@@ -68,21 +68,21 @@ TEST_CASE("key_of: projections are members, getters or callables, and may return
   const order o(42);
   const user u{"Ann"};
   const auto parity = [](const order& value) { return value.id() % 2; };
-  CHECK(key_of("x", arg<1>(&order::id))(o).view() == "x:42");
-  CHECK(key_of("x", arg<1>(&user::name))(u).view() == "x:Ann");
-  CHECK(key_of("x", arg<1>(parity))(o).view() == "x:0");
-  CHECK(key_of("x", arg<1>(std::function<long(const order&)>(&order::id)))(o).view() == "x:42");
-  CHECK(key_of("x", arg<1>([](const user& value) { return value.name + "!"; }))(u).view() == "x:Ann!");
+  CHECK(key_of("x", arg<1>(&order::id))(o).str() == "x:42");
+  CHECK(key_of("x", arg<1>(&user::name))(u).str() == "x:Ann");
+  CHECK(key_of("x", arg<1>(parity))(o).str() == "x:0");
+  CHECK(key_of("x", arg<1>(std::function<long(const order&)>(&order::id)))(o).str() == "x:42");
+  CHECK(key_of("x", arg<1>([](const user& value) { return value.name + "!"; }))(u).str() == "x:Ann!");
 }
 
 TEST_CASE("key_of: a member is reached through pointers and references") {
   const order o(42);
   const auto compose = key_of("x", arg<1>(&order::id));
-  CHECK(compose(&o).view() == "x:42");
-  CHECK(compose(std::make_unique<order>(42)).view() == "x:42");
-  CHECK(compose(std::make_shared<const order>(42)).view() == "x:42");
-  CHECK(compose(std::cref(o)).view() == "x:42");
-  CHECK(compose(std::optional(o)).view() == "x:42");
+  CHECK(compose(&o).str() == "x:42");
+  CHECK(compose(std::make_unique<order>(42)).str() == "x:42");
+  CHECK(compose(std::make_shared<const order>(42)).str() == "x:42");
+  CHECK(compose(std::cref(o)).str() == "x:42");
+  CHECK(compose(std::optional(o)).str() == "x:42");
 }
 
 TEST_CASE("key_of: a missing value is an error that names the argument, never a shared key", "[T83]") {
@@ -105,7 +105,7 @@ TEST_CASE("key_of: an empty prefix is an error") {
 
 TEST_CASE("key_of: arguments that no part asks for are left out") {
   struct unprintable {};
-  CHECK(key_of("x", arg<2>())(unprintable(), 7, 2.5).view() == "x:7");
+  CHECK(key_of("x", arg<2>())(unprintable(), 7, 2.5).str() == "x:7");
 }
 
 TEST_CASE("key_of: a composer can be copied and outlive the prefix it was given") {
@@ -115,7 +115,7 @@ TEST_CASE("key_of: a composer can be copied and outlive the prefix it was given"
   }();
   const auto copy = compose;
   CHECK(copy(1) == compose(1));
-  CHECK(copy(1).view() == std::string(50, 'p') + ":1");
+  CHECK(copy(1).str() == std::string(50, 'p') + ":1");
 }
 
 TEST_CASE("key_of: no two different pairs of short texts share a key", "[T81]") {
@@ -127,7 +127,7 @@ TEST_CASE("key_of: no two different pairs of short texts share a key", "[T81]") 
   const auto compose = key_of("k", arg<1>(), arg<2>());
   std::map<std::string, std::pair<std::string, std::string>, std::less<>> seen;
   for (const auto& a : texts) {
-    for (const auto& b : texts) seen.try_emplace(std::string(compose(a, b).view()), a, b);
+    for (const auto& b : texts) seen.try_emplace(std::string(compose(a, b).str()), a, b);
   }
   CHECK(seen.size() == texts.size() * texts.size());
 }

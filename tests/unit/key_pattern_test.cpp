@@ -165,21 +165,21 @@ TEST_CASE("key pattern: a well-formed text has no fault") {
 // The bytes below are a promise: processes of different versions must agree while a new one is rolled out.
 TEST_CASE("key: golden encodings", "[T56][T81][T82]") {
   const order o = example_order();
-  CHECK(key<"report:daily">().view() == "report:daily");
-  CHECK(key<"user:{id}">(42).view() == "user:42");
-  CHECK(key<"user:{id}">(-42).view() == "user:-42");
-  CHECK(key<"order:{o.id}:{u.name}">(o, o.buyer).view() == "order:42:Ann");
-  CHECK(key<"order:{id}:{buyer.name}:{note}">(o).view() == "order:42:Ann:x");
-  CHECK(key<"{a}:{b}">("a:b", "100%").view() == "a%3Ab:100%25");
-  CHECK(key<"{a}:{b}">("%3A", ":%:").view() == "%253A:%3A%25%3A");
-  CHECK(key<"{a}:{b}">("", "").view() == ":");
-  CHECK(key<"a:%{{x}}:{v}">("{x}").view() == "a:%{x}:{x}");
-  CHECK(key<"{v}">("a\0 \xff"sv).view() == "a\0 \xff"sv);
-  CHECK(key<"{a}:{b}:{c}:{d}">(state::closed, letter::a, flag::on, plain_value).view() == "200:97:1:-5");
-  CHECK(key<"blob:{uuid}">(std::array<std::uint8_t, 16>{0, 1, 0x7f, 0xff}).view() ==
+  CHECK(key<"report:daily">().str() == "report:daily");
+  CHECK(key<"user:{id}">(42).str() == "user:42");
+  CHECK(key<"user:{id}">(-42).str() == "user:-42");
+  CHECK(key<"order:{o.id}:{u.name}">(o, o.buyer).str() == "order:42:Ann");
+  CHECK(key<"order:{id}:{buyer.name}:{note}">(o).str() == "order:42:Ann:x");
+  CHECK(key<"{a}:{b}">("a:b", "100%").str() == "a%3Ab:100%25");
+  CHECK(key<"{a}:{b}">("%3A", ":%:").str() == "%253A:%3A%25%3A");
+  CHECK(key<"{a}:{b}">("", "").str() == ":");
+  CHECK(key<"a:%{{x}}:{v}">("{x}").str() == "a:%{x}:{x}");
+  CHECK(key<"{v}">("a\0 \xff"sv).str() == "a\0 \xff"sv);
+  CHECK(key<"{a}:{b}:{c}:{d}">(state::closed, letter::a, flag::on, plain_value).str() == "200:97:1:-5");
+  CHECK(key<"blob:{uuid}">(std::array<std::uint8_t, 16>{0, 1, 0x7f, 0xff}).str() ==
         "blob:00017fff000000000000000000000000");
-  CHECK(key<"id:{v}">(printable_id{5}).view() == "id:no-5");
-  CHECK(key<"{v}">(std::string(300, ':')).view() ==
+  CHECK(key<"id:{v}">(printable_id{5}).str() == "id:no-5");
+  CHECK(key<"{v}">(std::string(300, ':')).str() ==
         std::string_view(
             "%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A"
             "%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%3A%"
@@ -204,68 +204,68 @@ TEST_CASE("key: the examples of the documentation give the keys it says") {
 }
 
 TEST_CASE("key: integers of every width are written in full") {
-  CHECK(key<"{v}">(std::numeric_limits<std::int64_t>::min()).view() == "-9223372036854775808");
-  CHECK(key<"{v}">(std::numeric_limits<std::uint64_t>::max()).view() == "18446744073709551615");
-  CHECK(key<"{v}">(std::numeric_limits<std::int32_t>::min()).view() == "-2147483648");
-  CHECK(key<"{v}">(std::numeric_limits<std::int16_t>::min()).view() == "-32768");
-  CHECK(key<"{v}">(std::numeric_limits<std::int8_t>::min()).view() == "-128");
-  CHECK(key<"{v}">(std::uint8_t{255}).view() == "255");
-  CHECK(key<"{v}">(0).view() == "0");
+  CHECK(key<"{v}">(std::numeric_limits<std::int64_t>::min()).str() == "-9223372036854775808");
+  CHECK(key<"{v}">(std::numeric_limits<std::uint64_t>::max()).str() == "18446744073709551615");
+  CHECK(key<"{v}">(std::numeric_limits<std::int32_t>::min()).str() == "-2147483648");
+  CHECK(key<"{v}">(std::numeric_limits<std::int16_t>::min()).str() == "-32768");
+  CHECK(key<"{v}">(std::numeric_limits<std::int8_t>::min()).str() == "-128");
+  CHECK(key<"{v}">(std::uint8_t{255}).str() == "255");
+  CHECK(key<"{v}">(0).str() == "0");
 }
 
 TEST_CASE("key: every kind of text gives the same part") {
   const char array[] = "abc";
   const char full[3] = {'a', 'b', 'c'};
   const char* const pointer = array;
-  CHECK(key<"{v}">(array).view() == "abc");
-  CHECK(key<"{v}">(full).view() == "abc");
-  CHECK(key<"{v}">(pointer).view() == "abc");
-  CHECK(key<"{v}">("abc"s).view() == "abc");
-  CHECK(key<"{v}">("abc"sv).view() == "abc");
-  CHECK(key<"{v}">(std::optional("abc"s)).view() == "abc");
+  CHECK(key<"{v}">(array).str() == "abc");
+  CHECK(key<"{v}">(full).str() == "abc");
+  CHECK(key<"{v}">(pointer).str() == "abc");
+  CHECK(key<"{v}">("abc"s).str() == "abc");
+  CHECK(key<"{v}">("abc"sv).str() == "abc");
+  CHECK(key<"{v}">(std::optional("abc"s)).str() == "abc");
 }
 
 TEST_CASE("key: names bind to arguments in order of first appearance") {
-  CHECK(key<"{b}:{a}">(1, 2).view() == "1:2");
-  CHECK(key<"{o.id}:{u.id}:{o.buyer.id}">(order{1, {2, ""}, {}}, customer{3, ""}).view() == "1:3:2");
-  CHECK(key<"{v}:{v}">(7).view() == "7:7");
+  CHECK(key<"{b}:{a}">(1, 2).str() == "1:2");
+  CHECK(key<"{o.id}:{u.id}:{o.buyer.id}">(order{1, {2, ""}, {}}, customer{3, ""}).str() == "1:3:2");
+  CHECK(key<"{v}:{v}">(7).str() == "7:7");
 }
 
 TEST_CASE("key: listed names say which argument is which, and _ leaves one out") {
-  CHECK(key<"{b}:{a}", "a", "b">(1, 2).view() == "2:1");
-  CHECK(key<"{o.id}", "_", "o", "_">(nullptr, order{1, {2, ""}, {}}, 2.5).view() == "1");
-  CHECK(key<"{id}", "id">(printable_id{4}).view() == "no-4");
-  CHECK(key<"{id.id}", "id">(printable_id{4}).view() == "4");
+  CHECK(key<"{b}:{a}", "a", "b">(1, 2).str() == "2:1");
+  CHECK(key<"{o.id}", "_", "o", "_">(nullptr, order{1, {2, ""}, {}}, 2.5).str() == "1");
+  CHECK(key<"{id}", "id">(printable_id{4}).str() == "no-4");
+  CHECK(key<"{id.id}", "id">(printable_id{4}).str() == "4");
 }
 
 TEST_CASE("key: a path begins in the only argument when it has such fields") {
   const order o = example_order();
-  CHECK(key<"order:{id}">(o).view() == "order:42");
-  CHECK(key<"order:{o.id}">(o).view() == "order:42");
-  CHECK(key<"order:{buyer.id}">(o).view() == "order:7");
-  CHECK(key<"order:{o.buyer.id}">(o).view() == "order:7");
+  CHECK(key<"order:{id}">(o).str() == "order:42");
+  CHECK(key<"order:{o.id}">(o).str() == "order:42");
+  CHECK(key<"order:{buyer.id}">(o).str() == "order:7");
+  CHECK(key<"order:{o.buyer.id}">(o).str() == "order:7");
 }
 
 TEST_CASE("key: a type that can be a part is not entered unasked") {
-  CHECK(key<"{id}">(printable_id{4}).view() == "no-4");
-  CHECK(key<"{v.id}">(printable_id{4}).view() == "4");
+  CHECK(key<"{id}">(printable_id{4}).str() == "no-4");
+  CHECK(key<"{v.id}">(printable_id{4}).str() == "4");
 }
 
 TEST_CASE("key: fields are found by their exact names") {
-  CHECK(key<"{_1}:{value}:{grösse}">(awkward{1, 2, 3, nullptr}).view() == "1:2:3");
+  CHECK(key<"{_1}:{value}:{grösse}">(awkward{1, 2, 3, nullptr}).str() == "1:2:3");
   struct local {
     int id;
     int id2;
     int i;
   };
-  CHECK(key<"{id}:{id2}:{i}">(local{1, 2, 3}).view() == "1:2:3");
+  CHECK(key<"{id}:{id2}:{i}">(local{1, 2, 3}).str() == "1:2:3");
 }
 
 TEST_CASE("key: an append_part beside a type is found, and what it writes is escaped") {
-  CHECK(key<"x:{v}">(sealed(9)).view() == "x:9");
-  CHECK(key<"x:{v}">(two_parts{"a%", "b"}).view() == "x:a%25%3Ab");
-  CHECK(key<"x:{v}">(std::optional(sealed(9))).view() == "x:9");
-  CHECK(key<"x:{v}">(colour::red).view() == "x:red");  // goes before the rule for enumerations
+  CHECK(key<"x:{v}">(sealed(9)).str() == "x:9");
+  CHECK(key<"x:{v}">(two_parts{"a%", "b"}).str() == "x:a%25%3Ab");
+  CHECK(key<"x:{v}">(std::optional(sealed(9))).str() == "x:9");
+  CHECK(key<"x:{v}">(colour::red).str() == "x:red");  // goes before the rule for enumerations
   STATIC_REQUIRE(dlock::key_part<sealed>);
   STATIC_REQUIRE(dlock::key_part<std::optional<sealed>>);
   STATIC_REQUIRE(!dlock::key_part<customer>);
@@ -290,7 +290,7 @@ TEST_CASE("key: a missing value is an error that names the part, never a shared 
 }
 
 TEST_CASE("key: an append_part may refuse a value, and must not take text away") {
-  CHECK(key<"x:{id}", "id">(odd_only{3}).view() == "x:3");
+  CHECK(key<"x:{id}", "id">(odd_only{3}).str() == "x:3");
   CHECK_THROWS_MATCHES((key<"x:{id}", "id">(odd_only{4})), std::invalid_argument,
                        Message("key 'x:{id}': part 'id' is even"));
   CHECK_THROWS_AS((key<"x:{v}">(eraser{})), std::invalid_argument);
@@ -313,7 +313,7 @@ TEST_CASE("key: no two different triples of short texts share a key", "[T81][T82
   for (const auto& a : texts) {
     for (const auto& b : texts) {
       for (const auto& c : texts) {
-        collisions += seen.try_emplace(std::string(key<"k:{a}:{b}%3A:x{c}">(a, b, c).view()), a, b, c).second ? 0 : 1;
+        collisions += seen.try_emplace(std::string(key<"k:{a}:{b}%3A:x{c}">(a, b, c).str()), a, b, c).second ? 0 : 1;
       }
     }
   }
@@ -343,5 +343,5 @@ TEST_CASE("key: the composer is a stateless function object for decorators") {
   constexpr dlock::detail::key_composer<"order:{o.id}", "_", "o"> compose;
   STATIC_REQUIRE(compose.named_arguments == 2);
   STATIC_REQUIRE(std::is_empty_v<decltype(compose)>);
-  CHECK(compose(1, order{42, {}, {}}).view() == "order:42");
+  CHECK(compose(1, order{42, {}, {}}).str() == "order:42");
 }

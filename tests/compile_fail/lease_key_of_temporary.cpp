@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: deleted (member )?function .*key
+
+#include "dlock/dlock.hpp"
+
+std::size_t length() {
+#ifdef DLOCK_SHOULD_COMPILE
+  const auto held = dlock::acquire("k");
+  const auto name = held.key();
+#else
+  const auto name = dlock::acquire("k").key();
+#endif
+  return name.size();
+}

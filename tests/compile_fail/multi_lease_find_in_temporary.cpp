@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: deleted (member )?function .*find
+
+#include "dlock/dlock.hpp"
+
+std::uint64_t fence() {
+#ifdef DLOCK_SHOULD_COMPILE
+  const auto held = dlock::acquire({"a", "b"});
+  const auto one = held.find("a");
+#else
+  const auto one = dlock::acquire({"a", "b"}).find("a");
+#endif
+  return one->fencing_token();
+}

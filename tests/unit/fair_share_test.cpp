@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/fair_share.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace dlock;
+using detail::missed_turns;
+using detail::reigns;
+using std::chrono::microseconds;
+
+struct reign_fixture {
+  reigns had{};
+  instant now{1'000s};
+  std::uint64_t fence = 0;
+
+  /// Takes it after `pause`, has it for `held`; others had it `between` times before.
+  void hold(const lock_key& key, microseconds pause, microseconds held, std::uint64_t between = 0) {
+    now += pause;
+    fence += 1 + between;
+    had.granted(key, fence, now);
+    now += held;
+    had.released(key, fence, now);
+  }
+  /// Holds it again and again until it is to be left alone. How long that took.
+  microseconds until_moment(const lock_key& key) {
+    const auto begun = now;
+    while (had.leave_alone(key, now + 100us) == 0us) hold(key, 100us, 2ms);
+    return now - begun;
+  }
+};
+
+seen holder(const id128& who, std::uint64_t fence) { return {.holder = who, .fence = fence, .kept = true}; }
+
+}  // namespace
+
+TEST_CASE_METHOD(reign_fixture, "fair share: what was had again and again for a while is left alone for a moment",
+                 "[fair]") {
+  CHECK(had.leave_alone("k", now) == 0us);
+  hold("k", 0us, 2ms);
+  CHECK(had.leave_alone("k", now) == 0us);
+  const auto first = until_moment("k");
+  CHECK(first >= 90ms);
+  CHECK(first <= 110ms);
+  CHECK(had.leave_alone("k", now) == reigns::moment);
+  CHECK(had.leave_alone("other", now) == 0us);
+}
+
+TEST_CASE_METHOD(reign_fixture, "fair share: when nobody comes, the next moment is later, up to a bound", "[fair]") {
+  hold("k", 0us, 2ms);
+  static_cast<void>(until_moment("k"));
+  for (const auto expected : {200ms, 400ms, 800ms, 1600ms, 2000ms, 2000ms}) {
+    hold("k", reigns::moment, 2ms);  // it was free all the time, and the fence is the next
+    const auto took = until_moment("k");
+    CHECK(took >= expected - 10ms);
+    CHECK(took <= expected + 10ms);
+  }
+}
+
+TEST_CASE_METHOD(reign_fixture, "fair share: who had to let others in begins anew, and leaves it alone as soon",
+                 "[fair]") {
+  hold("k", 0us, 2ms);
+  static_cast<void>(until_moment("k"));
+  hold("k", reigns::moment, 2ms);
+  static_cast<void>(until_moment("k"));
+  hold("k", 300ms, 2ms, 5);
+  const auto took = until_moment("k");
+  CHECK(took >= 90ms);
+  CHECK(took <= 110ms);
+}
+
+TEST_CASE_METHOD(reign_fixture, "fair share: a long hold counts as much as many short ones", "[fair]") {
+  hold("k", 0us, 1s);
+  CHECK(had.leave_alone("k", now + 1ms) == reigns::moment);
+}
+
+TEST_CASE_METHOD(reign_fixture, "fair share: who leaves it alone by himself need not do more", "[fair]") {
+  hold("k", 0us, 1s);
+  CHECK(had.leave_alone("k", now + reigns::enough) == 0us);
+  for (int i = 0; i < 200; ++i) {
+    hold("k", reigns::enough, 2ms);
+    CHECK(had.leave_alone("k", now + 1ms) == 0us);
+  }
+}
+
+TEST_CASE_METHOD(reign_fixture, "fair share: a key that another thread of the process holds is not left alone",
+                 "[fair]") {
+  hold("k", 0us, 1s);
+  had.granted("k", ++fence, now);
+  CHECK(had.leave_alone("k", now + 1ms) == 0us);
+  had.released("k", fence - 1, now);  // of another grant
+  CHECK(had.leave_alone("k", now + 1ms) == 0us);
+}
+
+TEST_CASE_METHOD(reign_fixture, "fair share: thousands of keys are more than it remembers, and do no harm", "[fair]") {
+  for (int i = 0; i < 10'000; ++i) {
+    hold(lock_key("k" + std::to_string(i)), 0us, 1ms);
+    CHECK(had.leave_alone(lock_key("k" + std::to_string(i)), now) == 0us);
+  }
+}
+
+TEST_CASE("fair share: a waiter hurries when one process takes the key again and again", "[fair]") {
+  const instant start{1'000s};
+  const auto one = id128::random();
+  missed_turns turns;
+  turns.looked(holder(one, 1), start);
+  turns.looked(holder(one, 9), start + 100ms);
+  CHECK_FALSE(turns.hurry());
+  turns.looked(holder(one, 30), start + 250ms);
+  CHECK(turns.hurry());
+  turns.looked(holder(id128::random(), 31), start + 260ms);
+  CHECK(turns.hurry());  // until its turn
+}
+
+TEST_CASE("fair share: a waiter does not hurry for one long hold, nor where the key changes hands", "[fair]") {
+  const instant start{1'000s};
+  const auto one = id128::random();
+  missed_turns long_hold;
+  for (int i = 0; i < 20; ++i) long_hold.looked(holder(one, 7), start + i * 250ms);
+  CHECK_FALSE(long_hold.hurry());
+  missed_turns busy_key;
+  for (unsigned i = 0; i < 20; ++i) busy_key.looked(holder(id128::random(), i), start + i * 250ms);
+  CHECK_FALSE(busy_key.hurry());
+}
