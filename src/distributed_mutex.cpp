@@ -112,8 +112,9 @@ const lease& distributed_mutex::held() const& {
 }
 
 void distributed_mutex::throw_not_held(const char* call) const {
-  throw std::system_error(std::make_error_code(std::errc::operation_not_permitted),
-                          fmt::format("dlock: key {}: {}() by an owner that does not hold the mutex", key_.explain(), call));
+  throw std::system_error(
+      std::make_error_code(std::errc::operation_not_permitted),
+      fmt::format("dlock: key {}: {}() by an owner that does not hold the mutex", key_.explain(), call));
 }
 
 }  // namespace dlock

@@ -120,9 +120,8 @@ void lease::release() {
     case detail::engine::freed::lost: break;
   }
   const auto reason = one.why(one.home->shared().now());
-  throw lock_lost(
-      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key),
-                          detail::engine::explain(reason)));
+  throw lock_lost(reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key),
+                                      detail::engine::explain(reason)));
 }
 
 }  // namespace dlock

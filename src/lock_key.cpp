@@ -97,8 +97,8 @@ lock_key lock_key::from_stored(std::string_view bytes) {
 lock_key lock_key::of_row(std::shared_ptr<const row_table> table, std::vector<row_value> id) {
   if (table == nullptr) throw std::invalid_argument("dlock: key of a row: table = null");
   if (id.empty() || id.size() != table->id.size()) {
-    throw std::invalid_argument(
-        fmt::format("dlock: key of a row of '{}': {} id values for {} columns", table->label, id.size(), table->id.size()));
+    throw std::invalid_argument(fmt::format("dlock: key of a row of '{}': {} id values for {} columns", table->label,
+                                            id.size(), table->id.size()));
   }
   std::string text = table->label;
   for (const auto& each : id) {

@@ -52,7 +52,8 @@ void validate(const lock_options& options) {
     check("ttl", options.ttl, milliseconds{1000}, hours{24},
           options.ttl < milliseconds{1000}
               ? "must be 1 s to 24 h for a lease that is renewed; shorter ones need renewal::none or renewal::manual"
-              : "must be 1 s to 24 h for a lease that is renewed: it is not how long the work may take, but how long others "
+              : "must be 1 s to 24 h for a lease that is renewed: it is not how long the work may take, but how long "
+                "others "
                 "wait after a crash");
   } else {
     check("ttl", options.ttl, milliseconds{10}, month, "must be 10 ms to 30 days");
@@ -89,7 +90,8 @@ void validate(const service_options& options) {
     if (value < low || value > high) bad(field, std::to_string(value), rule);
   };
   if (options.label.size() > longest_label) {
-    bad("label", fmt::format("'{}...' ({} bytes)", detail::printable_text(options.label.substr(0, 16)), options.label.size()),
+    bad("label",
+        fmt::format("'{}...' ({} bytes)", detail::printable_text(options.label.substr(0, 16)), options.label.size()),
         "must be at most 64 bytes");
   }
   count("connections", options.connections, 1, 256, "must be 1 to 256");

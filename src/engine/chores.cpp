@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr microseconds beat = 500ms;
-constexpr microseconds patience = 2s;    // of one statement
+constexpr microseconds patience = 2s;  // of one statement
 // Clean-up goes on while there is work, but takes at most half of one connection's time and deletes some 200 rows a
 // second; what else there is to do waits for one step at most.
 constexpr std::size_t sweep_rows = 20;  // of a kind, in one step

@@ -48,7 +48,8 @@ std::string context::trouble(const fault& why) const {
   const auto& store = where->name();
   // A file's path is in the text of what went wrong with it.
   const auto path = store.find("//") == std::string::npos ? store.substr(store.find(':') + 1, store.find('?')) : store;
-  const bool told = text.find(store) != std::string_view::npos || (!path.empty() && text.find(path) != std::string_view::npos);
+  const bool told =
+      text.find(store) != std::string_view::npos || (!path.empty() && text.find(path) != std::string_view::npos);
   return told ? std::string(text) : store + ": " + std::string(text);
 }
 

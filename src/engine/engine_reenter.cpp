@@ -94,7 +94,8 @@ lease engine::reenter(const lock_key& key, const lock_options& options, const st
       if (!mine->outlived) {
         if (options.again == reentry::busy) return {};
         enter = options.again == reentry::allow && may_enter(*mine);
-        if (enter) first = mine->leases++ == 0;  // the one before has ended, and the key waits for a transaction's outcome
+        if (enter)
+          first = mine->leases++ == 0;  // the one before has ended, and the key waits for a transaction's outcome
         break;
       }
     }

@@ -47,8 +47,8 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
   const pin mine{keeper_, keeper_.pin(as.session_ttl(), begun + statement_patience, why)};
   if (mine.by == nullptr) {
     throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
-                      fmt::format("rows to be claimed: {}", shared_.trouble(why)), why.native,
-                      why.sqlstate, why.transient);
+                      fmt::format("rows to be claimed: {}", shared_.trouble(why)), why.native, why.sqlstate,
+                      why.transient);
   }
   ticket about{mine.by->id, shared_.nonces.fetch_add(1), as.own_ttl(), {}, false};
   const auto cancel = [&](const lock_key& key) {

@@ -36,8 +36,7 @@ class until_committed {
 
 /// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is written.
 /// False: nobody knows whether it was committed, `unknown` says why.
-bool try_commit(engine& home, odb::database& db, grant& one, const entity_write& how,
-                std::exception_ptr& unknown) {
+bool try_commit(engine& home, odb::database& db, grant& one, const entity_write& how, std::exception_ptr& unknown) {
   auto& place = place_of(home);
   const auto free = home.shared().where->release_of(one.ask(verb::release));
   own_transaction in(home, db, own_transaction::use::writes);

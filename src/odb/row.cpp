@@ -179,10 +179,10 @@ std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& 
 
 void check_values(const row_table& table, std::span<const row_value> id) {
   if (id.size() == table.id.size()) return;
-  throw std::invalid_argument(
-      fmt::format("dlock: rows of {} can't be locked in place: its id has {} values, but its primary key {} columns ({}): "
-                  "no member of the id may be transient",
-                  table.table, id.size(), table.id.size(), joined(table.id)));
+  throw std::invalid_argument(fmt::format(
+      "dlock: rows of {} can't be locked in place: its id has {} values, but its primary key {} columns ({}): "
+      "no member of the id may be transient",
+      table.table, id.size(), table.id.size(), joined(table.id)));
 }
 
 lock_key row_key(lock_service& service, odb::database& db, const row_class& of, std::vector<row_value> id) {

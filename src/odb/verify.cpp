@@ -70,7 +70,7 @@ const odb_place& place_of(const grant& one) {
                               printable(one.key), one.fence));
 }
 
-void verify_one(odb::connection& on, const grant& one) {
+void verify_one(odb::connection& on, grant& one) {
   const auto& place = place_of(one);
   if (place.glance(on) == outcome::no) elsewhere(one);
   if (place.transaction_on(on) == transaction_state::none) not_open(one);

@@ -10,6 +10,8 @@
 #include <odb/mysql/exceptions.hxx>
 #include <utility>
 
+#include "stores/mysql_errors.hpp"
+#include "stores/mysql_io_bound.hpp"
 #include "stores/mysql_server.hpp"
 #include "stores/mysql_store.hpp"
 
@@ -48,7 +50,8 @@ class connections_by_url final : public odb::mysql::connection_pool_factory {
     mysql_server server;
     if (!read_server(handle.get(), server, why)) return nullptr;
     if (server.refusal.empty()) return handle;
-    why = make_own_fault(fmt::format("dlock: {}: {}: {}", settings_.name, settings_.where(host), server.refusal), true, true);
+    why = make_own_fault(fmt::format("dlock: {}: {}: {}", settings_.name, settings_.where(host), server.refusal), true,
+                         true);
     return nullptr;
   }
   pooled_connection_ptr adopt(mysql_handle handle) {

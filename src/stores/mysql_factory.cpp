@@ -44,8 +44,8 @@ mysql_handle mysql_factory::log_in(const store_url::endpoint& to, microseconds s
   // Our tables are named without their database.
   if (!equal_names(server.database, settings_.database)) {
     why = make_own_fault(
-        fmt::format("{}: the connection is in another database than {}: does the server's init_connect choose one?", where,
-                    settings_.database),
+        fmt::format("{}: the connection is in another database than {}: does the server's init_connect choose one?",
+                    where, settings_.database),
         false, true);
     return nullptr;
   }

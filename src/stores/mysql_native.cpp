@@ -118,7 +118,8 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
                            fault& why) {
   auto handle = connected(settings, host, limit, user_of::dlock, why);
   if (!handle) return nullptr;
-  const auto doing = fmt::format("dlock: {}: connecting to {}, setting up the session", settings.name, settings.where(host));
+  const auto doing =
+      fmt::format("dlock: {}: connecting to {}, setting up the session", settings.name, settings.where(host));
   if (!set_session(handle.get(), session_variables(handle.get()), doing, why)) return nullptr;
   return handle;
 }

@@ -19,7 +19,7 @@ struct mysql_server {
   std::string start{};   ///< when that process started; empty: not known
   std::uint64_t connection = 0;
   std::string database{};  ///< of the connection
-  std::string refusal{};  ///< why locks can't be had there: a replica, or outside its cluster; empty: they can
+  std::string refusal{};   ///< why locks can't be had there: a replica, or outside its cluster; empty: they can
 };
 
 /// Reads it in one round trip. False, and the reason, if that failed.

@@ -61,9 +61,9 @@ std::string own_server::url() const { return "mysql://dlock_owner:owner-pw@/lock
 
 std::string own_server::script(const std::string& verb) const {
   // The server ends with this process, however that ends. Without a port it is the same server after a restart.
-  const auto command = fmt::format(
-      "DLOCK_LAB_DIR='{}' DLOCK_LAB_NAME={} DLOCK_LAB_OPTIONS='{}' DLOCK_LAB_OWNER_PID={} bash '{}' {}",
-      DLOCK_TEST_SERVER_FOLDER, name_, options_, ::getpid(), DLOCK_TEST_SERVER_SCRIPT, verb);
+  const auto command =
+      fmt::format("DLOCK_LAB_DIR='{}' DLOCK_LAB_NAME={} DLOCK_LAB_OPTIONS='{}' DLOCK_LAB_OWNER_PID={} bash '{}' {}",
+                  DLOCK_TEST_SERVER_FOLDER, name_, options_, ::getpid(), DLOCK_TEST_SERVER_SCRIPT, verb);
   std::FILE* const output = ::popen(command.c_str(), "re");
   if (output == nullptr) throw std::runtime_error("cannot run " + command);
   std::string text;

@@ -173,8 +173,10 @@ TEST_CASE("transfer: processes that are killed and stopped at random never lose 
   WARN(text);
 }
 
-TEST_CASE("transfer: without verification the same run writes too late (a control: the run above finds nothing by being blind)",
-          "[crash]") {
+TEST_CASE(
+    "transfer: without verification the same run writes too late (a control: the run above finds nothing by being "
+    "blind)",
+    "[crash]") {
   const auto place = make_verify_place();
   // One of six seconds has some five late writes; now and then it has none.
   constexpr int most_runs = 12;

@@ -156,9 +156,10 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left,
   auto root = raw_mysql::root();
   const auto last = root.one("SELECT MAX(id) FROM information_schema.processlist");
   for (const char* const table : {"lock", "session"}) {
-    root.run(fmt::format("CREATE TRIGGER {0}{1} BEFORE UPDATE ON {2} FOR EACH ROW BEGIN IF CONNECTION_ID() <= {3} THEN "
-                         "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={4}, MESSAGE_TEXT='of no use'; END IF; END",
-                         place.prefix(), table, place.table(table), last, error));
+    root.run(
+        fmt::format("CREATE TRIGGER {0}{1} BEFORE UPDATE ON {2} FOR EACH ROW BEGIN IF CONNECTION_ID() <= {3} THEN "
+                    "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={4}, MESSAGE_TEXT='of no use'; END IF; END",
+                    place.prefix(), table, place.table(table), last, error));
   }
   std::this_thread::sleep_for(3s);
   for (auto& each : held) {

@@ -104,8 +104,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: connect_timeout bounds the attempt
   const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
   const auto limit = GENERATE(300ms, 1300ms);
   const mute_server mute(kind);
-  const auto took =
-      connect(open(by({mute.port()}, fmt::format("&connect_timeout={}", limit.count()))), 10s);
+  const auto took = connect(open(by({mute.port()}, fmt::format("&connect_timeout={}", limit.count()))), 10s);
   CHECK(on == nullptr);
   CHECK(why.connection);
   CHECK(why.transient);
@@ -152,8 +151,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: an attempt ends soon after it was 
   CHECK(took < 100ms + sluggish);
 }
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: the bound of an attempt is over once it is connected",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: the bound of an attempt is over once it is connected", "[mysql][hosts]") {
   auto& where = open(by({port()}, "&connect_timeout=300"));
   connect(where, 300ms);
   REQUIRE(on != nullptr);
@@ -193,7 +191,8 @@ TEST_CASE("mysql hosts: a read-only one is passed over, and taken when it takes 
                               ContainsSubstring(std::to_string(at.port())) && ContainsSubstring("read_only"));
 }
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: once a statement has found its server of no use, its host's connections go",
+TEST_CASE_METHOD(hosts_fixture,
+                 "mysql hosts: once a statement has found its server of no use, its host's connections go",
                  "[mysql][hosts]") {
   const int error = GENERATE(1047, 1290, 1836);
   CAPTURE(error);
@@ -207,11 +206,11 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: once a statement has found its ser
   REQUIRE(second != nullptr);
   CHECK(one.accepted() == 2);
   // It answers so on the connections that there are; so does a node that has lost its cluster.
-  raw_mysql::root().run(fmt::format("CREATE TRIGGER {0}refuse BEFORE INSERT ON {1} FOR EACH ROW BEGIN IF "
-                                    "CONNECTION_ID() <= {2} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={3}, "
-                                    "MESSAGE_TEXT='of no use'; END IF; END",
-                                    place.prefix(), place.table("session"),
-                                    std::max(first->identity().id, second->identity().id), error));
+  raw_mysql::root().run(fmt::format(
+      "CREATE TRIGGER {0}refuse BEFORE INSERT ON {1} FOR EACH ROW BEGIN IF "
+      "CONNECTION_ID() <= {2} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={3}, "
+      "MESSAGE_TEXT='of no use'; END IF; END",
+      place.prefix(), place.table("session"), std::max(first->identity().id, second->identity().id), error));
   const auto open_session = [&](connection& with) {
     return where.session(with, session_verb::open, {.id = id128::random(), .ttl = 10s, .host = "h", .pid = 1});
   };

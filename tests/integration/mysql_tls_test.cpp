@@ -112,8 +112,8 @@ TEST_CASE_METHOD(tls_fixture, "mysql tls: each mode gets what it asks for, or no
   // A certificate of our own.
   require("X509");
   CHECK_FALSE(connects(url("tls=verify" + ca)));
-  CHECK(connects(url(fmt::format("tls=verify{}&tls_cert={}&tls_key={}", ca, ours.file("somebody.pem"),
-                                 ours.file("somebody.key")))));
+  CHECK(connects(url(
+      fmt::format("tls=verify{}&tls_cert={}&tls_key={}", ca, ours.file("somebody.pem"), ours.file("somebody.key")))));
   require("NONE");
 }
 
@@ -122,7 +122,10 @@ TEST_CASE_METHOD(tls_fixture, "mysql tls: locks work, and an idle connection sta
   CHECK(on->alive());  // what TLS sends by itself is no farewell
   lock_service locks(url("tls=verify&tls_ca=" + ours.file("ca.pem")));
   raw_mysql root(server->root_url());
-  const auto connections = [&] { return root.one("SHOW GLOBAL STATUS LIKE 'Connections'") + root.rows("SHOW GLOBAL STATUS LIKE 'Connections'").at(0).at(1).value(); };
+  const auto connections = [&] {
+    return root.one("SHOW GLOBAL STATUS LIKE 'Connections'") +
+           root.rows("SHOW GLOBAL STATUS LIKE 'Connections'").at(0).at(1).value();
+  };
   locks.acquire("k", {.ttl = 1s}).release();
   auto held = locks.acquire("k", {.ttl = 1s});
   const auto before = connections();

@@ -67,8 +67,8 @@ TEST_CASE_METHOD(limits_fixture, "sqlite limits: a release, a lease's end and a 
   CHECK(duration_of([&] { locks.reset(); }) < 200ms + sluggish);
 }
 
-TEST_CASE_METHOD(limits_fixture, "sqlite limits: an acquire waits little longer than it was told, an operator one second",
-                 "[sqlite]") {
+TEST_CASE_METHOD(limits_fixture,
+                 "sqlite limits: an acquire waits little longer than it was told, an operator one second", "[sqlite]") {
   lock_service locks("sqlite:" + path, options());
   lock_service others("sqlite:" + path, options());
   const auto theirs = others.acquire("theirs");

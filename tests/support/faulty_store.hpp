@@ -222,10 +222,12 @@ class faulty_store final : public store, public connect_faults {
   }
   /// Rows are known by the bytes of their keys.
   reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override {
-    return inspect(on, lock_key::of_row(row.table, row.values).view(), out);
+    const auto key = lock_key::of_row(row.table, row.values);
+    return inspect(on, key.view(), out);
   }
   reply doom_row(connection& on, const row_id& row) noexcept override {
-    return doom(on, lock_key::of_row(row.table, row.values).view());
+    const auto key = lock_key::of_row(row.table, row.values);
+    return doom(on, key.view());
   }
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
     std::shared_ptr<gate> before;

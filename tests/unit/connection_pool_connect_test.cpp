@@ -255,7 +255,8 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: what was not sent is sent
   CHECK(where->count(verb::look) == 6);
 }
 
-TEST_CASE_METHOD(connecting_fixture, "connection_pool: where one has hung for long, none of the idle ones is used again",
+TEST_CASE_METHOD(connecting_fixture,
+                 "connection_pool: where one has hung for long, none of the idle ones is used again",
                  "[connection_pool][T63]") {
   const auto patience = GENERATE(999ms, 1000ms);
   CAPTURE(patience);

@@ -27,7 +27,8 @@ TEST_CASE("mysql hosts: tried as the URL has them, the one that worked last firs
   CHECK(hosts.order(begin) == order{1, 0, 2, 3});
 }
 
-TEST_CASE("mysql hosts: those that failed lately come last, what costs time after what fails at once", "[mysql_hosts]") {
+TEST_CASE("mysql hosts: those that failed lately come last, what costs time after what fails at once",
+          "[mysql_hosts]") {
   mysql_hosts hosts(4, 5s);
   hosts.succeeded(0, 1ms);
   hosts.failed(0, begin, 1s);
