@@ -30,7 +30,7 @@ TEST_CASE("error: each code has a text of its own in the category", "[error]") {
 
 TEST_CASE("error: what() begins with the facts, not with the category", "[error]") {
   const lock_timeout e("key 'order:42': waited 2000 ms");
-  CHECK(std::string(e.what()).starts_with("key 'order:42': waited 2000 ms"));
+  CHECK(std::string(e.what()).starts_with("dlock: key 'order:42': waited 2000 ms"));
   CHECK(e.code() == errc::timed_out);
 }
 
