@@ -100,20 +100,20 @@ reply find_row_holder(sqlite_connection& on, const row_id& row, std::vector<hold
   bool found = false;
   holder_info info;
   const auto read = [&](const sqlite_statement& s) {
-    const auto owner = detail::row_owner::parse(s.bytes(0));
+    const auto owner = detail::row_owner::parse(s.text(0));
     const auto now = column ? row_time::wall_clock().count() : sessions_now + on.file().row_epoch().count();
     const bool too_far = !column && s.integer(2) > now + row_horizon.count();
-    found = !s.bytes(0).empty() && (s.is_null(2) || (s.integer(2) > now && !too_far));
+    found = !s.text(0).empty() && (s.is_null(2) || (s.integer(2) > now && !too_far));
     info = {.session = owner ? owner->session : id128{},
             .fence = static_cast<std::uint64_t>(s.integer(1)),
-            .host = std::string(s.bytes(4)),
+            .host = std::string(s.text(4)),
             .pid = s.integer(5),
-            .label = std::string(s.bytes(owner ? 6 : 0)),
+            .label = std::string(s.text(owner ? 6 : 0)),
             .kept = s.is_null(2)};
     info.doomed = info.kept && s.integer(7) != 0;
     const auto end = !s.is_null(2) ? s.integer(2) - now : s.is_null(3) ? 0 : s.integer(3) - sessions_now;
     info.left = microseconds{std::max<std::int64_t>(0, end)};
-    const bool other_boot = s.bytes(9) != on.file().boot && end > s.integer(8);
+    const bool other_boot = s.text(9) != on.file().boot && end > s.integer(8);
     info.dead = owner && info.kept && (end <= 0 || other_boot);
   };
   sqlite_statement statement;
