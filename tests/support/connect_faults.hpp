@@ -45,7 +45,10 @@ class connect_faults {
     explicit existence(connect_faults& of) : of_(of), born_(of.closings_) {
       raise(of_.most_connections_, ++of_.connections_);
     }
-    ~existence() { --of_.connections_; }
+    ~existence() {
+      --of_.connections_;
+      of_.leave_place();
+    }
     existence(const existence&) = delete;
     existence& operator=(const existence&) = delete;
     bool closed() const noexcept { return born_ != of_.closings_; }
@@ -56,7 +59,8 @@ class connect_faults {
     const std::size_t born_;
   };
 
-  /// An attempt begins. False, and the reason: it fails.
+  /// An attempt begins. False, and the reason: it fails. True: it has a place, which is a connection's until that ends, or
+  /// must be left.
   bool may_connect(const std::stop_token& cancel, fault& why) {
     ++tried_;
     raise(most_connecting_, ++connecting_);
@@ -66,10 +70,14 @@ class connect_faults {
       at->pass(cancelled);
     }
     --connecting_;
-    if (!cancel.stop_requested() && connections_ < allowed_) return true;
+    auto taken = places_.load();
+    while (!cancel.stop_requested() && taken < allowed_) {
+      if (places_.compare_exchange_weak(taken, taken + 1)) return true;
+    }
     why = {.native = 1040, .transient = true, .connection = true, .full = true, .text = "too many connections"};
     return false;
   }
+  void leave_place() noexcept { --places_; }
 
  private:
   static void raise(std::atomic<std::size_t>& most, std::size_t now) {
@@ -84,6 +92,7 @@ class connect_faults {
   mutable std::mutex mutex_;
   std::shared_ptr<gate> held_at_{};  // guarded by mutex_
   std::atomic<std::size_t> allowed_{1'000'000};
+  std::atomic<std::size_t> places_{0};
   std::atomic<std::size_t> connections_{0};
   std::atomic<std::size_t> most_connections_{0};
   std::atomic<std::size_t> tried_{0};

@@ -160,10 +160,14 @@ class faulty_store final : public store, public connect_faults {
     if (!may_connect(cancel, why)) return nullptr;
     if (cut_) {
       why = {.native = 2002, .transient = true, .connection = true, .text = "cut off"};
+      leave_place();
       return nullptr;
     }
     auto on = inner_->connect(limit, why);
-    if (on == nullptr) return nullptr;
+    if (on == nullptr) {
+      leave_place();
+      return nullptr;
+    }
     const std::lock_guard lock(mutex_);
     return std::make_unique<link>(*this, std::move(on), server_, ++last_connection_);
   }
