@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// The examples of docs/threads.md: how a service ends when it is told to (SIGTERM), and how it begins before its database
-// does. In a program of their own, because a signal belongs to the whole process.
+// The examples of docs/threads.md. In a program of their own, because a signal belongs to the whole process.
 
 #include <pthread.h>
 #include <unistd.h>
@@ -67,6 +66,38 @@ int serve(const std::string& url) {
 }  // joins the workers, so that no lease is left; then the service ends, and has nothing to wait for
 // [/sigterm]
 
+void build_report(const std::stop_token& lost) {
+  if (!lost.stop_requested()) ++steps;
+}
+
+void hand_over(dlock::lock_service& locks) {
+  // [hand_over]
+  std::jthread worker{[held = locks.acquire("report:daily")]() mutable {
+    build_report(held.lost());  // a std::stop_token: stop early when the lock is lost
+    held.release();
+  }};
+  // [/hand_over]
+}
+
+void ship(int) { ++steps; }
+
+// Runs a task inside of another one's wait, as pools do that steal work.
+struct nested_pool {
+  template <class Task>
+  void submit(Task task) {
+    task();
+  }
+};
+
+void submit(dlock::lock_service& locks, nested_pool& pool) {
+  // [task]
+  pool.submit([&] {
+    const dlock::owner_scope here{};  // a new owner, for as long as this task runs
+    dlock::with_lock(locks, "order:42", {.ttl = 30s, .wait = 0s}, [&] { ship(42); });
+  });
+  // [/task]
+}
+
 // [database_later]
 std::unique_ptr<dlock::lock_service> open_locks(const std::string& url, const std::stop_token& stop) {
   for (;;) {
@@ -103,6 +134,26 @@ TEST_CASE("docs: SIGTERM ends a service whose threads hold and wait, and leaves 
   CHECK(reported == 0);
   CHECK(others.held_keys().empty());
   CHECK(others.try_acquire("report:hourly"));
+}
+
+TEST_CASE("docs: a lease that is moved to a thread ends there", "[docs]") {
+  dlock::lock_service locks{"memory:"};
+  steps = 0;
+  hand_over(locks);
+  CHECK(steps == 1);
+  CHECK(locks.try_acquire("report:daily"));
+}
+
+TEST_CASE("docs: a task with an owner of its own does not enter what the task below it holds", "[docs]") {
+  dlock::lock_service locks{"memory:"};
+  nested_pool pool;
+  steps = 0;
+  submit(locks, pool);
+  CHECK(steps == 1);
+  const auto held = locks.acquire("order:42");
+  CHECK(locks.try_acquire("order:42"));  // the trap: this could be another task
+  CHECK_THROWS_AS(submit(locks, pool), dlock::lock_timeout);
+  CHECK(steps == 1);
 }
 
 TEST_CASE("docs: what will not pass by waiting is not waited for when a service begins", "[docs]") {
