@@ -27,6 +27,12 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/cmake/FindMySQLClient.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindODB.cmake"
   DESTINATION ${dlock_config_dir})
+# For who makes the tables by hand.
+install(FILES
+  "${PROJECT_SOURCE_DIR}/sql/grants.sql"
+  "${PROJECT_SOURCE_DIR}/sql/schema-mysql.sql"
+  "${PROJECT_SOURCE_DIR}/sql/schema-sqlite.sql"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/dlock/sql")
 # dlock_odb_generate(), and what it finds beside the header of the class that mapped classes embed.
 if(TARGET dlock_odb)
   install(FILES

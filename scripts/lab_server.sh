@@ -108,7 +108,7 @@ make_users() {
     echo "CREATE DATABASE IF NOT EXISTS locks; CREATE DATABASE IF NOT EXISTS app;"
     for host in 127.0.0.1 localhost; do
       sed -e "s/@HOST@/$host/g; s/@LOCKS@/locks/g; s/@OWNER@/dlock_owner/g; s/@APP@/dlock_app/g" \
-        -e "s/@OWNER_PASSWORD@/owner-pw/g; s/@APP_PASSWORD@/app-pw/g" "$root/scripts/grants.sql.in"
+        -e "s/@OWNER_PASSWORD@/owner-pw/g; s/@APP_PASSWORD@/app-pw/g" "$root/sql/grants.sql"
       # the samples' and tests' own tables, which dlock itself never needs
       echo "GRANT ALL ON app.* TO 'dlock_owner'@'$host'; GRANT ALL ON app.* TO 'dlock_app'@'$host';"
     done

@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- The lock tables of dlock on MariaDB and MySQL, version 1: the same as a first start with schema=create makes. For an
+-- empty database, or one that has none of them. Programs may run with schema=verify after it.
+--
+--   mariadb locks < schema-mysql.sql
+--
+-- Another prefix than dlock_ (prefix= in the URL) replaces it in the names of the tables; the value 'dlock' stays.
+
+CREATE TABLE `dlock_schema_version` (
+  `name` VARCHAR(255) NOT NULL PRIMARY KEY,
+  `version` BIGINT UNSIGNED NOT NULL,
+  `migration` TINYINT(1) NOT NULL)
+ ENGINE=InnoDB;
+
+-- Who is alive: one row for each process and ttl class.
+CREATE TABLE `dlock_session` (
+  `id` BINARY(16) NOT NULL PRIMARY KEY,
+  `expires_at_us` BIGINT NOT NULL,
+  `ttl_us` BIGINT NOT NULL,
+  `beat` BIGINT UNSIGNED NOT NULL,
+  `doomed` TINYINT(1) NOT NULL,
+  `host` VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
+  `pid` BIGINT NOT NULL,
+  `label` VARCHAR(64) CHARACTER SET utf8mb4 NOT NULL,
+  `started_at_us` BIGINT NOT NULL,
+  `boot` VARCHAR(64) CHARACTER SET utf8mb4 NOT NULL)
+ ENGINE=InnoDB;
+
+-- Who holds what: one row for each key that was locked lately.
+CREATE TABLE `dlock_lock` (
+  `lock_key` VARBINARY(255) NOT NULL PRIMARY KEY,
+  `session_id` BINARY(16) NULL,
+  `nonce` BIGINT UNSIGNED NOT NULL,
+  `fence` BIGINT UNSIGNED NOT NULL,
+  `acquired_at_us` BIGINT NOT NULL,
+  `expires_at_us` BIGINT NULL,
+  `verified_by` BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  `verifies` BIGINT UNSIGNED NOT NULL DEFAULT 0)
+ ENGINE=InnoDB;
+
+-- No fencing token at or below this is given to a new key.
+CREATE TABLE `dlock_floor` (
+  `id` INT NOT NULL PRIMARY KEY,
+  `fence` BIGINT UNSIGNED NOT NULL)
+ ENGINE=InnoDB;
+INSERT INTO `dlock_floor` (`id`, `fence`) VALUES (1, 0);
+
+-- Last: from now on the tables count as complete.
+INSERT INTO `dlock_schema_version` (`name`, `version`, `migration`) VALUES ('dlock', 1, 0);
