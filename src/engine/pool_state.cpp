@@ -81,7 +81,7 @@ void pool_state::failed(const pool_slot& one, const fault& why) {
   next_attempt_ = time_.now() + pause;
   if (&one == &of_renewals() && renewal_ != nullptr) renewal_->to_share = true;
   // Who has others to hope for waits on: a server with no more connections to give may well serve those that it gave.
-  if (any_open() || count(phase::connecting) > 0 || (why.full && of_renewals().on != nullptr)) {
+  if (any_open() || count(phase::connecting) > 0 || (why.full && of_renewals().at != phase::empty)) {
     if (first_ != nullptr) time_.notify(first_->wake);  // it looks after the next attempt
     return;
   }
