@@ -11,8 +11,8 @@ struct order {
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key<"order:{{{id}">(order{42, "shoes"}).view().size());
+  return static_cast<int>(dlock::key<"order:{{{id}">(order{42, "shoes"}).str().size());
 #else
-  return static_cast<int>(dlock::key<"order:{id">(order{42, "shoes"}).view().size());
+  return static_cast<int>(dlock::key<"order:{id">(order{42, "shoes"}).str().size());
 #endif
 }

@@ -4,8 +4,8 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key<"order:{id}">(42).view().size());
+  return static_cast<int>(dlock::key<"order:{id}">(42).str().size());
 #else
-  return static_cast<int>(dlock::key<"order:{}">(42).view().size());
+  return static_cast<int>(dlock::key<"order:{}">(42).str().size());
 #endif
 }

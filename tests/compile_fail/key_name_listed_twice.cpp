@@ -4,8 +4,8 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key<"order:{o}:{u}", "u", "o">(1, 2).view().size());
+  return static_cast<int>(dlock::key<"order:{o}:{u}", "u", "o">(1, 2).str().size());
 #else
-  return static_cast<int>(dlock::key<"order:{o}", "o", "o">(1, 2).view().size());
+  return static_cast<int>(dlock::key<"order:{o}", "o", "o">(1, 2).str().size());
 #endif
 }

@@ -16,8 +16,8 @@ class order {
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key_of("order", dlock::arg<1>(&order::id))(order(42)).view().size());
+  return static_cast<int>(dlock::key_of("order", dlock::arg<1>(&order::id))(order(42)).str().size());
 #else
-  return static_cast<int>(dlock::key_of("order", dlock::arg<1>())(order(42)).view().size());
+  return static_cast<int>(dlock::key_of("order", dlock::arg<1>())(order(42)).str().size());
 #endif
 }

@@ -4,8 +4,8 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key<"door:{side}">(true ? "in" : "out").view().size());
+  return static_cast<int>(dlock::key<"door:{side}">(true ? "in" : "out").str().size());
 #else
-  return static_cast<int>(dlock::key<"door:{inside}">(true).view().size());
+  return static_cast<int>(dlock::key<"door:{inside}">(true).str().size());
 #endif
 }

@@ -4,8 +4,8 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key<"shelf:{letter}">("a").view().size());
+  return static_cast<int>(dlock::key<"shelf:{letter}">("a").str().size());
 #else
-  return static_cast<int>(dlock::key<"shelf:{letter}">('a').view().size());
+  return static_cast<int>(dlock::key<"shelf:{letter}">('a').str().size());
 #endif
 }

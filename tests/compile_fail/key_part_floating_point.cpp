@@ -4,8 +4,8 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key<"price:{cents}">(1999).view().size());
+  return static_cast<int>(dlock::key<"price:{cents}">(1999).str().size());
 #else
-  return static_cast<int>(dlock::key<"price:{euros}">(19.99).view().size());
+  return static_cast<int>(dlock::key<"price:{euros}">(19.99).str().size());
 #endif
 }

@@ -4,8 +4,8 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key<"order:{id}">(0).view().size());
+  return static_cast<int>(dlock::key<"order:{id}">(0).str().size());
 #else
-  return static_cast<int>(dlock::key<"order:{id}">(nullptr).view().size());
+  return static_cast<int>(dlock::key<"order:{id}">(nullptr).str().size());
 #endif
 }

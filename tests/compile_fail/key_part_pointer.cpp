@@ -12,9 +12,9 @@ struct order {
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
   const order shoes{42, "shoes"};
-  return static_cast<int>(dlock::key<"order:{id}">(shoes).view().size());
+  return static_cast<int>(dlock::key<"order:{id}">(shoes).str().size());
 #else
   const order shoes{42, "shoes"};
-  return static_cast<int>(dlock::key<"order:{id}">(&shoes).view().size());
+  return static_cast<int>(dlock::key<"order:{id}">(&shoes).str().size());
 #endif
 }

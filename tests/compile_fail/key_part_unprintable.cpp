@@ -17,8 +17,8 @@ class order_id {
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key<"order:{id}">(order_id(42)).view().size());
+  return static_cast<int>(dlock::key<"order:{id}">(order_id(42)).str().size());
 #else
-  return static_cast<int>(dlock::key<"order:{id}">(order_id(42)).view().size());
+  return static_cast<int>(dlock::key<"order:{id}">(order_id(42)).str().size());
 #endif
 }

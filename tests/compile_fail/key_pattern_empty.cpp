@@ -4,8 +4,8 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return static_cast<int>(dlock::key<"report">().view().size());
+  return static_cast<int>(dlock::key<"report">().str().size());
 #else
-  return static_cast<int>(dlock::key<"">().view().size());
+  return static_cast<int>(dlock::key<"">().str().size());
 #endif
 }
