@@ -172,8 +172,9 @@ store_url store_url::parse(std::string_view text) {
   made.scheme = scheme_of(text);
   auto rest = text.substr(text.find(':') + 1);
   // No file has a user or a host; its path may hold an '@', and its slash belongs to it.
-  if (made.scheme == "sqlite" && rest.substr(0, 3) == "///") rest.remove_prefix(2);
-  const bool has_authority = rest.substr(0, 2) == "//";
+  const bool file = made.scheme == "sqlite" && rest.substr(0, 3) == "///";
+  if (file) rest.remove_prefix(2);
+  const bool has_authority = !file && rest.substr(0, 2) == "//";
   if (!has_authority && made.scheme == "mysql") {
     bad("mysql: goes on with two slashes: mysql://user:password@host/database");
   }

@@ -72,7 +72,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in stat
       text = e.what();
     }
   });
-  CHECK(text.starts_with("key 'k': waited 1"));  // 1000 ms or a little more
+  CHECK(text.starts_with("dlock: key 'k': waited 1"));  // 1000 ms or a little more
   CHECK(text.find(", held by ") != std::string::npos);
   CHECK(clock.now() - begun >= 1s);
   // Pauses of 10 to 250 ms, each at least halved: 5, 10, 20, 40, 80, 125, 125, ...
@@ -202,6 +202,26 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not
   where->next(verb::take, {.what = fate::fail, .why = deadlock});
   where->next(verb::look, {.what = fate::fail, .why = row_lock});
   CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("k")); }));
+}
+
+TEST_CASE_METHOD(engine_fixture,
+                 "acquire: a failure tells key and store once, and the observer's text leaves the key to it",
+                 "[acquire]") {
+  const auto locks = service();
+  locks->acquire("order:42").release();
+  where->next(verb::take, {.what = fate::fail, .why = denied});
+  std::string text;
+  try {
+    static_cast<void>(locks->acquire("order:42"));
+  } catch (const store_error& e) {
+    text = e.what();
+  }
+  CHECK(text.starts_with("dlock: key 'order:42': after 0 ms: " + where->name() + ": denied"));
+  CHECK(text.find("order:42") == text.rfind("order:42"));
+  const auto told = seen->records().back();
+  CHECK(told.what == event::kind::acquire_failed);
+  CHECK(told.key == "order:42");
+  CHECK(told.text == "after 0 ms: " + where->name() + ": denied");
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had means busy", "[acquire][T53]") {

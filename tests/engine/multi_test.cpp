@@ -189,7 +189,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a row lock that was not to be had counts
   const auto takes = where->count(verb::take);
   where->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 3});
   const auto text = message([&] { return locks->acquire({"a", "b", "c"}, {.wait = 0ms}); });
-  CHECK(text.starts_with("key 'b'"));
+  CHECK(text.starts_with("dlock: key 'b'"));
   CHECK(where->count(verb::take) == takes + 3 + 1);  // a, once it was seen to be free
   CHECK(all_free({"a", "c"}));
 }

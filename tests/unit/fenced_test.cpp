@@ -52,7 +52,7 @@ TEST_CASE("fence_gate: what is refused names both tokens and the resource", "[fe
     CHECK(e.code() == errc::stale_fence);
     CHECK(e.token() == 11);
     CHECK(e.seen() == 12);
-    CHECK(std::string(e.what()).starts_with("resource 'report\\x0a1': fencing token 11 is stale: 12 was here"));
+    CHECK(std::string(e.what()).starts_with("dlock: resource 'report\\x0a1': fencing token 11 is stale: 12 was here"));
   }
   CHECK_FALSE(ran);
   CHECK_THROWS_AS(gate.require("report\n1", 11), error);

@@ -89,13 +89,13 @@ TEST_CASE("key_of: a missing value is an error that names the argument, never a 
   const auto compose = key_of("order", arg<2>(&order::id));
   const order* const null = nullptr;
   const char* const no_text = nullptr;
-  CHECK_THROWS_MATCHES(compose(1, null), std::invalid_argument, Message("key 'order': part 'arg<2>' is null"));
+  CHECK_THROWS_MATCHES(compose(1, null), std::invalid_argument, Message("dlock: key 'order': part 'arg<2>' is null"));
   CHECK_THROWS_AS(compose(1, std::shared_ptr<order>()), std::invalid_argument);
   CHECK_THROWS_AS(compose(1, std::optional<order>()), std::invalid_argument);
   CHECK_THROWS_MATCHES(key_of("order", arg<1>(&order::note))(order(1)), std::invalid_argument,
-                       Message("key 'order': part 'arg<1>' is an empty optional"));
+                       Message("dlock: key 'order': part 'arg<1>' is an empty optional"));
   CHECK_THROWS_MATCHES(key_of("order", arg<12>())(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, no_text), std::invalid_argument,
-                       Message("key 'order': part 'arg<12>' is a null pointer"));
+                       Message("dlock: key 'order': part 'arg<12>' is a null pointer"));
 }
 
 TEST_CASE("key_of: an empty prefix is an error") {

@@ -281,18 +281,18 @@ TEST_CASE("key: a missing value is an error that names the part, never a shared 
   const char* const null = nullptr;
   const order o{42, {7, "Ann"}, {}};
   CHECK_THROWS_MATCHES(key<"order:{o.id}:{o.note}">(o), std::invalid_argument,
-                       Message("key 'order:{o.id}:{o.note}': part 'o.note' is an empty optional"));
+                       Message("dlock: key 'order:{o.id}:{o.note}': part 'o.note' is an empty optional"));
   CHECK_THROWS_MATCHES(key<"user:{name}">(null), std::invalid_argument,
-                       Message("key 'user:{name}': part 'name' is a null pointer"));
+                       Message("dlock: key 'user:{name}': part 'name' is a null pointer"));
   CHECK_THROWS_MATCHES(key<"{v}">(std::optional<const char*>(null)), std::invalid_argument,
-                       Message("key '{v}': part 'v' is a null pointer"));
+                       Message("dlock: key '{v}': part 'v' is a null pointer"));
   CHECK_THROWS_AS((key<"{v}">("")), std::invalid_argument);  // the whole key would be empty
 }
 
 TEST_CASE("key: an append_part may refuse a value, and must not take text away") {
   CHECK(key<"x:{id}", "id">(odd_only{3}).str() == "x:3");
   CHECK_THROWS_MATCHES((key<"x:{id}", "id">(odd_only{4})), std::invalid_argument,
-                       Message("key 'x:{id}': part 'id' is even"));
+                       Message("dlock: key 'x:{id}': part 'id' is even"));
   CHECK_THROWS_AS((key<"x:{v}">(eraser{})), std::invalid_argument);
 }
 
