@@ -115,7 +115,7 @@ void lease::release() {
     case detail::engine::freed::later:
       throw store_error(errc::outcome_unknown,
                         fmt::format("key '{}': release not answered, tried again in the background: {}",
-                                    printable(one.key), why.text),
+                                    printable(one.key), one.home->shared().trouble(why)),
                         why.native, why.sqlstate, true);
     case detail::engine::freed::lost: break;
   }

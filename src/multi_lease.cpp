@@ -125,7 +125,7 @@ void multi_lease::release() {
   const auto& why = unanswered->why;
   throw store_error(errc::outcome_unknown,
                     fmt::format("key '{}': release not answered, tried again in the background: {}",
-                                printable(unanswered->of->key), why.text),
+                                printable(unanswered->of->key), unanswered->of->home->shared().trouble(why)),
                     why.native, why.sqlstate, true);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dlock/detail/no_unit.hpp"
 #include "dlock/holder_info.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
@@ -29,7 +30,8 @@ class store;
 /// lock_refused(forked), and destroying the service or its leases does nothing.
 class lock_service {
  public:
-  /// Opens the store (see store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error.
+  /// Opens the store (see store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where the
+  /// database may start later than this program: service_options::start_limit.
   explicit lock_service(std::string_view url, service_options options = {});
   explicit lock_service(std::shared_ptr<store> where, service_options options = {});
   /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held then
@@ -48,6 +50,15 @@ class lock_service {
   /// Cost: one round trip if free, two if busy.
   lease try_acquire(const lock_key& key, const lock_options& options);
   lease try_acquire(const lock_key& key) { return try_acquire(key, defaults()); }
+  /// For {.wait = 5}: doesn't compile, and says why.
+  template <detail::without_units T = detail::options_without_units>
+  lease acquire(const lock_key&, const T&) {
+    return detail::refuse_time_without_unit<T>(), lease{};
+  }
+  template <detail::without_units T = detail::options_without_units>
+  lease try_acquire(const lock_key&, const T&) {
+    return detail::refuse_time_without_unit<T>(), lease{};
+  }
 
   /// Several keys, all or none, under the one wait: acquire({from, to}, {.wait = 2s}). See docs/several-locks.md.
   /// Throws as above; lock_timeout names the key that was busy. Keys that this owner holds are entered again.
@@ -111,6 +122,14 @@ inline lease try_acquire(const lock_key& key, const lock_options& options) {
   return default_service().try_acquire(key, options);
 }
 inline lease try_acquire(const lock_key& key) { return default_service().try_acquire(key); }
+template <detail::without_units T = detail::options_without_units>
+lease acquire(const lock_key&, const T&) {
+  return detail::refuse_time_without_unit<T>(), lease{};
+}
+template <detail::without_units T = detail::options_without_units>
+lease try_acquire(const lock_key&, const T&) {
+  return detail::refuse_time_without_unit<T>(), lease{};
+}
 inline multi_lease acquire(const lock_keys& keys, const lock_options& options) {
   return default_service().acquire(keys, options);
 }

@@ -34,6 +34,9 @@ struct service_options {
   std::chrono::milliseconds release_limit{1'000};
   /// Longest time the service's destructor waits for leases still held. Default 5 s.
   std::chrono::milliseconds close_limit{5'000};
+  /// How long the constructor tries to reach a database that may start later than this program. What does not pass by itself
+  /// (a wrong password, a missing right) is told at once. Default 0: one attempt; at most 1 day.
+  std::chrono::milliseconds start_limit{0};
   /// A free key not granted for so long may be forgotten by clean-up (its fence stays below all later ones). Default
   /// 24 h; 0: never.
   std::chrono::milliseconds idle_key{std::chrono::hours{24}};

@@ -56,6 +56,16 @@ detail::call_result_t<F> with_lock(const lock_key& key, F&& fn) {
   return dlock::with_lock(default_service(), key, std::forward<F>(fn));
 }
 
+/// For {.wait = 5}: doesn't compile, and says why.
+template <detail::callable_under_lock F, detail::without_units T = detail::options_without_units>
+void with_lock(const lock_key&, const T&, F&&) {
+  detail::refuse_time_without_unit<T>();
+}
+template <detail::callable_under_lock F, detail::without_units T = detail::options_without_units>
+void with_lock(lock_service&, const lock_key&, const T&, F&&) {
+  detail::refuse_time_without_unit<T>();
+}
+
 /// One attempt, whatever options.wait says. Busy: `fn` is not called and the result is empty. Otherwise as
 /// with_lock, its result in a std::optional: of a std::reference_wrapper for a reference; for void, bool says
 /// whether it ran.

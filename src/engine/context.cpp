@@ -42,16 +42,16 @@ context::context(std::shared_ptr<store> place, service_options how)
       queue(time, options.max_waiters),
       nonces(first_nonce()) {}
 
-std::string context::trouble(const fault& why) const {
-  std::string_view text = why.text;
+std::string told_once(const std::string& store, std::string_view text) {
   if (text.starts_with("dlock: ")) text.remove_prefix(7);
-  const auto& store = where->name();
-  // A file's path is in the text of what went wrong with it.
-  const auto path = store.find("//") == std::string::npos ? store.substr(store.find(':') + 1, store.find('?')) : store;
-  const bool told =
-      text.find(store) != std::string_view::npos || (!path.empty() && text.find(path) != std::string_view::npos);
+  // What goes wrong with a file is told with its path.
+  const auto file = store.substr(0, store.find('?')).substr(store.find(':') + 1);
+  const bool told = text.find(store) != std::string_view::npos ||
+                    (!file.empty() && !file.starts_with("//") && text.find(file + "'") != std::string_view::npos);
   return told ? std::string(text) : store + ": " + std::string(text);
 }
+
+std::string context::trouble(const fault& why) const { return told_once(where->name(), why.text); }
 
 void context::deliver(const event& what) noexcept {
   if (options.watch == nullptr) return;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
@@ -14,6 +15,9 @@
 #include "engine/local_queue.hpp"
 
 namespace dlock::detail {
+
+/// What went wrong in that store, and which store it is: each of them once. Without "dlock: ".
+std::string told_once(const std::string& store, std::string_view text);
 
 /// What the parts of an engine share: nothing in here depends on them.
 struct context {
@@ -33,7 +37,7 @@ struct context {
   session_record record(const id128& id, microseconds ttl) const noexcept {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
   }
-  /// What went wrong, and where: each of them once.
+  /// See told_once().
   std::string trouble(const fault& why) const;
   /// Counts the event and tells the observer; whatever that throws is counted and dropped.
   void tell(const event& what) noexcept {

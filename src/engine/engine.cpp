@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -60,9 +63,35 @@ engine::engine(std::shared_ptr<store> where, service_options options)
       crew_(std::make_shared<crew>()),
       generation_(fork_generation()) {}
 
+namespace {
+
+void pause(time_source& time, instant until) {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  while (time.now() < until) time.wait_until(never, lock, until);
+}
+
+/// A database may start later than the programs that use it.
+void prepare(store& where, const service_options& options) {
+  auto& time = options.time != nullptr ? *options.time : system_time();
+  const auto end = time.now() + options.start_limit;
+  for (microseconds rest = 50ms;; rest = std::min<microseconds>(2 * rest, 1s)) {
+    try {
+      return where.prepare();
+    } catch (const store_error& error) {
+      if (!error.transient() || time.now() >= end) throw;
+    }
+    pause(time, std::min(time.now() + rest, end));
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<engine> engine::start(std::shared_ptr<store> where, service_options options) {
   if (where == nullptr) throw std::invalid_argument("dlock: store = null: a lock_service needs one");
-  where->prepare();
+  validate(options);
+  prepare(*where, options);
   auto made = std::make_shared<engine>(std::move(where), std::move(options));
   made->shared_.pool.on_connect([raw = made.get()](const connection_identity& to) { raw->keeper_.greeted(to); });
   made->shared_.pool.on_watch([raw = made.get()](instant limit) { raw->alarm_.look_by(limit); });

@@ -340,10 +340,10 @@ void engine::refused(const lock_key& key, instant begun, const seen& holder, con
     throw lock_timeout(fmt::format("key '{}': waited {} ms{}", printable(key), waited,
                                    holder.who.empty() ? "" : ", held by " + holder.who));
   }
-  const auto text = fmt::format("key '{}': after {} ms: {}", printable(key), waited, shared_.trouble(why));
+  const auto text = fmt::format("after {} ms: {}", waited, shared_.trouble(why));
   shared_.tell({.what = event::kind::acquire_failed, .key = key.view(), .text = text});
   const auto code = unknown ? errc::outcome_unknown : why.connection ? errc::store_unreachable : errc::store_failed;
-  throw store_error(code, text, why.native, why.sqlstate, why.transient);
+  throw store_error(code, fmt::format("key '{}': {}", printable(key), text), why.native, why.sqlstate, why.transient);
 }
 
 }  // namespace dlock::detail

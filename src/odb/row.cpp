@@ -75,7 +75,8 @@ row_table named_table(const odb::database& db, const row_class& of) {
 }
 
 [[noreturn]] void refuse(const store& where, const row_table& table, const fault& why) {
-  const auto text = fmt::format("rows of {} can't be locked in place by {}: {}", table.table, where.name(), why.text);
+  const auto text =
+      fmt::format("rows of {} can't be locked in place: {}", table.table, told_once(where.name(), why.text));
   if (why.connection || why.native != 0) {
     throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
                       why.transient);

@@ -59,9 +59,10 @@ const odb_place& place_of(const grant& one) {
 
 [[noreturn]] void failed(const grant& one, const fault& why) {
   const bool may_pass = why.transient || why.contended;
-  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
-                    fmt::format("key '{}': verify: {}; rolled back", printable(one.key), why.text), why.native,
-                    why.sqlstate, may_pass);
+  throw store_error(
+      why.connection ? errc::store_unreachable : errc::store_failed,
+      fmt::format("key '{}': verify: {}; rolled back", printable(one.key), one.home->shared().trouble(why)), why.native,
+      why.sqlstate, may_pass);
 }
 
 [[noreturn]] void not_ours(grant& one) {

@@ -124,6 +124,7 @@ reply execute_all(mysql_connection& on, const mysql_sql& sql, std::span<const re
   fault why;
   const auto text = take ? std::string(on.quick_prefix()) + take_sql(sql, requests) : free_sql(sql, requests);
   const auto said = on.query(text, "a batch", nullptr, &changed, why);
+  advise(on, why);
   if (said != outcome::yes || changed == 0 || (!take && changed == requests.size())) {
     fill_all(replies, said != outcome::yes ? said : changed == 0 ? outcome::no : outcome::yes, why);
     return {outcome::yes, 0, {}, {}};

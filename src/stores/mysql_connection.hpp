@@ -38,6 +38,8 @@ class mysql_connection final : public connection {
   MYSQL* handle() noexcept { return native_->handle(); }
   /// What a take begins with, so that it does not wait for a locked row; empty where the server has nothing for it.
   std::string_view quick_prefix() const noexcept { return quick_ ? mysql_sql::quick_prefix : std::string_view(); }
+  /// What the names of the lock tables begin with.
+  const std::string& prefix() const noexcept { return sql_.names().prefix(); }
   /// Where the parameters of the next run() go.
   mysql_values& values() noexcept { return values_; }
 

@@ -37,7 +37,7 @@ class connections_by_url final : public odb::mysql::connection_pool_factory {
         good_host_.store(at, std::memory_order_relaxed);
         return adopt(std::move(handle));
       }
-      reasons += (reasons.empty() ? "" : "; ") + why.text;
+      add_reason(reasons, settings_.name, why.text);
     }
     throw odb::mysql::database_exception(static_cast<unsigned>(why.native), why.sqlstate, reasons);
   }

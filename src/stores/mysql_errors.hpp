@@ -40,6 +40,12 @@ mysql_error_class classify_mysql_error(unsigned code) noexcept;
 /// The fault to report; `doing` says what was tried ("take", "connect to db1:3306").
 fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_view text, std::string_view doing);
 
+/// "INSERT", of "INSERT command denied to user ...": which right a statement lacked; empty where the text names none.
+std::string missing_right(std::string_view text);
+
+/// Adds what went wrong with one host to what did with others: the first has the store's name already.
+void add_reason(std::string& to, const std::string& store, std::string_view text);
+
 /// A fault that no server reported.
 fault make_own_fault(std::string text, bool transient = false, bool connection = false);
 

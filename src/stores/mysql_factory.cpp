@@ -83,7 +83,7 @@ mysql_opened mysql_factory::open(microseconds limit, const std::stop_token& canc
     why = {};
     auto made = open_host(host, hosts_.share(host, others, std::max(left, microseconds{0})), cancel, why);
     if (made.link) return made;
-    reasons += (reasons.empty() ? "" : "; ") + why.text;
+    add_reason(reasons, settings_.name, why.text);
     if (cancel.stop_requested()) break;
   }
   why.text = std::move(reasons);

@@ -13,6 +13,13 @@
 
 namespace dlock::detail {
 
+/// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
+inline void advise(const mysql_connection& on, fault& why) {
+  constexpr int no_such_table = 1146;
+  if (why.native != no_such_table || why.text.find("." + on.prefix()) == std::string::npos) return;
+  why.text += ": open the store once with schema=create to make the lock tables";
+}
+
 /// Runs the body of a verb, which must not throw: what it throws becomes a fault. The outcome is unknown
 /// then, because the statement may have been sent.
 template <class Body>
@@ -20,12 +27,15 @@ reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
   reply made;
   made.what = outcome::unknown;
   try {
-    return body();
+    reply answer = body();
+    advise(on, answer.why);
+    return answer;
   } catch (const odb::mysql::database_exception& e) {
     try {
       made.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
       made.what = outcome_of_mysql_error(e.error());
       on.heed(made.why);
+      advise(on, made.why);
     } catch (...) {
       made.why.transient = true;
     }

@@ -34,11 +34,18 @@ namespace {
 
 [[noreturn]] void fail(const std::string& store, const std::string& text) { fail(store, make_own_fault(text)); }
 
+/// ": this user lacks the right INSERT", where the server tells.
+std::string lacks(const fault& why) {
+  const auto right = missing_right(why.text);
+  return right.empty() ? right : ": this user lacks the right " + right;
+}
+
 bool denied(const fault& why) { return why.native == 1142 || why.native == 1143 || why.native == 1044; }
 
 [[noreturn]] void fail_schema(const std::string& store, fault why) {
   if (denied(why)) {
     why.text +=
+        lacks(why) +
         ": making or changing the tables needs CREATE, ALTER, INDEX, REFERENCES and DROP; a user who only locks "
         "finds them made by another";
   }
@@ -130,9 +137,9 @@ struct probe {
     if (statements_fit(why)) return;
     if (denied(why)) {
       why.text += fmt::format(
-          ": the user needs SELECT, INSERT, UPDATE and DELETE on the tables {0}lock, {0}session and "
-          "{0}floor",
-          names.prefix());
+          "{1}: a program that locks needs SELECT, INSERT, UPDATE and DELETE on the tables {0}lock, "
+          "{0}session and {0}floor",
+          names.prefix(), lacks(why));
     }
     if (why.native == 1146) {
       why.text += mode == schema_mode::create

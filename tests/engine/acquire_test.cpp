@@ -204,6 +204,26 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not
   CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("k")); }));
 }
 
+TEST_CASE_METHOD(engine_fixture,
+                 "acquire: a failure tells key and store once, and the observer's text leaves the key to it",
+                 "[acquire]") {
+  const auto locks = service();
+  locks->acquire("order:42").release();
+  where->next(verb::take, {.what = fate::fail, .why = denied});
+  std::string text;
+  try {
+    static_cast<void>(locks->acquire("order:42"));
+  } catch (const store_error& e) {
+    text = e.what();
+  }
+  CHECK(text.starts_with("dlock: key 'order:42': after 0 ms: " + where->name() + ": denied"));
+  CHECK(text.find("order:42") == text.rfind("order:42"));
+  const auto told = seen->records().back();
+  CHECK(told.what == event::kind::acquire_failed);
+  CHECK(told.key == "order:42");
+  CHECK(told.text == "after 0 ms: " + where->name() + ": denied");
+}
+
 TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had means busy", "[acquire][T53]") {
   const auto locks = service();
   CHECK(locks->try_acquire("k"));  // makes it

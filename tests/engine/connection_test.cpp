@@ -352,9 +352,9 @@ TEST_CASE_METHOD(connection_fixture, "ghost: one with an expiry of its own is no
   where->next(verb::take, {.what = fate::ghost});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 10h, .renew = renewal::none}); }) == errc::outcome_unknown);
   where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
-  clock.advance(40s);  // the session that it was asked for with is over
+  clock.advance(40s);  // the session that it was asked for with is over, and a margin later it is closed
   CHECK(eventually([&] {
-    clock.advance(100ms);  // its row stays for a margin
+    clock.advance(100ms);
     return where->count(session_verb::close) == 1;
   }));
   const auto cancels = where->count(verb::cancel);

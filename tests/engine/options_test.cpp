@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -157,4 +158,44 @@ TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less of
   const auto seldom = asked({.pause = 250ms, .multiplier = 1.0, .max_pause = 250ms, .jitter = 0.0});
   CHECK(often > 20);
   CHECK(seldom <= 2 + 5);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: start_limit waits for a database that starts later", "[options][T10]") {
+  const store_error nobody(errc::store_unreachable, "nobody there", 2003, "", true);
+  where->not_ready(4, nobody);
+  auto how = options();
+  how.start_limit = 10s;
+  const auto begun = clock.now();
+  const auto locks = while_time_passes([&] { return service(how); });
+  CHECK(where->prepared() == 5);
+  CHECK(clock.now() - begun >= 50ms + 100ms + 200ms + 400ms);
+  CHECK(locks->try_acquire("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: a service gives up at start_limit, at once without it", "[options][T10]") {
+  const store_error nobody(errc::store_unreachable, "nobody there", 2003, "", true);
+  where->not_ready(1000, nobody);
+  auto how = options();
+  CHECK(thrown([&] { return service(how); }) == errc::store_unreachable);
+  CHECK(where->prepared() == 1);
+  how.start_limit = 3s;
+  const auto begun = clock.now();
+  CHECK(while_time_passes([&] { return thrown([&] { return service(how); }); }) == errc::store_unreachable);
+  CHECK(clock.now() - begun >= 3s);
+  CHECK(where->prepared() > 5);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: start_limit does not wait for what will not pass", "[options][T10]") {
+  where->not_ready(1, store_error(errc::store_unreachable, "wrong password", 1045, "28000", false));
+  auto how = options();
+  how.start_limit = 10s;
+  CHECK(thrown([&] { return service(how); }) == errc::store_failed);
+  CHECK(where->prepared() == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: bad ones are refused before the store is looked at", "[options]") {
+  auto how = options();
+  how.connections = 0;
+  CHECK_THROWS_AS(service(how), std::invalid_argument);
+  CHECK(where->prepared() == 0);
 }

@@ -15,6 +15,7 @@ namespace dlock::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 
 struct refusal {
   bool connected = false;
@@ -68,8 +69,33 @@ TEST_CASE("mysql connect: a wrong password is told without any password", "[mysq
     FAIL("it was prepared");
   } catch (const store_error& e) {
     CHECK(e.native_code() == 1045);
+    CHECK(e.code() == errc::store_failed);
+    CHECK_THAT(std::string(e.what()), !ContainsSubstring("reached") && StartsWith("dlock: mysql://"));
     CHECK_THAT(std::string(e.what()), !ContainsSubstring("wr0ng"));
   }
+}
+
+TEST_CASE("mysql connect: a database that is not there, or is not for this user, is told as such", "[mysql]") {
+  auto url = owner_url();
+  const auto told = [&](const std::string& user, const std::string& password, const std::string& database) {
+    try {
+      open_store("mysql://" + user + ":" + password + "@" + good_host() + "/" + database)->prepare();
+    } catch (const store_error& e) {
+      CHECK(e.code() == errc::store_failed);
+      CHECK_FALSE(e.transient());
+      CHECK_THAT(std::string(e.what()), !ContainsSubstring("reached"));
+      return e.native_code();
+    }
+    return 0;
+  };
+  const mysql_place place;
+  auto root = raw_mysql::root();
+  const auto user = "'" + place.prefix() + "'@'127.0.0.1'";
+  root.run("CREATE USER " + user + " IDENTIFIED BY 'pw'");
+  CHECK(told(place.prefix(), "pw", url.path) == 1044);
+  root.run("GRANT SELECT ON *.* TO " + user);
+  CHECK(told(place.prefix(), "pw", place.prefix() + "nowhere") == 1049);
+  root.run("DROP USER " + user);
 }
 
 TEST_CASE("mysql connect: nobody there is unreachable and may pass", "[mysql]") {
@@ -91,6 +117,8 @@ TEST_CASE("mysql connect: of several hosts the first that answers is used, all f
   CHECK(attempt(variant("127.0.0.1:1," + good_host(), url.password)).connected);
   const auto made = attempt(variant("127.0.0.1:1,127.0.0.1:2", "x"));
   CHECK_THAT(made.why.text, ContainsSubstring("127.0.0.1:1") && ContainsSubstring("127.0.0.1:2"));
+  CHECK(made.why.text.find("mysql://") == made.why.text.rfind("mysql://"));
+  CHECK(made.why.text.find("dlock:") == made.why.text.rfind("dlock:"));
 }
 
 TEST_CASE("mysql connect: a server that takes no writes is refused in words", "[mysql]") {

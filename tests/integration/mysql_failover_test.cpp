@@ -6,6 +6,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_predicate.hpp>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -21,6 +23,8 @@
 namespace dlock::test {
 
 namespace {
+
+using Catch::Matchers::Predicate;
 
 /// Two ways to one server: to a service they are two hosts with the same data.
 struct failover_fixture {
@@ -191,6 +195,21 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for
     CHECK(seen->count(event::kind::session_lost) == 0);
   }
   root.run(fmt::format("DROP USER '{}'@'%'", user));
+}
+
+TEST_CASE_METHOD(failover_fixture, "mysql failover: a service that may wait for its server is there once the server is",
+                 "[mysql][hosts]") {
+  one.cut();
+  auto how = options();
+  CHECK_THROWS_MATCHES(lock_service(by({one.port()}), how), store_error,
+                       Predicate<store_error>([](const store_error& e) { return e.transient(); }, "may pass"));
+  how.start_limit = 30s;
+  std::jthread starting([&] {
+    std::this_thread::sleep_for(300ms);  // several tries
+    one.mend();
+  });
+  lock_service locks(by({one.port()}), how);
+  CHECK(locks.try_acquire("k"));
 }
 
 }  // namespace dlock::test

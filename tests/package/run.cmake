@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
-#   -D COMPILER=... -D BUILD_TYPE=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] -P run.cmake
+#   -D COMPILER=... -D BUILD_TYPE=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D FAILS=<regex>] -P run.cmake
+# FAILS: what CMake must say of it; it is not built then.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
@@ -23,6 +24,15 @@ if(DEFINED INSTALL_FROM)
   list(APPEND options -D CMAKE_PREFIX_PATH=${WORK}/moved -D COMPONENTS=${COMPONENTS})
 else()
   list(APPEND options -D DLOCK_WERROR=${WERROR})
+endif()
+if(DEFINED FAILS)
+  execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build ${options}
+    RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " flat "${output}")
+  if(code EQUAL 0 OR NOT flat MATCHES "${FAILS}")
+    message(FATAL_ERROR "it was to be refused with '${FAILS}':\n${output}")
+  endif()
+  return()
 endif()
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build ${options})
 run(${CMAKE_COMMAND} --build ${WORK}/build)

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
+#include "dlock/error.hpp"
 #include "dlock/store_types.hpp"
 #include "support/gate.hpp"
 
@@ -24,6 +26,14 @@ class connect_faults {
   }
   /// No more than so many connections at one time: error 1040.
   void allow_connections(std::size_t most) { allowed_ = most; }
+  /// The next so many times that the store is prepared, that fails.
+  void not_ready(std::size_t times, store_error how) {
+    const std::lock_guard lock(mutex_);
+    not_ready_ = times;
+    how_.emplace(std::move(how));
+  }
+  /// How often it was prepared, or tried to be.
+  std::size_t prepared() const { return prepared_; }
   /// The server closes all connections while they lie idle. `seen`: a look at one shows it; else it shows as it is used,
   /// before anything is sent.
   void close_connections(bool seen = true) {
@@ -39,6 +49,14 @@ class connect_faults {
   std::size_t most_connecting() const { return most_connecting_; }
 
  protected:
+  void prepares() {
+    const std::lock_guard lock(mutex_);
+    ++prepared_;
+    if (not_ready_ == 0) return;
+    --not_ready_;
+    throw *how_;
+  }
+
   /// A connection counts, and knows whether the server has closed it.
   class existence {
    public:
@@ -90,7 +108,10 @@ class connect_faults {
   }
 
   mutable std::mutex mutex_;
-  std::shared_ptr<gate> held_at_{};  // guarded by mutex_
+  std::shared_ptr<gate> held_at_{};  // these three guarded by mutex_
+  std::size_t not_ready_ = 0;
+  std::optional<store_error> how_{};
+  std::atomic<std::size_t> prepared_{0};
   std::atomic<std::size_t> allowed_{1'000'000};
   std::atomic<std::size_t> places_{0};
   std::atomic<std::size_t> connections_{0};

@@ -151,7 +151,7 @@ class faulty_store final : public store, public connect_faults {
   // ---- store --------------------------------------------------------------------------------------------------
   const std::string& name() const noexcept override { return name_; }
   capabilities caps() const noexcept override { return caps_; }
-  void prepare() override { inner_->prepare(); }
+  void prepare() override { prepares(), inner_->prepare(); }
 
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});

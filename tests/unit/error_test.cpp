@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "dlock/observer.hpp"
+#include "engine/context.hpp"
 
 using namespace dlock;
 
@@ -28,10 +29,31 @@ TEST_CASE("error: each code has a text of its own in the category", "[error]") {
   CHECK(code == errc::closed);
 }
 
-TEST_CASE("error: what() begins with the facts, not with the category", "[error]") {
+TEST_CASE("error: what() begins with dlock, once, and then with the facts", "[error]") {
   const lock_timeout e("key 'order:42': waited 2000 ms");
   CHECK(std::string(e.what()).starts_with("dlock: key 'order:42': waited 2000 ms"));
   CHECK(e.code() == errc::timed_out);
+  CHECK(std::string(lock_timeout("dlock: key 'k': waited").what()).starts_with("dlock: key 'k'"));
+}
+
+TEST_CASE("error: what will not pass by itself is no store that can't be reached", "[error]") {
+  const store_error denied(errc::store_unreachable, "access denied", 1045, "28000", false);
+  CHECK(denied.code() == errc::store_failed);
+  CHECK(std::string(denied.what()).find("reached") == std::string::npos);
+  CHECK(store_error(errc::store_unreachable, "nobody there", 2003, "", true).code() == errc::store_unreachable);
+  CHECK(store_error(errc::outcome_unknown, "gone", 2013, "", false).code() == errc::outcome_unknown);
+}
+
+TEST_CASE("error: which store it was is told once", "[error]") {
+  const std::string server = "mysql://app:***@[::1],h2/d?prefix=x_";
+  const std::string file = "sqlite:run/locks.db?schema=none";
+  CHECK(detail::told_once(server, "[::1]:3306: take: no") == server + ": [::1]:3306: take: no");
+  CHECK(detail::told_once(server, "dlock: " + server + ": connecting: no") == server + ": connecting: no");
+  CHECK(detail::told_once(file, "SQLite file '/a/run/locks.db': full") == "SQLite file '/a/run/locks.db': full");
+  CHECK(detail::told_once(file, "SQLite file '/a/run/other.db': full") ==
+        file + ": SQLite file '/a/run/other.db': full");
+  CHECK(detail::told_once("memory:", "no answer") == "memory:: no answer");
+  CHECK(detail::told_once("sqlite:a", "all lock connections are busy") == "sqlite:a: all lock connections are busy");
 }
 
 TEST_CASE("error: each type carries what callers ask", "[error]") {

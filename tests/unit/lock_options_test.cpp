@@ -61,6 +61,12 @@ TEST_CASE("lock_options: each bad field is named with its value", "[lock_options
   CHECK(names(complaint(lock_options{.min_hold = 2s, .max_hold = 1s}), "max_hold", "1000 ms"));
 }
 
+TEST_CASE("lock_options: a ttl out of bounds is told what it is for, and by which bound", "[lock_options]") {
+  CHECK(complaint(lock_options{.ttl = 999ms}).find("shorter ones need renewal::none") != std::string::npos);
+  CHECK(complaint(lock_options{.ttl = 48h}).find("shorter") == std::string::npos);
+  CHECK(complaint(lock_options{.ttl = 48h}).find("how long others wait after a crash") != std::string::npos);
+}
+
 TEST_CASE("lock_options: not-a-number is no number", "[lock_options]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_FALSE(complaint(lock_options{.retry = {.multiplier = nan}}).empty());
@@ -90,6 +96,8 @@ TEST_CASE("service_options: each bad field is named with its value", "[lock_opti
   CHECK(names(complaint(service_options{.max_waiters = 0}), "max_waiters", "0"));
   CHECK(names(complaint(service_options{.release_limit = 9ms}), "release_limit", "9 ms"));
   CHECK(names(complaint(service_options{.close_limit = -1ms}), "close_limit", "-1 ms"));
+  CHECK(names(complaint(service_options{.start_limit = -1ms}), "start_limit", "-1 ms"));
+  CHECK(names(complaint(service_options{.start_limit = 24h + 1ms}), "start_limit", "86400001 ms"));
   CHECK(names(complaint(service_options{.idle_key = -1ms}), "idle_key", "-1 ms"));
   CHECK(names(complaint(service_options{.sweep_every = -1ms}), "sweep_every", "-1 ms"));
 }

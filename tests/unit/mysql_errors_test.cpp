@@ -6,8 +6,10 @@
 
 using dlock::fault;
 using dlock::outcome;
+using dlock::detail::add_reason;
 using dlock::detail::classify_mysql_error;
 using dlock::detail::make_mysql_fault;
+using dlock::detail::missing_right;
 using dlock::detail::outcome_of_mysql_error;
 using dlock::detail::tls_may_succeed_later;
 
@@ -101,4 +103,20 @@ TEST_CASE("mysql errors: a fault has number, SQLSTATE and text, but no values", 
   CHECK(secret.text.find("order:42") == std::string::npos);
   const fault odd = make_mysql_fault(1205, "toolong", "x", "y");
   CHECK(std::string(odd.sqlstate) == "toolo");
+}
+
+TEST_CASE("mysql errors: the right that is missing is taken from the server's text", "[unit]") {
+  CHECK(missing_right("h:3306: insert: INSERT command denied to user 'a'@'b' for table `d`.`dlock_lock` (1142)") ==
+        "INSERT");
+  CHECK(missing_right("prepare: SELECT, UPDATE command denied to user 'a'@'b'") == "SELECT, UPDATE");
+  CHECK(missing_right("x: SELECT with locking clause command denied to user 'a'@'b' for table 'f'") == "UPDATE");
+  CHECK(missing_right("Access denied for user 'a'@'b' to database 'd'").empty());
+}
+
+TEST_CASE("mysql errors: failures of several hosts name their store once", "[unit]") {
+  std::string all;
+  add_reason(all, "mysql://a,b/d", "dlock: mysql://a,b/d: connecting to a:3306: no");
+  add_reason(all, "mysql://a,b/d", "dlock: mysql://a,b/d: connecting to b:3306: no");
+  add_reason(all, "mysql://a,b/d", "out of memory");
+  CHECK(all == "dlock: mysql://a,b/d: connecting to a:3306: no; connecting to b:3306: no; out of memory");
 }

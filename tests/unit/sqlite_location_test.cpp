@@ -191,8 +191,7 @@ TEST_CASE("sqlite location: a folder that may not be written to is told", "[unit
   ::chmod(inner.c_str(), 0555);
   {
     const as_nobody now;
-    const auto made = open_store("sqlite:" + inner + "/locks.db");
-    CHECK_THAT(refusal(*made), ContainsSubstring("'" + inner + "' has mode 0555"));
+    CHECK_THAT(refusal("sqlite:" + inner + "/locks.db"), ContainsSubstring("'" + inner + "' has mode 0555"));
   }
   ::chmod(inner.c_str(), 0755);
 }

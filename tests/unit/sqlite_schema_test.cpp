@@ -146,3 +146,14 @@ TEST_CASE("sqlite schema: a start that was killed before its commit leaves nothi
   }
   check_works(place);
 }
+
+TEST_CASE("sqlite schema: a table that is dropped while a service runs is told with the way to make it",
+          "[unit][sqlite]") {
+  made_file place;
+  actor a(place);
+  place.run("DROP TABLE dlock_lock");
+  const auto taken = a.take("k");
+  REQUIRE(taken.what == outcome::failed);
+  CHECK_THAT(taken.why.text, ContainsSubstring("no such table: dlock_lock"));
+  CHECK_THAT(taken.why.text, ContainsSubstring("open the store once with schema=create"));
+}

@@ -24,6 +24,19 @@ inline constexpr std::size_t no_field = static_cast<std::size_t>(-1);
 template <class T>
 concept walkable = std::is_class_v<T> && std::is_aggregate_v<T>;
 
+// Stands for any base class of T, and for nothing else.
+template <class T>
+struct any_base_of {
+  template <class Base, class = std::enable_if_t<std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>>>
+  operator Base() const noexcept;
+};
+
+// Whether an aggregate has a base class: that is the first thing that initializes it.
+template <class T>
+concept has_base = requires {
+  T{any_base_of<T>{}};
+};
+
 #if defined(BOOST_PFR_CORE_NAME_ENABLED) && BOOST_PFR_CORE_NAME_ENABLED
 
 template <class T, std::size_t I>
@@ -127,7 +140,11 @@ constexpr const auto& walk(const T& object) noexcept {
     static_assert(walkable<T>,
                   "dlock: a {path} of the key pattern goes on into a type that is not an aggregate; for classes "
                   "with private members, pointers and the like use key_of(\"...\", arg<1>(&type::member))");
-    if constexpr (walkable<T>) {
+    static_assert(
+        !has_base<T>,
+        "dlock: a {path} of the key pattern goes on into a class that has a base class, whose fields can't be "
+        "found by their names; use key_of(\"...\", arg<1>(&type::member))");
+    if constexpr (walkable<T> && !has_base<T>) {
       constexpr std::size_t index = first_field<Path, T>(std::make_index_sequence<head_of(Path.view()).size()>());
       if constexpr (index != no_field) {
         constexpr std::size_t rest = rest_of(Path.view()).size();

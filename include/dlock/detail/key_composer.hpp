@@ -122,7 +122,9 @@ enum class binding { by_name, into_the_only_argument };
 // itself is never entered unasked: {id} is then a name for it.
 template <fixed_string Pattern, class Arg>
 constexpr binding bind_one() noexcept {
-  if constexpr (walkable<Arg> && !key_part<Arg>) {
+  if constexpr (walkable<Arg> && !key_part<Arg> && has_base<Arg>) {
+    return binding::into_the_only_argument;  // whatever is meant: the walk says why it can't be found
+  } else if constexpr (walkable<Arg> && !key_part<Arg>) {
     const std::size_t count = parsed<Pattern>.count;
     bool any_field = false;
     bool any_rest = false;

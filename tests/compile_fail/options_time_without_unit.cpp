@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fails: dlock: a time in lock_options has no unit
+#include "dlock/dlock.hpp"
+
+using namespace std::chrono_literals;
+
+int main() {
+#ifdef DLOCK_SHOULD_COMPILE
+  const auto held = dlock::acquire("k", {.ttl = 30s, .wait = 5s});
+#else
+  const auto held = dlock::acquire("k", {.ttl = 30s, .wait = 5});
+#endif
+  return held ? 0 : 1;
+}
