@@ -50,7 +50,10 @@ connection_pool::loan connection_pool::wait(bool renewal, instant until, microse
     std::unique_lock lock(state_->mutex());
     auto* one = state_->take_idle(renewal);
     if (one == nullptr) one = wait_for_one(renewal, until, lock, why);
-    if (one == nullptr) return {};
+    if (one == nullptr) {
+      why.connection = why.connection && why.transient;  // another one would fail for the same reason: a wrong password
+      return {};
+    }
     watch(*one, until, patience, lock);
     loan mine(this, one);
     if (fit_for_use(*one)) return mine;

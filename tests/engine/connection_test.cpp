@@ -129,6 +129,15 @@ TEST_CASE_METHOD(connection_fixture, "connection: that of renewals is made as so
   CHECK(where->tried() == 2);
 }
 
+TEST_CASE_METHOD(connection_fixture, "connection: a wrong password is told at once, not at the end of the wait",
+                 "[connection]") {
+  where->refuse_connections({.native = 1045, .connection = true, .text = "access denied"});
+  const auto locks = service();
+  // Nobody moves the clock.
+  CHECK(thrown([&] { return locks->acquire("k", {.wait = 1h}); }) == errc::store_failed);
+  CHECK(thrown([&] { return locks->acquire({"a", "b"}, {.wait = 1h}); }) == errc::store_failed);
+}
+
 TEST_CASE_METHOD(connection_fixture, "connection: where the server has only one to give, leases live by that one",
                  "[connection]") {
   where->allow_connections(1);

@@ -34,6 +34,11 @@ class connect_faults {
   }
   /// How often it was prepared, or tried to be.
   std::size_t prepared() const { return prepared_; }
+  /// No connection can be made, for that reason.
+  void refuse_connections(fault why) {
+    const std::lock_guard lock(mutex_);
+    refusal_ = std::move(why);
+  }
   /// The server closes all connections while they lie idle. `seen`: a look at one shows it; else it shows as it is used,
   /// before anything is sent.
   void close_connections(bool seen = true) {
@@ -88,6 +93,10 @@ class connect_faults {
       at->pass(cancelled);
     }
     --connecting_;
+    if (const std::lock_guard lock(mutex_); refusal_) {
+      why = *refusal_;
+      return false;
+    }
     auto taken = places_.load();
     while (!cancel.stop_requested() && taken < allowed_) {
       if (places_.compare_exchange_weak(taken, taken + 1)) return true;
@@ -109,6 +118,7 @@ class connect_faults {
 
   mutable std::mutex mutex_;
   std::shared_ptr<gate> held_at_{};  // these three guarded by mutex_
+  std::optional<fault> refusal_{};     // guarded by mutex_
   std::size_t not_ready_ = 0;
   std::optional<store_error> how_{};
   std::atomic<std::size_t> prepared_{0};
