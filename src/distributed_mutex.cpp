@@ -94,6 +94,8 @@ void distributed_mutex::keep(lease held) {
 }
 
 void distributed_mutex::unlock() {
+  // In a forked child: it is the parent's, and a guard that was there at the fork must be able to end.
+  if (service_.engine_->forked()) return;
   std::list<holding> mine;  // destroyed, and with it released, after the guard
   const owner me = owner::current();
   const std::lock_guard guard(mutex_);

@@ -101,9 +101,13 @@ std::uint64_t lock_service::count(event::kind what) const noexcept { return engi
 std::uint64_t lock_service::statements() const noexcept { return engine_->statements(); }
 
 void set_default_service(lock_service& service) {
-  lock_service* none = nullptr;
-  if (!the_default.compare_exchange_strong(none, &service) && none != &service) {
-    throw std::logic_error("dlock: the default lock_service is set already, to " + none->name());
+  lock_service* set = nullptr;
+  while (!the_default.compare_exchange_strong(set, &service)) {
+    if (set == &service) return;
+    // Of one from before a fork nothing can be used here.
+    if (set != nullptr && !set->engine_->forked()) {
+      throw std::logic_error("dlock: the default lock_service is set already, to " + set->name());
+    }
   }
 }
 

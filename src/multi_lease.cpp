@@ -56,7 +56,7 @@ multi_lease::~multi_lease() {
     static_cast<void>(new (std::nothrow) std::shared_ptr<watch>(std::move(watch_)));
     return;
   }
-  detail::engine::release(leases_);  // what comes of it is told to the observer
+  detail::engine::let_go(leases_);  // what comes of it is told to the observer
 }
 
 multi_lease::const_iterator multi_lease::find(const lock_key& key) const& noexcept {

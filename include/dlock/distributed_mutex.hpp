@@ -68,7 +68,7 @@ class distributed_mutex {
 
   /// Throws std::system_error (operation_not_permitted) if the current owner does not hold it: a bug, which a
   /// lock guard turns into std::terminate. Nothing else: a lost lease or a failed release is told to the
-  /// observer. Takes no longer than service_options::release_limit.
+  /// observer. Takes no longer than service_options::release_limit. In a forked child it does nothing: the parent has it.
   void unlock();
 
   /// The current owner's lease: fencing_token(), lost(), ensure_held(). Valid until its unlock(). Throws

@@ -104,11 +104,12 @@ class lock_service {
  private:
   friend struct detail::access;
   friend class distributed_mutex;
+  friend void set_default_service(lock_service& service);
   std::shared_ptr<detail::engine> engine_;
 };
 
 /// Makes `service` the one that macros, free functions and decorators use. Set once: throws std::logic_error if another
-/// one is set. It is unset when that service is destroyed.
+/// one is set. It is unset when that service is destroyed. A forked child may replace the one that its parent has set.
 void set_default_service(lock_service& service);
 /// Throws std::logic_error with what to do while none is set.
 lock_service& default_service();

@@ -33,7 +33,8 @@ struct engine::won {
   instant sent{};
   unsigned attempts = 0;
   bool taken_over = false;
-  bool has_turn = true;  // of the local queue
+  std::shared_ptr<std::list<chore>> spare{};  // the grant's
+  bool has_turn = true;                       // of the local queue
 };
 
 /// How a lease of these options is kept, and for how long.
@@ -78,6 +79,9 @@ struct engine::attempt {
                  .seed = seed,
                  .patient = patient}) {}
 
+  /// What of it nobody has taken or cancelled.
+  enum class left { nothing, sent, answered };
+
   const lock_key& key;
   const lock_options& options;
   const bool once;
@@ -86,14 +90,26 @@ struct engine::attempt {
   const instant deadline;
   const keeping how;
   acquire_machine machine;
-  std::shared_ptr<session> by{};     // pinned
-  std::uint64_t nonce = 0;           // of the last attempt
-  instant sent{};                    // when it was
-  instant trusted_until{};           // of a grant by it
+  std::shared_ptr<session> by{};  // pinned
+  std::uint64_t nonce = 0;        // of the last attempt
+  instant sent{};                 // when it was
+  instant trusted_until{};        // of a grant by it
+  left behind = left::nothing;    // at the store
+  std::shared_ptr<std::list<chore>> spare = spare_for(key);
   connection_identity lost{};        // where it was sent, if it has no outcome
   connection_identity blocked_by{};  // a transaction that was verified by a holder now dead
   instant blocked_since{};
 
+  /// One chore about a key, to be filled in without memory.
+  static std::shared_ptr<std::list<chore>> spare_for(const lock_key& key) {
+    auto made = std::make_shared<std::list<chore>>(1);
+    made->front().key = key;
+    return made;
+  }
+  void learn(dlock::outcome what) noexcept {
+    const bool in_doubt = what == outcome::unknown;
+    behind = what == outcome::yes ? left::answered : in_doubt ? left::sent : left::nothing;
+  }
   instant limit(instant now) const { return std::max(deadline, now + statement_patience); }
 };
 

@@ -2,6 +2,7 @@
 #include "engine/chores.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace dlock::detail {
@@ -18,9 +19,15 @@ constexpr microseconds sweep_pause = 100ms;
 }  // namespace
 
 bool chores::add(chore one) {
+  std::list<chore> made;
+  made.push_back(std::move(one));
+  return add(made);
+}
+
+bool chores::add(std::list<chore>& made) noexcept {
   const std::lock_guard lock(mutex_);
   if (over_) return false;
-  waiting_.push_back(std::move(one));
+  waiting_.splice(waiting_.end(), made);
   shared_.time.notify(wake_);
   return true;
 }
@@ -45,6 +52,15 @@ bool chores::cancel(chore& one, connection& on) {
   shared_.where->execute(on, {&ask, 1}, {&answer, 1});
   // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it can't run any more.
   return answer.what == outcome::yes || (answer.what == outcome::no && one.settled);
+}
+
+/// Without memory it is done later.
+bool chores::attempt_or_later(chore& one, microseconds limit, bool* unreachable) noexcept {
+  try {
+    return attempt(one, limit, unreachable);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
@@ -107,7 +123,7 @@ void chores::round(bool last) {
     // The last round is short, but a let_go holds the engine; it needs no statement then.
     const bool holds = last && at->what == chore::kind::let_go;
     const bool cut_short = !holds && (unreachable || limit <= 0us || (stop_ && !last));
-    const bool done = !cut_short && attempt(*at, limit, &unreachable);
+    const bool done = !cut_short && attempt_or_later(*at, limit, &unreachable);
     // A kept grant under a session that is over is free for others as it is.
     const bool moot = at->what == chore::kind::cancel && at->kept && at->by->deadline.left(now) == 0us;
     if (!done && !moot && now < at->give_up) {
@@ -123,12 +139,15 @@ void chores::round(bool last) {
   waiting_.splice(waiting_.begin(), mine);
 }
 
-void chores::given_up(const chore& one) {
+void chores::given_up(const chore& one) noexcept {
   if (one.what != chore::kind::release) return;
-  news_.post({.what = event::kind::release_failed,
-              .key = std::string(one.key->view()),
-              .fence = one.fence,
-              .text = "given up: the key is free after its session's expiry"});
+  try {
+    news_.post({.what = event::kind::release_failed,
+                .key = std::string(one.key->view()),
+                .fence = one.fence,
+                .text = "given up: the key is free after its session's expiry"});
+  } catch (const std::bad_alloc&) {  // nobody is told
+  }
 }
 
 void chores::sweep(instant now) {

@@ -63,6 +63,8 @@ class chores {
 
   /// False: too late, run() has ended.
   bool add(chore one);
+  /// The same without memory: one that was made before.
+  bool add(std::list<chore>& made) noexcept;
   /// Something that a chore waits for has happened.
   void wake() noexcept;
   /// One try, on the calling thread, within `limit`. True: nothing remains to be done.
@@ -74,12 +76,13 @@ class chores {
 
  private:
   bool attempt(chore& one, microseconds limit, bool* unreachable);
+  bool attempt_or_later(chore& one, microseconds limit, bool* unreachable) noexcept;
   bool cancel(chore& one, connection& on);
   static instant due(const chore& one);
   instant next_due() const;  // under the mutex
   void round(bool last);
   void end();
-  void given_up(const chore& one);
+  void given_up(const chore& one) noexcept;
   void sweep(instant now);
   reply send_sweep(connection& on);
 

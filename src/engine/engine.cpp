@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -152,8 +153,11 @@ bool engine::wind_down_if_done() noexcept {
   shared_.pool.finish(end);
   keeper_.stop();
   rows_.stop();
-  for (const auto& one : keeper_.live()) {
-    chores_.add({.what = chore::kind::close, .by = one, .give_up = end, .held_back = one->freed_from()});
+  try {
+    for (const auto& one : keeper_.live()) {
+      chores_.add({.what = chore::kind::close, .by = one, .give_up = end, .held_back = one->freed_from()});
+    }
+  } catch (const std::bad_alloc&) {  // its expiry ends it
   }
   chores_.stop();
   return true;

@@ -23,6 +23,8 @@
 
 namespace dlock::detail {
 
+class transaction_watch;
+
 /// Owns connections and threads, feeds replies to the machines, and keeps the books of what this process
 /// holds. Shared by the service and by every lease; its threads hold it too and end when the service is
 /// closed and nothing is held.
@@ -68,15 +70,18 @@ class engine : public std::enable_shared_from_this<engine> {
   /// One lease on a grant ends. `why` is set for `later`. Never throws.
   freed release(grant& one, fault& why) noexcept;
   /// The same for leases of one engine, the last first and all within one release_limit; they are empty afterwards. Says
-  /// what came of each, in that order. Never throws.
+  /// what came of each, in that order. Throws nothing but std::bad_alloc, before it has done anything.
   struct ended {
     std::shared_ptr<grant> of{};
     freed how = freed::yes;
     fault why{};
     bool trusted = false;  // when it began
+    bool begun = false;    // a statement is sent for it
     bool maybe = false;    // it may have been freed by a statement without an answer
   };
-  static std::vector<ended> release(std::vector<lease>& leases) noexcept;
+  static std::vector<ended> release(std::vector<lease>& leases);
+  /// The same for those who need not know. Without memory for all it releases one by one.
+  static void let_go(std::vector<lease>& leases) noexcept;
   /// The first half of a release. inner: others are left; deferred: a transaction's outcome is waited for; last: finish
   /// it (nobody can enter the grant again).
   enum class ending { inner, deferred, last };
@@ -149,6 +154,9 @@ class engine : public std::enable_shared_from_this<engine> {
   step rest(attempt& a);
   microseconds leave_alone(const lock_key& key, const lock_options& options, bool once, instant begun);
   step give_back(attempt& a);
+  lease hand_over(attempt& a, bool& has_turn);
+  /// Whatever an exception leaves of it at the store is freed by the background. Needs no memory.
+  void cancel_later(attempt& a) noexcept;
   bool looks_first(const lock_options& options, bool once) const;
   bool pinned(attempt& a, fault& why);
   lease granted(won& w);
@@ -169,9 +177,12 @@ class engine : public std::enable_shared_from_this<engine> {
   void lost(const std::shared_ptr<grant>& one, loss_reason reason);
   void ring(const std::shared_ptr<grant>& one);
   void session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason);
-  freed send_release(grant& one, fault& why);
-  void send_releases(std::vector<ended*> open);
-  void release_later(const grant& one, instant begun);
+  freed send_release(grant& one, fault& why) noexcept;
+  freed try_release(grant& one, instant begun, fault& why);
+  void send_releases(std::vector<ended*> open) noexcept;
+  void try_releases(std::vector<ended*>& open, instant until);
+  void release_later(grant& one, instant begun) noexcept;
+  bool outcome_will_tell(transaction_watch& watch, grant& one) noexcept;
   bool begin_release(grant& one, bool& trusted) noexcept;  // false: it was lost
   /// `told`: instead of the observer, for threads that must not wait for it.
   freed end_release(grant& one, freed end, bool trusted, const fault& why,

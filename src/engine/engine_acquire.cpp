@@ -101,15 +101,22 @@ void engine::wait_turn(local_queue::turn end, const lock_key& key, owner_state& 
 
 lease engine::drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
                     instant begun, bool look_first) {
+  // Whatever happens, the turn goes on, and nothing stays pinned or is left at the store; a grant takes all of it over.
+  struct turn {
+    engine& home;
+    const lock_key& key;
+    bool mine = true;
+    ~turn() {
+      if (mine) home.shared_.queue.leave(key);
+    }
+  } turn{*this, key};
   const auto moment = leave_alone(key, options, once, begun);
   attempt a(key, options, once, std::move(who), begun, look_first, shared_.nonces.fetch_add(1), moment > 0us);
-  // Whatever happens, the turn goes on and nothing stays pinned; a grant takes both over.
-  struct cleanup {
+  const struct cleanup {
     engine& home;
     attempt& of;
-    bool armed = true;
     ~cleanup() {
-      if (armed) home.shared_.queue.leave(of.key);
+      home.cancel_later(of);
       if (of.by != nullptr) home.keeper_.unpin(*of.by);
     }
   } guard{*this, a};
@@ -119,33 +126,10 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
       case step::pause: next = rest(a); break;
       case step::resolve: next = resolve(a); break;
       case step::give_back: next = give_back(a); break;
-      case step::granted: {
-        won w{.key = a.key,
-              .options = a.options,
-              .who = a.who,
-              .by = a.by,
-              .nonce = a.nonce,
-              .fence = a.machine.fence(),
-              .trusted_until = a.trusted_until,
-              .begun = a.begun,
-              .sent = a.sent,
-              .attempts = a.machine.statements(),
-              .taken_over = a.machine.taken_over()};
-        {
-          const struct handed_over {  // whatever the grant has is its own, also if an exception ends this
-            attempt& from;
-            won& to;
-            bool& armed;
-            ~handed_over() {
-              from.by = to.by;
-              armed = to.has_turn;
-            }
-          } done{a, w, guard.armed};
-          if (auto mine = granted(w)) return mine;
-        }
+      case step::granted:
+        if (auto mine = hand_over(a, turn.mine)) return mine;
         next = give_back(a);
         break;
-      }
       case step::busy:
         shared_.tell({.what = event::kind::busy,
                       .key = key.view(),
@@ -157,6 +141,48 @@ lease engine::drive(const lock_key& key, const lock_options& options, bool once,
       default: next = send(a, next);
     }
   }
+}
+
+/// Empty: the session has ended meanwhile.
+lease engine::hand_over(attempt& a, bool& has_turn) {
+  won w{.key = a.key,
+        .options = a.options,
+        .who = a.who,
+        .by = a.by,
+        .nonce = a.nonce,
+        .fence = a.machine.fence(),
+        .trusted_until = a.trusted_until,
+        .begun = a.begun,
+        .sent = a.sent,
+        .attempts = a.machine.statements(),
+        .taken_over = a.machine.taken_over(),
+        .spare = a.spare};
+  const struct handed_over {  // whatever the grant has is its own, also if an exception ends this
+    attempt& from;
+    won& to;
+    bool& has_turn;
+    ~handed_over() {
+      from.by = to.by;
+      has_turn = to.has_turn;
+      if (to.by == nullptr) from.behind = attempt::left::nothing;
+    }
+  } done{a, w, has_turn};
+  return granted(w);
+}
+
+void engine::cancel_later(attempt& a) noexcept {
+  const auto behind = std::exchange(a.behind, attempt::left::nothing);
+  if (behind == attempt::left::nothing || a.spare->empty()) return;
+  auto& undo = a.spare->front();
+  undo.what = chore::kind::cancel;
+  undo.by = a.by;
+  undo.nonce = a.nonce;
+  undo.settled = behind == attempt::left::answered;
+  undo.lasting = !undo.settled;  // where it was sent is not known
+  undo.kept = a.how.kept;
+  undo.ghost = false;
+  undo.give_up = shared_.now() + longest_ghost;
+  chores_.add(*a.spare);
 }
 
 /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
@@ -194,7 +220,9 @@ step engine::send(attempt& a, step what) {
                         .own_ttl = a.how.own_ttl(),
                         .of = what == step::take_over ? a.machine.holder() : seen{},
                         .looked = what == step::take && a.machine.statements() > 0};
+      if (grants) a.behind = attempt::left::sent;
       shared_.where->execute(on, {&ask, 1}, {&got, 1});
+      if (grants) a.learn(got.what);
     }
     statements_ += got.statements;
     if (got.what == outcome::unknown) a.lost = on.identity();
@@ -226,9 +254,12 @@ step engine::resolve(attempt& a) {
              .kept = a.how.kept,
              .give_up = a.how.kept ? instant::max() : shared_.now() + longest_ghost};
   if (!chores_.attempt(undo, statement_patience / 2)) {
+    std::list<chore> made;
+    made.push_back(std::move(undo));
     keeper_.haunted(a.by);
-    chores_.add(std::move(undo));
+    chores_.add(made);
   }
+  a.behind = attempt::left::nothing;
   return a.machine.resolved(shared_.now());
 }
 
@@ -278,6 +309,7 @@ step engine::give_back(attempt& a) {
              .fence = a.machine.fence(),
              .give_up = shared_.now() + 2 * a.how.ttl + 10s};
   if (!chores_.attempt(undo, statement_patience / 2)) chores_.add(std::move(undo));
+  a.behind = attempt::left::nothing;
   return a.machine.given_back(shared_.now());
 }
 
@@ -309,6 +341,7 @@ lease engine::granted(won& w) {
     --held_;
     return {};
   }
+  one->spare = std::move(w.spare);
   w.by = nullptr;  // the grant has the pin and the turn now
   w.has_turn = false;
   lease mine(one, false, true);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "engine/several.hpp"
@@ -35,7 +36,7 @@ engine::several::several(engine& home, const lock_keys& keys, const lock_options
 engine::several::~several() {
   give_back();
   leave_turns();
-  engine::release(leases_);
+  engine::let_go(leases_);
 }
 
 multi_lease engine::several::run() {
@@ -201,11 +202,18 @@ bool engine::several::still_held() {
 
 /// Lets go of what was taken, not of what was entered again.
 void engine::several::drop_new() noexcept {
-  std::vector<lease> mine;
-  for (auto& one : leases_) {
-    if (one && !one.reentered()) mine.push_back(std::move(one));
+  try {
+    std::vector<lease> mine;
+    mine.reserve(leases_.size());
+    for (auto& one : leases_) {
+      if (one && !one.reentered()) mine.push_back(std::move(one));
+    }
+    return engine::let_go(mine);
+  } catch (const std::bad_alloc&) {  // one by one
   }
-  engine::release(mine);
+  for (auto& one : leases_) {
+    if (one && !one.reentered()) const auto ends = std::move(one);
+  }
 }
 
 }  // namespace dlock::detail

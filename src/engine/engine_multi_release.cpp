@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The end of several leases at once.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "engine/engine.hpp"
@@ -26,10 +27,19 @@ bool engine::forked(const lease& of) noexcept { return of.grant_->home->forked()
 
 void engine::refuse_if_forked(const lease& of) { of.grant_->home->refuse_if_forked(); }
 
-std::vector<engine::ended> engine::release(std::vector<lease>& leases) noexcept {
+void engine::let_go(std::vector<lease>& leases) noexcept {
+  try {
+    release(leases);
+  } catch (const std::bad_alloc&) {
+    while (!leases.empty()) leases.pop_back();
+  }
+}
+
+std::vector<engine::ended> engine::release(std::vector<lease>& leases) {
   std::vector<ended> all;
   all.reserve(leases.size());
   std::vector<ended*> open;
+  open.reserve(leases.size());
   for (auto at = leases.rbegin(); at != leases.rend(); ++at) {
     if (!*at) continue;
     at->reentered_ = false;
@@ -39,6 +49,7 @@ std::vector<engine::ended> engine::release(std::vector<lease>& leases) noexcept 
     if (home.leave(*one.of) != ending::last) {
       one.how = one.of->left(home.shared_.now()) > 0us ? freed::inner : freed::lost;
     } else if (home.begin_release(*one.of, one.trusted)) {
+      one.begun = true;
       open.push_back(&one);
     } else {
       one.how = freed::lost;
@@ -46,14 +57,28 @@ std::vector<engine::ended> engine::release(std::vector<lease>& leases) noexcept 
   }
   if (open.empty()) return all;
   const auto home = open.front()->of->home;
-  home->send_releases(open);
-  for (auto* const each : open) each->how = home->end_release(*each->of, each->how, each->trusted, each->why);
+  home->send_releases(std::move(open));
+  for (auto& each : all) {
+    if (each.begun) each.how = home->end_release(*each.of, each.how, each.trusted, each.why);
+  }
   return all;
 }
 
-void engine::send_releases(std::vector<ended*> open) {
+/// Without memory the background does it.
+void engine::send_releases(std::vector<ended*> open) noexcept {
   const auto begun = shared_.now();
-  const auto until = begun + shared_.options.release_limit;
+  try {
+    try_releases(open, begun + shared_.options.release_limit);
+  } catch (const std::bad_alloc&) {
+  }
+  for (auto* const each : open) {
+    each->how = freed::later;
+    release_later(*each->of, begun);
+  }
+}
+
+/// Leaves those that are not certainly done.
+void engine::try_releases(std::vector<ended*>& open, instant until) {
   for (;;) {
     std::vector<request> asks;
     for (const auto* each : open) asks.push_back(each->of->ask(verb::release));
@@ -68,7 +93,7 @@ void engine::send_releases(std::vector<ended*> open) {
       statements_ += execute_grouped(*shared_.where, *on, asks, answers);
     }
     bool soon = true;
-    std::vector<ended*> left;
+    std::size_t left = 0;
     for (std::size_t i = 0; i < open.size(); ++i) {
       auto& one = *open[i];
       auto& answer = answers[i];
@@ -80,9 +105,9 @@ void engine::send_releases(std::vector<ended*> open) {
       one.maybe = one.maybe || answer.what == outcome::unknown;
       one.why = std::move(answer.why);
       soon = soon && (answer.what == outcome::unknown || one.why.transient || one.why.contended || one.why.connection);
-      left.push_back(&one);
+      open[left++] = &one;
     }
-    open = std::move(left);
+    open.resize(left);
     if (open.empty()) return;
     // Rule 6: they name session and fence, so they may be repeated.
     if (!soon || shared_.now() + between_tries >= until) break;
@@ -90,10 +115,6 @@ void engine::send_releases(std::vector<ended*> open) {
     std::condition_variable never;
     std::unique_lock lock(mutex);
     shared_.time.wait_until(never, lock, shared_.now() + between_tries);
-  }
-  for (auto* const each : open) {
-    each->how = freed::later;
-    release_later(*each->of, begun);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "engine/grouped.hpp"
 #include "engine/several.hpp"
@@ -106,7 +107,9 @@ void engine::several::take_all() {
     }
     answers.assign(asks.size(), {});
     sent = now();
+    for (auto& each : parts_) each.a.behind = attempt::left::sent;
     home_.statements_ += execute_grouped(*home_.shared_.where, on, asks, answers);
+    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].a.learn(answers[i].what);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (answers[i].what == outcome::unknown) parts_[i].a.lost = on.identity();
     }
@@ -158,30 +161,16 @@ multi_step engine::several::ended(const part& at) {
 bool engine::several::become_leases() {
   while (!parts_.empty()) {
     auto& one = parts_.front();
-    won w{.key = one.a.key,
-          .options = options_,
-          .who = who_,
-          .by = one.a.by,
-          .nonce = one.a.nonce,
-          .fence = one.a.machine.fence(),
-          .trusted_until = one.a.trusted_until,
-          .begun = begun_,
-          .sent = one.a.sent,
-          .attempts = one.a.machine.statements(),
-          .taken_over = one.a.machine.taken_over()};
+    bool has_turn = true;
     lease mine;
     {
-      const struct handed_over {  // whatever the grant has is its own, also if an exception ends this
+      const struct kept_turn {  // also if an exception ends this
         several& all;
-        part& from;
-        won& to;
-        ~handed_over() {
-          from.a.by = to.by;
-          all.turns_[from.key] = to.has_turn;
-          if (to.by == nullptr) from.next = step::busy;  // nothing of it is to be cancelled
-        }
-      } done{*this, one, w};
-      mine = home_.granted(w);
+        const part& of;
+        const bool& has_turn;
+        ~kept_turn() { all.turns_[of.key] = has_turn; }
+      } done{*this, one, has_turn};
+      mine = home_.hand_over(one.a, has_turn);
     }
     if (!mine) {
       drop_new();
@@ -194,21 +183,25 @@ bool engine::several::become_leases() {
 }
 
 void engine::several::give_back() noexcept {
-  for (auto& each : parts_) {
-    if (each.next == step::resolve) settle(each);
+  try {
+    for (auto& each : parts_) {
+      if (each.next == step::resolve) settle(each);
+    }
+    cancel_taken();
+  } catch (const std::exception&) {  // no memory: it needs none to do the rest later
   }
-  cancel_taken();
   for (auto& each : parts_) {
+    home_.cancel_later(each.a);
     if (each.a.by != nullptr) home_.keeper_.unpin(*each.a.by);
   }
   parts_.clear();
 }
 
-void engine::several::cancel_taken() noexcept {
-  std::vector<const attempt*> taken;
+void engine::several::cancel_taken() {
+  std::vector<attempt*> taken;
   std::vector<request> asks;
-  for (const auto& each : parts_) {
-    if (each.next != step::granted) continue;
+  for (auto& each : parts_) {
+    if (each.a.behind != attempt::left::answered) continue;
     taken.push_back(&each.a);
     asks.push_back(ask(verb::cancel, each.a.key, &each.a));
   }
@@ -220,16 +213,7 @@ void engine::several::cancel_taken() noexcept {
     if (on) home_.statements_ += execute_grouped(*home_.shared_.where, *on, asks, answers);
   }
   for (std::size_t i = 0; i < taken.size(); ++i) {
-    if (answers[i].what == outcome::yes || answers[i].what == outcome::no) continue;
-    const auto& a = *taken[i];
-    home_.chores_.add({.what = chore::kind::cancel,
-                       .by = a.by,
-                       .key = a.key,
-                       .nonce = a.nonce,
-                       .settled = true,  // it was answered
-                       .kept = a.how.kept,
-                       .ghost = false,
-                       .give_up = now() + 2 * a.how.ttl + 10s});
+    if (answers[i].what == outcome::yes || answers[i].what == outcome::no) taken[i]->behind = attempt::left::nothing;
   }
 }
 

@@ -18,9 +18,6 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr microseconds between_tries = 5ms;
-/// So long a key that was lost waits to be freed until its holder has been told. In each case it waits for the margin, which
-/// is the time that a holder has between the one and the other.
-constexpr microseconds long_enough = 1s;
 }  // namespace
 
 void engine::ensure_held(grant& one) const {
@@ -80,64 +77,6 @@ void engine::renew(grant& one, microseconds ttl) {
   arm(one.shared_from_this());
 }
 
-void engine::arm(const std::shared_ptr<grant>& one) {
-  const auto now = shared_.now();
-  if (one->kept && one->cap == instant::max()) return;  // its session's deadline is all it has
-  alarm_.set(one, one->kept ? one->cap : std::min(one->cap, now + one->own_end.left(now)));
-}
-
-void engine::ring(const std::shared_ptr<grant>& one) {
-  const auto now = shared_.now();
-  if (one->state.load() != grant_state::held) return;
-  if (one->left(now) > 0us) {
-    arm(one);  // renewed by hand since the alarm was set
-    return;
-  }
-  lost(one, one->why(now));
-}
-
-void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
-  auto none = loss_reason::none;
-  one->reason.compare_exchange_strong(none, reason);
-  auto held = grant_state::held;
-  if (!one->state.compare_exchange_strong(held, grant_state::lost)) return;
-  leave_queue(*one);
-  no_longer_held();
-  herald_.post(one);
-  // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
-  const auto now = shared_.now();
-  if (one->kept) one->kept_by->not_freed_before(now + one->margin);
-  chores_.add({.what = chore::kind::release,
-               .by = one->kept_by,
-               .key = one->key,
-               .nonce = one->nonce,
-               .fence = one->fence,
-               .give_up = now + 2 * one->ttl + 10s,
-               .held_back = now + one->margin,
-               .untold = one,
-               .told_by = now + long_enough});
-  done_with(*one);
-}
-
-void engine::session_over(std::shared_ptr<session> one, std::vector<std::shared_ptr<grant>> held, loss_reason reason) {
-  if (one != nullptr) {
-    if (reason != loss_reason::none) {
-      herald_.post({.what = event::kind::session_lost, .reason = reason, .text = one->id.hex()});
-    }
-    // Nobody trusts anything of it any more. Before the releases, which are many: without its row all it holds, and may
-    // still be granted, is free to others at once.
-    const auto now = shared_.now();
-    const auto from = reason == loss_reason::none ? now : now + margin_for(one->ttl, shared_.options.margin);
-    chores_.add({.what = chore::kind::close,
-                 .by = std::move(one),
-                 .give_up = from + 1min,
-                 .held_back = from,
-                 .untold = held.empty() ? nullptr : held.back(),  // they are told in order
-                 .told_by = now + long_enough});
-  }
-  for (const auto& each : held) lost(each, reason);
-}
-
 void engine::no_longer_held() noexcept {
   const std::lock_guard lock(mutex_);
   --held_;
@@ -168,14 +107,20 @@ engine::ending engine::leave(grant& one) noexcept {
     // What was written under the lock is not visible yet: the next holder would read what was there before.
     ++one.transactions;
     lock.unlock();
-    if (watch->at_end(*shared_.where, [self = one.shared_from_this()] { self->home->outcome(self, false); })) {
-      return ending::deferred;
-    }
+    if (outcome_will_tell(*watch, one)) return ending::deferred;
     lock.lock();
     if (--one.transactions > 0 || one.leases > 0) return ending::deferred;  // entered again meanwhile
   }
   forget(one);
   return ending::last;
+}
+
+bool engine::outcome_will_tell(transaction_watch& watch, grant& one) noexcept {
+  try {
+    return watch.at_end(*shared_.where, [self = one.shared_from_this()] { self->home->outcome(self, false); });
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 bool engine::forget(grant& one) noexcept {
@@ -214,7 +159,11 @@ void engine::outcome(const std::shared_ptr<grant>& one, bool verified) noexcept 
     one->outlived = true;
   }
   // On the thread that ends the transaction, from inside ODB: only queued.
-  if (!chores_.add({.what = chore::kind::let_go, .of = one, .give_up = instant::max()})) let_go(one);
+  try {
+    if (chores_.add({.what = chore::kind::let_go, .of = one, .give_up = instant::max()})) return;
+  } catch (const std::bad_alloc&) {
+  }
+  let_go(one);
 }
 
 void engine::let_go(const std::shared_ptr<grant>& one) noexcept {
@@ -230,11 +179,14 @@ void engine::let_go(const std::shared_ptr<grant>& one) noexcept {
     return;
   }
   end_release(*one, send_release(*one, why), trusted, why, [this](const event& what) {
-    herald_.post({.what = what.what,
-                  .key = std::string(what.key),
-                  .fence = what.fence,
-                  .held = what.held,
-                  .text = std::string(what.text)});
+    try {
+      herald_.post({.what = what.what,
+                    .key = std::string(what.key),
+                    .fence = what.fence,
+                    .held = what.held,
+                    .text = std::string(what.text)});
+    } catch (const std::bad_alloc&) {  // nobody is told
+    }
   });
 }
 
@@ -322,8 +274,18 @@ bool engine::release_by(grant& one, const std::function<bool()>& free) {
   return true;
 }
 
-engine::freed engine::send_release(grant& one, fault& why) {
+/// Without memory the background does it.
+engine::freed engine::send_release(grant& one, fault& why) noexcept {
   const auto begun = shared_.now();
+  try {
+    if (const auto end = try_release(one, begun, why); end != freed::later) return end;
+  } catch (const std::bad_alloc&) {
+  }
+  release_later(one, begun);
+  return freed::later;
+}
+
+engine::freed engine::try_release(grant& one, instant begun, fault& why) {
   const auto until = begun + shared_.options.release_limit;
   const auto ask = one.ask(verb::release);
   bool maybe_done = false;
@@ -354,7 +316,6 @@ engine::freed engine::send_release(grant& one, fault& why) {
     std::unique_lock lock(mutex);
     shared_.time.wait_until(never, lock, shared_.now() + between_tries);
   }
-  release_later(one, begun);
   return freed::later;
 }
 
@@ -380,14 +341,15 @@ void engine::abandon(owner_state& of, bool all) noexcept {
   }
 }
 
-void engine::release_later(const grant& one, instant begun) {
-  chores_.add({.what = chore::kind::release,
-               .by = one.kept_by,
-               .key = one.key,
-               .nonce = one.nonce,
-               .fence = one.fence,
-               .min_hold = one.min_hold,
-               .give_up = begun + 2 * one.ttl + one.min_hold.load() + 10s});
+void engine::release_later(grant& one, instant begun) noexcept {
+  auto& freeing = one.spare->front();
+  freeing.what = chore::kind::release;
+  freeing.by = one.kept_by;
+  freeing.nonce = one.nonce;
+  freeing.fence = one.fence;
+  freeing.min_hold = one.min_hold;
+  freeing.give_up = begun + 2 * one.ttl + one.min_hold.load() + 10s;
+  chores_.add(*one.spare);
 }
 
 }  // namespace dlock::detail

@@ -86,6 +86,7 @@ std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
             .trusted_until = as.trusted_until(*mine.by, sent, now, shared_.options.margin),
             .begun = begun,
             .attempts = 1,
+            .spare = attempt::spare_for(rows[next].key),
             .has_turn = shared_.queue.try_enter(rows[next].key)};
       if (auto one = adopted(w, mine.by)) {
         leases.push_back(std::move(one));

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,7 @@
 namespace dlock::detail {
 
 class engine;
+struct chore;
 struct grant;
 struct owner_state;
 
@@ -114,6 +116,8 @@ struct grant : std::enable_shared_from_this<grant> {
   std::chrono::microseconds ttl{0};  // kept: of its session; else as asked for
   std::chrono::microseconds margin{0};
   std::atomic<std::chrono::microseconds> min_hold{std::chrono::microseconds{0}};
+  /// What frees the key when its holder can't: made before it was asked for, when there was memory.
+  std::shared_ptr<std::list<chore>> spare{};
   instant asked_at{};  // not later than the server's time of the grant
   instant granted_at{};
   instant cap{instant::max()};  // max_hold

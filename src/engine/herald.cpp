@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "engine/herald.hpp"
 
+#include <new>
 #include <utility>
 
 namespace dlock::detail {
@@ -10,10 +11,15 @@ namespace {
 constexpr std::size_t most_waiting = 1000;
 }  // namespace
 
-void herald::post(std::shared_ptr<grant> lost) {
-  const std::lock_guard lock(mutex_);
-  posted_.emplace_back(std::move(lost));
-  shared_.time.notify(wake_);
+void herald::post(std::shared_ptr<grant> lost) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    posted_.emplace_back(lost);
+    shared_.time.notify(wake_);
+    return;
+  } catch (const std::bad_alloc&) {
+  }
+  tell(*lost);
 }
 
 void herald::post(notice what) {

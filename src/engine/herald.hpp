@@ -32,7 +32,8 @@ class herald {
 
   /// `told`: called once the holder of a lost lease has been told.
   herald(context& shared, std::function<void()> told) : shared_(shared), told_(std::move(told)) {}
-  void post(std::shared_ptr<grant> lost);
+  /// Without memory told at once, on this thread.
+  void post(std::shared_ptr<grant> lost) noexcept;
   /// Counted at once. Not told while very many wait to be told.
   void post(notice what);
   void run();

@@ -2,6 +2,7 @@
 #include "engine/pool_state.hpp"
 
 #include <algorithm>
+#include <new>
 #include <thread>
 
 namespace dlock::detail {
@@ -230,7 +231,7 @@ void pool_state::give_back(pool_slot& one, closing& out) {
     close_idle([this](const pool_slot& each) { return &each != &of_renewals(); }, out);
   }
   if (std::exchange(one.outdated, false) || !one.on->usable()) {
-    out.push_back(std::move(one.on));
+    drop(one.on, out);
     one.at = phase::empty;
   } else {
     one.at = phase::idle;
@@ -239,10 +240,19 @@ void pool_state::give_back(pool_slot& one, closing& out) {
   if (first_ != nullptr || renewal_ != nullptr) dispatch();
 }
 
+/// Without memory it is closed at once.
+void pool_state::drop(std::unique_ptr<connection>& one, closing& out) noexcept {
+  try {
+    out.push_back(std::move(one));
+  } catch (const std::bad_alloc&) {
+    one.reset();
+  }
+}
+
 void pool_state::close_idle(const std::function<bool(const pool_slot&)>& dead, closing& out) {
   for (const auto& each : slots_) {
     if (each->at != phase::idle || !dead(*each)) continue;
-    out.push_back(std::move(each->on));
+    drop(each->on, out);
     each->at = phase::empty;
   }
   idle_.erase(std::remove_if(idle_.begin(), idle_.end(), [](const auto* each) { return each->at != phase::idle; }),

@@ -68,6 +68,7 @@ class pool_state : public std::enable_shared_from_this<pool_state> {
   instant put_off() const noexcept;
   /// Whether it waits for a connection that is being made.
   bool awaited(const pool_waiter& who) const noexcept;
+  static void drop(std::unique_ptr<connection>& one, closing& out) noexcept;
   void give_back(pool_slot& one, closing& out);
   /// Takes idle connections out that are found `dead`.
   void close_idle(const std::function<bool(const pool_slot&)>& dead, closing& out);

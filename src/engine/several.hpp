@@ -57,7 +57,7 @@ class engine::several {
   multi_step ended(const part& at);
   bool become_leases();
   void give_back() noexcept;
-  void cancel_taken() noexcept;
+  void cancel_taken();
 
   multi_step look();
   void one_by_one();

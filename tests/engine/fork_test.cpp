@@ -8,10 +8,13 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "dlock/distributed_mutex.hpp"
 #include "support/engine_fixture.hpp"
 
 namespace {
@@ -110,4 +113,38 @@ TEST_CASE_METHOD(engine_fixture, "fork: the child is another owner, also within 
           delete scope;
           return owner::current() == outside ? 1 : 0;
         }) == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "fork: a guard that stands on the stack ends in the child, and frees nothing",
+                 "[fork][mutex][T47]") {
+  const auto locks = service();
+  distributed_mutex door(*locks, "k");
+  const std::lock_guard here(door);
+  const auto fence = fence_of("k");
+  CHECK(in_child([&] {
+          door.unlock();  // as its guard does
+          return where->count(verb::release) == 0 ? 0 : 1;
+        }) == 0);
+  CHECK(door.held().fencing_token() == fence);
+  CHECK(fence_of("k") == fence);
+}
+
+TEST_CASE_METHOD(engine_fixture, "fork: the child may set a default service of its own, in place of its parent's",
+                 "[fork][T47]") {
+  const auto locks = service();
+  set_default_service(*locks);
+  CHECK(in_child([&] {
+          if (thrown([] { return acquire("k"); }) != errc::forked) return 1;
+          lock_service fresh("memory:");
+          set_default_service(fresh);
+          if (!acquire("k")) return 2;
+          lock_service another("memory:");
+          try {
+            set_default_service(another);
+          } catch (const std::logic_error&) {
+            return 0;
+          }
+          return 3;
+        }) == 0);
+  CHECK(&default_service() == locks.get());
 }

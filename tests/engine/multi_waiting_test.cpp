@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <stop_token>
@@ -69,17 +70,19 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind",
   auto& holder = here ? *locks : *rival;
   const auto theirs = holder.acquire("b");
   std::stop_source stop;
-  const auto looks = where->count(verb::look);
-  const auto end = while_time_passes([&] {
-    std::error_code code;
-    std::thread waiter([&] {
-      code = thrown([&] { return locks->acquire({"a", "b", "c"}, {.wait = 1h, .cancel = stop.get_token()}); });
-    });
-    if (!here) CHECK(eventually([&] { return where->count(verb::look) > looks; }));
-    stop.request_stop();
-    waiter.join();
-    return code;
+  std::error_code end;
+  std::atomic<bool> over{false};
+  std::thread waiter([&] {
+    end = thrown([&] { return locks->acquire({"a", "b", "c"}, {.wait = 1h, .cancel = stop.get_token()}); });
+    over = true;
   });
+  CHECK(clock.at_rest({.callers = 1}));  // in line, or between two looks
+  CHECK_FALSE(over);
+  stop.request_stop();
+  const bool at_once = eventually([&] { return over.load(); });  // no time has passed
+  CHECK(at_once);
+  if (!at_once) clock.advance(2h);  // so that the test can end
+  waiter.join();
   CHECK(end == errc::cancelled);
   CHECK(all_free({"a", "c"}));
   CHECK_NOTHROW(theirs.ensure_held());

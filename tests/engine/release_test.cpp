@@ -138,7 +138,7 @@ TEST_CASE_METHOD(engine_fixture, "release: what is left to the background while 
   REQUIRE(clock.at_rest());  // a service begins to clean up a minute after it began
   const auto held = locks->acquire("other");
   for (int i = 0; i < 5; ++i) REQUIRE(live_on(held, 10s, 30s));
-  const auto sweep = where->hold_sweep();
+  const auto sweep = where->hold(other_verb::sweep);
   clock.advance(10s);
   REQUIRE(sweep->reached());
   auto mine = locks->acquire("k");

@@ -68,6 +68,14 @@ TEST_CASE_METHOD(session_fixture, "session: an opening without an answer is neve
   CHECK(locks->holder("k")->session == where->opened()[1]);
 }
 
+TEST_CASE_METHOD(session_fixture, "session: trust counts from the sending of its opening, not from the answer",
+                 "[session][T29]") {
+  const auto locks = service();
+  where->next(session_verb::open, {.during = [&] { clock.advance(1s); }});
+  const auto held = locks->acquire("k");
+  CHECK(held.remaining() == 28500ms - 1s);
+}
+
 TEST_CASE_METHOD(session_fixture, "session: services never share one", "[session][T04]") {
   const auto one = service();
   const auto two = service();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <memory>
 #include <stop_token>
@@ -140,6 +141,38 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statement
     CHECK(end == errc::cancelled);
   }
   CHECK(fence_of("k") == theirs.fencing_token());
+}
+
+TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leaves no key held and no session in use",
+                 "[waiting][T14][T80]") {
+  const auto each = GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::insert},
+                             statement{verb::look}, statement{session_verb::kill}, statement{verb::take_over});
+  const auto end = GENERATE(fate::fail, fate::drop, fate::vanish);
+  const auto locks = service();
+  auto crashed = std::make_shared<faulty_store>(rows);
+  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  const auto theirs = dying.acquire(each == statement{verb::insert} ? "another" : "k", {.ttl = 1s});
+  crashed->cut();
+  clock.advance(1s);
+  std::stop_source stop;
+  where->next(each, {.what = end,
+                     .why = {.native = 1205, .transient = true, .contended = true, .text = "row lock"},
+                     .ahead = [&] { stop.request_stop(); }});
+  lease mine;
+  const auto code = thrown([&] { mine = locks->acquire("k", {.ttl = 1s, .wait = 1h, .cancel = stop.get_token()}); });
+  CHECK(stop.stop_requested());
+  CHECK((mine || code == errc::cancelled));  // what needs no pause goes on
+  mine = lease{};
+  REQUIRE(clock.at_rest());
+  CHECK(is_free("k"));
+  // What nobody uses any more is closed after a while.
+  const auto closed = [&] { return where->count(session_verb::close); };
+  const auto used = each == statement{session_verb::open} ? where->opened().size() - 1 : where->opened().size();
+  for (int i = 0; i < 250 && closed() < used; ++i) {
+    clock.advance(334ms);
+    REQUIRE(clock.at_rest());
+  }
+  CHECK(closed() == used);
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the grant changes nothing",

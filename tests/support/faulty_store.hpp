@@ -73,11 +73,6 @@ class faulty_store final : public store, public connect_faults {
     next(of, {.before = at});
     return at;
   }
-  /// The next clean-up stops before it is executed.
-  std::shared_ptr<gate> hold_sweep() {
-    const std::lock_guard lock(mutex_);
-    return sweep_ = std::make_shared<gate>();
-  }
   void forget_scripts() {
     const std::lock_guard lock(mutex_);
     scripts_.clear();
@@ -234,12 +229,6 @@ class faulty_store final : public store, public connect_faults {
     return doom(on, key.view());
   }
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
-    std::shared_ptr<gate> before;
-    {
-      const std::lock_guard lock(mutex_);
-      before.swap(sweep_);
-    }
-    if (before != nullptr) before->pass(static_cast<link&>(on).interrupted);
     return unless_closed(on, [&](connection& inner) {
       idle_ = idle.count();
       return run(static_cast<link&>(on), other_verb::sweep, nullptr, [&] { return inner_->sweep(inner, idle, limit); });
@@ -389,7 +378,6 @@ class faulty_store final : public store, public connect_faults {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::list<std::pair<statement, script>> scripts_;
-  std::shared_ptr<gate> sweep_;
   std::list<ghost> ghosts_;
   std::vector<id128> opened_;
   std::vector<std::uint64_t> nonces_;

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace {
 
@@ -35,5 +36,8 @@ scarce_memory::scarce_memory(std::size_t number) noexcept {
 }
 scarce_memory::~scarce_memory() { left = plenty; }
 bool scarce_memory::ran_out() const noexcept { return failed; }
+
+ample_memory::ample_memory() noexcept : before_(std::exchange(left, plenty)) {}
+ample_memory::~ample_memory() { left = before_; }
 
 }  // namespace dlock::test

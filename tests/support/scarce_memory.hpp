@@ -18,4 +18,16 @@ class scarce_memory {
   bool ran_out() const noexcept;
 };
 
+/// While one lives, the allocations of the calling thread don't count: they are those of what is not under test.
+class ample_memory {
+ public:
+  ample_memory() noexcept;
+  ~ample_memory();
+  ample_memory(const ample_memory&) = delete;
+  ample_memory& operator=(const ample_memory&) = delete;
+
+ private:
+  std::size_t before_;
+};
+
 }  // namespace dlock::test

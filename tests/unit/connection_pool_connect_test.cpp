@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How a pool gets its connections, and what becomes of those that nobody wants any more.
+// How a pool gets its connections.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -11,76 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/stores/memory.hpp"
-#include "engine/connection_pool.hpp"
-#include "support/eventually.hpp"
-#include "support/faulty_store.hpp"
+#include "support/connecting_fixture.hpp"
 
-namespace {
-
-using namespace std::chrono_literals;
 using namespace dlock;
-using detail::connection_pool;
-using test::eventually;
-using test::faulty_store;
-using test::gate;
-
-struct connecting_fixture {
-  stores::virtual_clock clock;
-  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>(clock));
-  fault why;
-
-  connection_pool::loan get(connection_pool& pool, std::chrono::milliseconds wait = 0ms) {
-    return pool.get(clock.now() + wait, 2s, why);
-  }
-  std::shared_ptr<gate> hold_connects() {
-    auto at = std::make_shared<gate>();
-    where->hold_connects(at);
-    return at;
-  }
-  /// Fills the pool: so many idle connections.
-  void fill(connection_pool& pool, std::size_t count) {
-    std::vector<connection_pool::loan> loans;
-    for (std::size_t i = 0; i < count; ++i) loans.push_back(get(pool));
-    for (const auto& each : loans) REQUIRE(each);
-  }
-};
-
-/// Somebody who asks for a connection on a thread of his own, and keeps it until he is let go.
-class asker {
- public:
-  template <class F>
-  explicit asker(F get)
-      : thread_([this, get] {
-          const auto on = get(why);
-          got_ = static_cast<bool>(on);
-          number = on ? (*on).identity().id : 0;
-          answered = true;
-          static_cast<void>(eventually([this] { return go_.load(); }));
-        }) {}
-  ~asker() { end(); }
-  asker(const asker&) = delete;
-  asker& operator=(const asker&) = delete;
-  bool got() {
-    REQUIRE(eventually([this] { return answered.load(); }));
-    return got_;
-  }
-  void end() {
-    go_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-
-  std::atomic<bool> answered{false};
-  fault why{};
-  std::uint64_t number = 0;
-
- private:
-  bool got_ = false;
-  std::atomic<bool> go_{false};
-  std::thread thread_;
-};
-
-}  // namespace
+using namespace dlock::test;
 
 TEST_CASE_METHOD(connecting_fixture, "connection_pool: who waits for a connection leaves at his own limit",
                  "[connection_pool]") {
@@ -211,130 +145,6 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: after a failure it tries 
   clock.advance(200ms);
   CHECK(next.got());
   CHECK(next.number != (*held).identity().id);
-}
-
-// ---- dead ones ----------------------------------------------------------------------------------------------------
-
-TEST_CASE_METHOD(connecting_fixture, "connection_pool: what the server has closed is not lent, and all of it goes",
-                 "[connection_pool]") {
-  connection_pool pool(where, clock, 4);
-  fill(pool, 3);
-  where->close_connections();
-  const auto on = get(pool);
-  REQUIRE(on);
-  CHECK((*on).alive());
-  CHECK(pool.open() == 1);
-  CHECK(where->connections() == 1);
-}
-
-TEST_CASE_METHOD(connecting_fixture, "connection_pool: what was not sent is sent again, on another connection, once",
-                 "[connection_pool]") {
-  connection_pool pool(where, clock, 4);
-  fill(pool, 4);
-  const request ask{.what = verb::look, .resource = "k"};
-  const auto look = [&](connection& on) {
-    reply answer;
-    where->execute(on, {&ask, 1}, {&answer, 1});
-    return answer;
-  };
-  where->close_connections(false);  // seen only as it is used
-  CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::absent);
-  CHECK(where->count(verb::look) == 2);
-  CHECK(pool.open() == 1);  // the others were not trusted any more
-
-  // Once, and not after the limit, and not if it may have been done.
-  const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
-  where->next(verb::look, {.what = test::fate::fail, .why = gone, .times = 2});
-  CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::failed);
-  CHECK(where->count(verb::look) == 4);
-  where->next(verb::look, {.what = test::fate::fail, .why = gone});
-  CHECK(pool.run(clock.now(), 2s, look).what == outcome::failed);
-  CHECK(where->count(verb::look) == 5);
-  where->next(verb::look, {.what = test::fate::drop});
-  CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::unknown);
-  CHECK(where->count(verb::look) == 6);
-}
-
-TEST_CASE_METHOD(connecting_fixture,
-                 "connection_pool: where one has hung for long, none of the idle ones is used again",
-                 "[connection_pool][T63]") {
-  const auto patience = GENERATE(999ms, 1000ms);
-  CAPTURE(patience);
-  connection_pool pool(where, clock, 4);
-  fill(pool, 3);
-  const auto at = where->hold(verb::look);
-  std::thread hanging([&] {
-    fault reason;
-    const auto on = pool.get(clock.now(), patience, reason);
-    const request ask{.what = verb::look, .resource = "k"};
-    reply answer;
-    where->execute(*on, {&ask, 1}, {&answer, 1});
-  });
-  REQUIRE(at->reached());
-  clock.advance(patience);
-  pool.interrupt_hung(clock.now());
-  hanging.join();
-  CHECK(pool.open() == (patience < 1s ? 2 : 0));
-}
-
-TEST_CASE_METHOD(connecting_fixture, "connection_pool: connections to a server that was left are not used any more",
-                 "[connection_pool][T59]") {
-  connection_pool pool(where, clock, 4);
-  std::vector<std::string> greeted;
-  pool.on_connect([&](const connection_identity& to) { greeted.push_back(to.server); });
-  std::vector<connection_pool::loan> loans;
-  for (int i = 0; i < 3; ++i) loans.push_back(get(pool));
-  loans.pop_back();
-  loans.pop_back();  // two idle ones, one on loan
-  CHECK(where->connections() == 3);
-
-  where->change_server("other");
-  std::list<connection_pool::loan> more;
-  for (int i = 0; i < 3; ++i) more.push_back(get(pool));
-  CHECK((*more.back()).identity().server == "other");
-  CHECK(where->connections() == 4);
-  more.pop_front();  // they were taken before that was known
-  more.pop_front();
-  CHECK(where->connections() == 2);
-  CHECK((*loans[0]).usable());  // nobody's statement is disturbed
-  loans.clear();
-  CHECK(where->connections() == 1);
-  CHECK(greeted == std::vector<std::string>{"server", "server", "server", "other"});
-}
-
-TEST_CASE_METHOD(connecting_fixture, "connection_pool: idle connections to a server that was left are closed at once",
-                 "[connection_pool][T59]") {
-  connection_pool pool(where, clock, 4);
-  fill(pool, 3);
-  where->change_server("other");
-  std::vector<connection_pool::loan> all;
-  for (int i = 0; i < 2; ++i) all.push_back(get(pool));
-  fault reason;
-  // That of renewals is the first that leads elsewhere.
-  const auto renewing = pool.get_for_renewal(clock.now() + 2s, 0us, reason);
-  CHECK((*renewing).identity().server == "other");
-  CHECK(where->connections() == 3);
-  all.clear();
-  CHECK(where->connections() == 1);
-}
-
-TEST_CASE_METHOD(connecting_fixture, "connection_pool: an attempt that began before the server changed changes nothing",
-                 "[connection_pool][T59]") {
-  connection_pool pool(where, clock, 4);
-  std::vector<std::string> greeted;
-  pool.on_connect([&](const connection_identity& to) { greeted.push_back(to.server); });
-  fill(pool, 1);
-  // One to the old server is made, and nobody uses it yet.
-  pool.prepare_renewal();
-  REQUIRE(eventually([&] { return pool.open() == 2; }));
-  where->change_server("other");
-  const auto old = get(pool);
-  const auto on = get(pool);
-  CHECK((*on).identity().server == "other");
-  fault reason;
-  const auto renewing = pool.get_for_renewal(clock.now() + 2s, 0us, reason);
-  CHECK((*renewing).identity().server == "other");
-  CHECK(greeted == std::vector<std::string>{"server", "other", "other"});
 }
 
 // ---- renewals -----------------------------------------------------------------------------------------------------
