@@ -62,8 +62,7 @@ class lock_service {
 
   /// Several keys, all or none, under the one wait: acquire({from, to}, {.wait = 2s}). See docs/several-locks.md.
   /// Throws as above; lock_timeout names the key that was busy. Keys that this owner holds are entered again.
-  /// Cost: two round trips if all are free and known, on MySQL and MariaDB; otherwise about two more for each that is
-  /// not.
+  /// Cost: two round trips if all are free and known, on MySQL and MariaDB; else about two more for each that is not.
   multi_lease acquire(const lock_keys& keys, const lock_options& options);
   multi_lease acquire(const lock_keys& keys) { return acquire(keys, defaults()); }
   multi_lease acquire(key_list keys, const lock_options& options) { return acquire(lock_keys(keys), options); }

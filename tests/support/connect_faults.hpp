@@ -118,7 +118,7 @@ class connect_faults {
 
   mutable std::mutex mutex_;
   std::shared_ptr<gate> held_at_{};  // these three guarded by mutex_
-  std::optional<fault> refusal_{};     // guarded by mutex_
+  std::optional<fault> refusal_{};   // guarded by mutex_
   std::size_t not_ready_ = 0;
   std::optional<store_error> how_{};
   std::atomic<std::size_t> prepared_{0};
