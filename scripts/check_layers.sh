@@ -45,10 +45,10 @@ done < <(sources include src)
 # A layer of a public header, as a number; nothing for the headers that belong to no layer.
 layer() {
   case $1 in
-    dlock/error.hpp | dlock/id128.hpp | dlock/clock.hpp | dlock/version.hpp | dlock/row_table.hpp) echo 1 ;;
+    dlock/error.hpp | dlock/store/id128.hpp | dlock/store/clock.hpp | dlock/version.hpp | dlock/store/row_table.hpp) echo 1 ;;
     dlock/lock_options.hpp | dlock/service_options.hpp) echo 2 ;;
     dlock/append_part.hpp | dlock/key.hpp | dlock/key_of.hpp | dlock/lock_key.hpp | dlock/lock_keys.hpp | dlock/lock_key_formatter.hpp) echo 3 ;;
-    dlock/store*.hpp | dlock/holder_info.hpp | dlock/verification.hpp) echo 4 ;;
+    dlock/store/*.hpp) echo 4 ;;
     dlock/lease.hpp | dlock/multi_lease.hpp | dlock/owner.hpp | dlock/observer.hpp) echo 5 ;;
     dlock/lock_service.hpp) echo 6 ;;
     dlock/with_lock.hpp | dlock/distributed_mutex.hpp | dlock/spdlog_observer.hpp) echo 7 ;;

@@ -5,12 +5,12 @@
 #include <list>
 #include <mutex>
 
-#include "dlock/clock.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
+#include "dlock/store/clock.hpp"
 
 namespace dlock {
 

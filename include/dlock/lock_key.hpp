@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dlock/row_table.hpp"
+#include "dlock/store/row_table.hpp"
 
 namespace dlock {
 

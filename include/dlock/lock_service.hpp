@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "dlock/detail/no_unit.hpp"
-#include "dlock/holder_info.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_keys.hpp"
@@ -18,6 +17,7 @@
 #include "dlock/multi_lease.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
+#include "dlock/store/holder_info.hpp"
 #include "dlock/stores/linked.hpp"
 
 namespace dlock {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <dlock/store_url.hpp>
+#include <dlock/store/store_url.hpp>
 
 #include "mysql_database.hpp"
 #include "sqlite_database.hpp"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include <dlock/store_url.hpp>
+#include <dlock/store/store_url.hpp>
 
 #include "database.hpp"
 

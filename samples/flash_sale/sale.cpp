@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <dlock/lock_service.hpp>
-#include <dlock/store_url.hpp>
+#include <dlock/store/store_url.hpp>
 
 #include "shop.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "dlock/clock.hpp"
 #include "dlock/lock_options.hpp"
-#include "dlock/store_types.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store_types.hpp"
 #include "engine/backoff.hpp"
 #include "engine/fair_share.hpp"
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "dlock/clock.hpp"
-#include "dlock/store.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store.hpp"
 #include "engine/pool_state.hpp"
 
 namespace dlock::detail {

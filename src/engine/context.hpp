@@ -9,7 +9,7 @@
 
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
-#include "dlock/store.hpp"
+#include "dlock/store/store.hpp"
 #include "engine/connection_pool.hpp"
 #include "engine/fair_share.hpp"
 #include "engine/local_queue.hpp"

@@ -16,9 +16,9 @@
 #include <cstdint>
 #include <mutex>
 
-#include "dlock/clock.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/store_types.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store_types.hpp"
 
 namespace dlock::detail {
 

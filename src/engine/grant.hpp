@@ -16,12 +16,12 @@
 #include <thread>
 #include <vector>
 
-#include "dlock/clock.hpp"
 #include "dlock/error.hpp"
-#include "dlock/id128.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_options.hpp"
-#include "dlock/store_types.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/id128.hpp"
+#include "dlock/store/store_types.hpp"
 #include "engine/fork_guard.hpp"
 #include "engine/session_machine.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "dlock/store.hpp"
+#include "dlock/store/store.hpp"
 
 namespace dlock::detail {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "dlock/clock.hpp"
 #include "dlock/lock_key.hpp"
+#include "dlock/store/clock.hpp"
 
 namespace dlock::detail {
 

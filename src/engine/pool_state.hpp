@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/clock.hpp"
-#include "dlock/store.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store.hpp"
 
 namespace dlock::detail {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "dlock/store.hpp"
+#include "dlock/store/store.hpp"
 
 // No header of ODB's: the engine knows none.
 namespace odb {

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "dlock/store_url.hpp"
+#include "dlock/store/store_url.hpp"
 #include "engine/transaction_watch.hpp"
 #include "stores/odb_place.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "dlock/store_types.hpp"
+#include "dlock/store/store_types.hpp"
 #include "stores/mysql_connection.hpp"
 #include "stores/mysql_sql.hpp"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store.hpp"
+#include "dlock/store/store.hpp"
 #include "stores/mysql_factory.hpp"
 #include "stores/mysql_native.hpp"
 #include "stores/mysql_sql.hpp"

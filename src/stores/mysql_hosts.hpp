@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "dlock/store_types.hpp"
+#include "dlock/store/store_types.hpp"
 
 namespace dlock::detail {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dlock/store_types.hpp"
+#include "dlock/store/store_types.hpp"
 #include "stores/mysql_settings.hpp"
 
 namespace dlock::detail {

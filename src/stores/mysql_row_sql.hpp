@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store_types.hpp"
-#include "dlock/verification.hpp"
+#include "dlock/store/store_types.hpp"
+#include "dlock/store/verification.hpp"
 #include "stores/odb_names.hpp"
 #include "stores/odb_place.hpp"
 

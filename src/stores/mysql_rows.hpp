@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "dlock/holder_info.hpp"
-#include "dlock/store_types.hpp"
+#include "dlock/store/holder_info.hpp"
+#include "dlock/store/store_types.hpp"
 #include "stores/mysql_connection.hpp"
 #include "stores/mysql_row_sql.hpp"
 

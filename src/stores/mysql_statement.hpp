@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "dlock/store_types.hpp"
+#include "dlock/store/store_types.hpp"
 #include "stores/mysql_sql.hpp"
 
 namespace dlock::detail {

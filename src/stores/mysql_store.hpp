@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "dlock/store.hpp"
+#include "dlock/store/store.hpp"
 #include "stores/mysql_connection.hpp"
 #include "stores/mysql_factory.hpp"
 #include "stores/mysql_row_sql.hpp"

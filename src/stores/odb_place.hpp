@@ -15,7 +15,7 @@
 #include <span>
 #include <string>
 
-#include "dlock/store_types.hpp"
+#include "dlock/store/store_types.hpp"
 
 namespace dlock::detail {
 

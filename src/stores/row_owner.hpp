@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/id128.hpp"
+#include "dlock/store/id128.hpp"
 
 namespace dlock::detail {
 

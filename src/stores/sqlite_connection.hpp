@@ -11,7 +11,7 @@
 #include <stop_token>
 #include <string>
 
-#include "dlock/store.hpp"
+#include "dlock/store/store.hpp"
 #include "stores/sqlite_file.hpp"
 #include "stores/sqlite_fork.hpp"
 #include "stores/sqlite_rows.hpp"

@@ -9,7 +9,7 @@
 #include <odb/sqlite/database.hxx>
 #include <string>
 
-#include "dlock/store_types.hpp"
+#include "dlock/store/store_types.hpp"
 #include "stores/sqlite_host.hpp"
 #include "stores/sqlite_link.hpp"
 #include "stores/sqlite_settings.hpp"

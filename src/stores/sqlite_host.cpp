@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "dlock/clock.hpp"
+#include "dlock/store/clock.hpp"
 #include "stores/sqlite_row_sql.hpp"
 
 namespace dlock::stores {

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/row_table.hpp"
-#include "dlock/store_types.hpp"
-#include "dlock/verification.hpp"
+#include "dlock/store/row_table.hpp"
+#include "dlock/store/store_types.hpp"
+#include "dlock/store/verification.hpp"
 #include "stores/odb_names.hpp"
 
 namespace dlock::stores {

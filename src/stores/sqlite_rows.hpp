@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "dlock/store_types.hpp"
+#include "dlock/store/store_types.hpp"
 #include "stores/sqlite_row_sql.hpp"
 #include "stores/sqlite_statement.hpp"
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "dlock/store_url.hpp"
+#include "dlock/store/store_url.hpp"
 #include "stores/odb_schema.hpp"
 
 namespace dlock::stores {

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "dlock/store.hpp"
+#include "dlock/store/store.hpp"
 #include "stores/odb_place.hpp"
 #include "stores/sqlite_connection.hpp"
 #include "stores/sqlite_file.hpp"

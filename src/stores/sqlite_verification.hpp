@@ -3,8 +3,8 @@
 
 /// Statements about a grant of ours for transactions of the application's.
 
-#include "dlock/store_types.hpp"
-#include "dlock/verification.hpp"
+#include "dlock/store/store_types.hpp"
+#include "dlock/store/verification.hpp"
 #include "stores/odb_names.hpp"
 
 namespace dlock::stores {

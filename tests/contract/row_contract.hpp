@@ -14,7 +14,7 @@
 
 #include "contract/store_contract.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/row_table.hpp"
+#include "dlock/store/row_table.hpp"
 
 namespace dlock::test {
 

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/clock.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
+#include "dlock/store/clock.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
 

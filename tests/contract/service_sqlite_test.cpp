@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "contract/multi_contract.hpp"
 #include "contract/service_contract.hpp"
-#include "dlock/store_url.hpp"
+#include "dlock/store/store_url.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/scratch_folder.hpp"
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "contract/row_contract.hpp"
-#include "dlock/clock.hpp"
+#include "dlock/store/clock.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/odb_place.hpp"
 #include "support/raw_sqlite.hpp"

@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/id128.hpp"
-#include "dlock/store.hpp"
+#include "dlock/store/id128.hpp"
+#include "dlock/store/store.hpp"
 
 namespace dlock::test {
 

@@ -40,9 +40,9 @@
 
 #include "crash/taker_acts.hpp"
 #include "crash/torture_run.hpp"
-#include "dlock/clock.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/store/clock.hpp"
 
 #ifdef __linux__
 #include <sys/prctl.h>

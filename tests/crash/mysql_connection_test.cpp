@@ -10,7 +10,7 @@
 #include "crash/taker.hpp"
 #include "crash/tcp_proxy.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/store_url.hpp"
+#include "dlock/store/store_url.hpp"
 #include "support/eventually.hpp"
 #include "support/mysql_place.hpp"
 

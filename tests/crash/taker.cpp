@@ -17,7 +17,7 @@
 #include <system_error>
 #include <utility>
 
-#include "dlock/clock.hpp"
+#include "dlock/store/clock.hpp"
 #include "support/eventually.hpp"
 
 namespace dlock::test {

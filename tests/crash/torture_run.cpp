@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "crash/hold_log.hpp"
-#include "dlock/clock.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/store/clock.hpp"
 
 namespace dlock::test {
 

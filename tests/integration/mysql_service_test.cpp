@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "dlock/clock.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/store/clock.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"

@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include "dlock/verification.hpp"
+#include "dlock/store/verification.hpp"
 #include "support/raw_sqlite.hpp"
 
 namespace dlock::test {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "dlock/error.hpp"
-#include "dlock/store_types.hpp"
+#include "dlock/store/store_types.hpp"
 #include "support/gate.hpp"
 
 namespace dlock::test {

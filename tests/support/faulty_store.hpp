@@ -16,9 +16,9 @@
 #include <variant>
 #include <vector>
 
-#include "dlock/clock.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/store.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store.hpp"
 #include "support/connect_faults.hpp"
 #include "support/gate.hpp"
 

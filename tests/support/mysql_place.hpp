@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store.hpp"
-#include "dlock/store_url.hpp"
+#include "dlock/store/store.hpp"
+#include "dlock/store/store_url.hpp"
 
 namespace dlock::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "dlock/id128.hpp"
+#include "dlock/store/id128.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <set>

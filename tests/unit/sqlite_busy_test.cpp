@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "contract/store_contract.hpp"
-#include "dlock/clock.hpp"
+#include "dlock/store/clock.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"

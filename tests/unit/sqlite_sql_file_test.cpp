@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "contract/store_contract.hpp"
-#include "dlock/store_url.hpp"
+#include "dlock/store/store_url.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "dlock/store_url.hpp"
+#include "dlock/store/store_url.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <map>

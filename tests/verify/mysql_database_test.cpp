@@ -12,7 +12,7 @@
 #include <string>
 
 #include "dlock/odb/database.hpp"
-#include "dlock/store_url.hpp"
+#include "dlock/store/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "support/mysql_place.hpp"
 #include "verify/bank.hpp"

@@ -14,8 +14,8 @@
 #include <mutex>
 #include <string>
 
-#include "dlock/clock.hpp"
-#include "dlock/store.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store.hpp"
 
 namespace dlock::stores {
 

@@ -33,7 +33,7 @@
 
 #include <memory>
 
-#include "dlock/store_url.hpp"
+#include "dlock/store/store_url.hpp"
 
 namespace dlock::stores {
 

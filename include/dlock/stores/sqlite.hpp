@@ -47,8 +47,8 @@
 
 #include <memory>
 
-#include "dlock/store.hpp"
-#include "dlock/store_url.hpp"
+#include "dlock/store/store.hpp"
+#include "dlock/store/store_url.hpp"
 
 namespace dlock::stores {
 

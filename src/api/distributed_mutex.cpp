@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include "api/lock_round.hpp"
 #include "dlock/error.hpp"
 #include "engine/engine.hpp"
-#include "lock_round.hpp"
 
 namespace dlock {
 

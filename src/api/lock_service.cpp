@@ -5,8 +5,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "dlock/store.hpp"
-#include "dlock/store_url.hpp"
+#include "dlock/store/store.hpp"
+#include "dlock/store/store_url.hpp"
 #include "engine/engine.hpp"
 
 namespace dlock {

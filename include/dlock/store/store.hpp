@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "dlock/holder_info.hpp"
-#include "dlock/store_types.hpp"
-#include "dlock/verification.hpp"
+#include "dlock/store/holder_info.hpp"
+#include "dlock/store/store_types.hpp"
+#include "dlock/store/verification.hpp"
 
 namespace dlock {
 

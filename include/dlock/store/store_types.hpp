@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/id128.hpp"
-#include "dlock/row_table.hpp"
+#include "dlock/store/id128.hpp"
+#include "dlock/store/row_table.hpp"
 
 namespace dlock {
 

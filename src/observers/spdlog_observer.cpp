@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/clock.hpp"
 #include "dlock/detail/sha256.hpp"
 #include "dlock/lock_key.hpp"
+#include "dlock/store/clock.hpp"
 
 namespace dlock {
 

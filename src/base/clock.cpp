@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "dlock/clock.hpp"
+#include "dlock/store/clock.hpp"
 
 #include <time.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "lock_round.hpp"
+#include "api/lock_round.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "dlock/id128.hpp"
+#include "dlock/store/id128.hpp"
 
 namespace dlock {
 
