@@ -98,33 +98,33 @@ expect_in() { # page name-format, names on standard input
 enumerators include/dlock/error.hpp 'enum class errc' | expect_in docs/errors.md '`errc::%s`'
 enumerators include/dlock/error.hpp 'enum class loss_reason' | expect_in docs/guarantees.md '`%s`'
 enumerators include/dlock/observer.hpp 'enum class kind' | expect_in docs/errors.md '`%s`'
-grep -hoE 'take_param\("[a-z_]+"' src/stores/*.cpp | sed -E 's/.*"(.*)"/\1/' | sort -u |
+grep -rhoE 'take_param\("[a-z_]+"' --include='*.cpp' src/stores | sed -E 's/.*"(.*)"/\1/' | sort -u |
   expect_in docs/operations.md '| `%s` |'
 fields include/dlock/service_options.hpp service_options | expect_in docs/operations.md '| `%s` |'
 fields include/dlock/lock_options.hpp lock_options | expect_in docs/operations.md '| `%s` |'
-sed -nE 's/^ *\{[a-z_0-9| ]+, \{"([a-z_]+)".*/\1/p' src/stores/mysql_session.cpp | sort -u |
+sed -nE 's/^ *\{[a-z_0-9| ]+, \{"([a-z_]+)".*/\1/p' src/stores/mysql/client/session.cpp | sort -u |
   expect_in docs/operations.md '`%s`'
 
 letters() { # "again, connection" as the source writes it
   sed -E 's/unknown/u/; s/again/t/; s/connection/c/; s/busy/b/; s/hidden/v/; s/, //g'
 }
 difference=$(diff \
-  <(sed -nE 's/^ *\{([0-9]+),.*/\1/p' src/stores/mysql_errors.cpp | sort) \
+  <(sed -nE 's/^ *\{([0-9]+),.*/\1/p' src/stores/mysql/client/errors.cpp | sort) \
   <(sed -nE 's/^\| ([0-9]+) \|.*/\1/p' docs/errors.md | sort) || true)
 if [ -n "$difference" ]; then
-  offend "docs/errors.md:1: other error numbers than src/stores/mysql_errors.cpp (< source, > page):"
+  offend "docs/errors.md:1: other error numbers than src/stores/mysql/client/errors.cpp (< source, > page):"
   printf '%s\n' "$difference"
 fi
 difference=$(diff \
-  <(tr -d '\n' <src/stores/mysql_errors.cpp | grep -oE '\{[0-9]+, *"[a-z]+"\}' | sed -E 's/[{}"]//g; s/, */ /' | sort) \
+  <(tr -d '\n' <src/stores/mysql/client/errors.cpp | grep -oE '\{[0-9]+, *"[a-z]+"\}' | sed -E 's/[{}"]//g; s/, */ /' | sort) \
   <(sed -nE 's/^\| ([0-9]+) \|.*\| ([a-z, ]+) \|$/\1 \2/p' docs/errors.md | letters | sort) || true)
 if [ -n "$difference" ]; then
-  offend "docs/errors.md:1: other classes than src/stores/mysql_errors.cpp (< source, > page):"
+  offend "docs/errors.md:1: other classes than src/stores/mysql/client/errors.cpp (< source, > page):"
   printf '%s\n' "$difference"
 fi
 
 difference=$(diff \
-  <(sed -nE 's/^ *\{(SQLITE_[A-Z_]+), ([a-z]+), ([a-z]+), ([a-z]+), "(.*)"\},.*/\1|\2|\3|\4|\5/p' src/stores/sqlite_error.cpp |
+  <(sed -nE 's/^ *\{(SQLITE_[A-Z_]+), ([a-z]+), ([a-z]+), ([a-z]+), "(.*)"\},.*/\1|\2|\3|\4|\5/p' src/stores/sqlite/client/errors.cpp |
     awk -F'|' '{ class = ""
       if ($2 == "true") class = ", again"
       if ($3 == "true") class = class ", connection"
@@ -132,7 +132,7 @@ difference=$(diff \
       print "| " $1 " | " (class == "" ? "-" : substr(class, 3)) " | " $5 " |" }' | sort) \
   <(sed -nE 's/unknown if it was a write, //; /^\| SQLITE_/p' docs/errors.md | sort) || true)
 if [ -n "$difference" ]; then
-  offend "docs/errors.md:1: other result codes than src/stores/sqlite_error.cpp (< source, > page):"
+  offend "docs/errors.md:1: other result codes than src/stores/sqlite/client/errors.cpp (< source, > page):"
   printf '%s\n' "$difference"
 fi
 
@@ -159,8 +159,8 @@ compare_sql() { # file heading
   done < <(sql_of_page "$2")
   [ $count -gt 0 ] || offend "docs/protocol.md:1: no statement below '$2'"
 }
-compare_sql src/stores/mysql_sql.cpp 'The statements: MariaDB and MySQL'
-compare_sql src/stores/sqlite_sql.cpp 'The statements: SQLite'
+compare_sql src/stores/mysql/lease_table/sql.cpp 'The statements: MariaDB and MySQL'
+compare_sql src/stores/sqlite/lease_table/sql.cpp 'The statements: SQLite'
 
 if [ $offences -gt 0 ]; then
   echo "check_docs: $offences offences" >&2

@@ -7,7 +7,7 @@
 
 #include "dlock/store/store_url.hpp"
 #include "engine/transaction_watch.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 
 namespace dlock {
 

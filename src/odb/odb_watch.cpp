@@ -4,7 +4,7 @@
 
 #include "dlock/odb/verify.hpp"
 #include "engine/transaction_watch.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 
 namespace dlock::detail {
 

@@ -11,8 +11,8 @@
 #include <functional>
 
 #include "engine/engine.hpp"
-#include "stores/odb_outer.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
+#include "stores/sql/outer_transaction.hpp"
 
 namespace dlock::detail {
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 
 namespace dlock::detail {
 

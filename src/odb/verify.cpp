@@ -9,7 +9,7 @@
 
 #include "odb/access.hpp"
 #include "odb/same_place.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 
 namespace dlock::detail {
 

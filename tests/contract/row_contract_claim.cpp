@@ -6,7 +6,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "contract/row_contract.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 
 namespace dlock::test {
 

@@ -8,7 +8,7 @@
 #include "contract/row_contract.hpp"
 #include "dlock/store/clock.hpp"
 #include "dlock/stores/sqlite.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 

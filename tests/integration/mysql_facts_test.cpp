@@ -12,7 +12,7 @@
 
 #include "dlock/lock_service.hpp"
 #include "dlock/odb/verify.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_row_place.hpp"
 

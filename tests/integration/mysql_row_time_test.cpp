@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "stores/mysql_connection.hpp"
+#include "stores/mysql/lease_table/connection.hpp"
 #include "support/mysql_row_place.hpp"
 
 namespace dlock::test {

@@ -9,7 +9,7 @@
 
 #include <catch2/generators/catch_generators.hpp>
 
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 #include "support/dst_zone.hpp"
 #include "support/mysql_row_place.hpp"
 

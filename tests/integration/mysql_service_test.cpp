@@ -12,7 +12,7 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
-#include "stores/mysql_sql.hpp"
+#include "stores/mysql/lease_table/sql.hpp"
 #include "support/mysql_place.hpp"
 
 namespace dlock::test {

@@ -13,8 +13,8 @@
 
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/mysql_connection.hpp"
-#include "stores/mysql_session.hpp"
+#include "stores/mysql/client/session.hpp"
+#include "stores/mysql/lease_table/connection.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_store_place.hpp"
 

@@ -9,8 +9,8 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
-#include "stores/mysql_connection.hpp"
-#include "stores/mysql_sql.hpp"
+#include "stores/mysql/lease_table/connection.hpp"
+#include "stores/mysql/lease_table/sql.hpp"
 #include "support/mysql_store_place.hpp"
 
 namespace dlock::test {

@@ -11,7 +11,7 @@
 
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 #include "support/mysql_row_place.hpp"
 #include "support/mysql_trigger.hpp"
 

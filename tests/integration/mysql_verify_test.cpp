@@ -8,8 +8,8 @@
 #include <chrono>
 #include <thread>
 
-#include "stores/mysql_row_sql.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/mysql/lease_table/row_sql.hpp"
+#include "stores/sql/dialect.hpp"
 #include "support/mysql_row_place.hpp"
 
 namespace dlock::test {

@@ -22,7 +22,7 @@
 #include "contract/store_contract.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/sqlite.hpp"
-#include "stores/odb_place.hpp"
+#include "stores/sql/dialect.hpp"
 #include "support/bound_statement.hpp"
 #include "support/eventually.hpp"
 #include "support/raw_sqlite.hpp"

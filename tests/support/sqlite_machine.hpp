@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "stores/sqlite_store.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::test {
 

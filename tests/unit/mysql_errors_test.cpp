@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stores/mysql_errors.hpp"
+#include "stores/mysql/client/errors.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <string>

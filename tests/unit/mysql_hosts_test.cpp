@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stores/mysql_hosts.hpp"
+#include "stores/mysql/client/hosts.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "stores/mysql_server.hpp"
+#include "stores/mysql/client/server.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stores/mysql_row_sql.hpp"
+#include "stores/mysql/lease_table/row_sql.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -9,8 +9,8 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
-#include "stores/mysql_sql.hpp"
-#include "stores/row_owner.hpp"
+#include "stores/mysql/lease_table/sql.hpp"
+#include "stores/sql/row_owner.hpp"
 
 using namespace dlock;
 using namespace dlock::detail;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stores/mysql_sql.hpp"
+#include "stores/mysql/lease_table/sql.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -9,9 +9,9 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
-#include "stores/mysql_server.hpp"
-#include "stores/mysql_statement.hpp"
-#include "stores/mysql_text.hpp"
+#include "stores/mysql/client/server.hpp"
+#include "stores/mysql/client/statement.hpp"
+#include "stores/mysql/client/text.hpp"
 
 using namespace dlock::detail;
 

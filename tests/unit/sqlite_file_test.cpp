@@ -19,7 +19,7 @@
 #include "contract/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/stores/sqlite.hpp"
-#include "stores/sqlite_connection.hpp"
+#include "stores/sqlite/client/connection.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/without_rights.hpp"

@@ -16,7 +16,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/sqlite.hpp"
-#include "stores/sqlite_location.hpp"
+#include "stores/sqlite/client/location.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/sqlite_machine.hpp"

@@ -11,7 +11,7 @@
 
 #include "contract/store_contract.hpp"
 #include "dlock/lock_key.hpp"
-#include "stores/sqlite_connection.hpp"
+#include "stores/sqlite/client/connection.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scarce_memory.hpp"
 #include "support/scratch_folder.hpp"

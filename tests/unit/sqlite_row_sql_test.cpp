@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stores/sqlite_row_sql.hpp"
+#include "stores/sqlite/lease_table/row_sql.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-#include "stores/sqlite_statement.hpp"
+#include "stores/sqlite/client/statement.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stores/sqlite_write_queue.hpp"
+#include "stores/sqlite/client/write_queue.hpp"
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>

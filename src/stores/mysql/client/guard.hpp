@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/exceptions.hxx>
+#include <odb/mysql/exceptions.hxx>
+
+#include <exception>
+
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/lease_table/connection.hpp"
+
+namespace dlock::detail {
+
+/// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
+inline void advise(const mysql_connection& on, fault& why) {
+  constexpr int no_such_table = 1146;
+  if (why.native != no_such_table || why.text.find("." + on.prefix()) == std::string::npos) return;
+  why.text += ": open the store once with schema=create to make the lock tables";
+}
+
+/// Runs the body of a verb, which must not throw: what it throws becomes a fault. The outcome is unknown
+/// then, because the statement may have been sent.
+template <class Body>
+reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
+  reply made;
+  made.what = outcome::unknown;
+  try {
+    reply answer = body();
+    advise(on, answer.why);
+    return answer;
+  } catch (const odb::mysql::database_exception& e) {
+    try {
+      made.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
+      made.what = outcome_of_mysql_error(e.error());
+      on.heed(made.why);
+      advise(on, made.why);
+    } catch (...) {
+      made.why.transient = true;
+    }
+  } catch (const odb::exception& e) {
+    // ODB has exceptions without a number for a deadlock or a lost connection; the handle still has it.
+    try {
+      const unsigned code = mysql_errno(on.handle());
+      made.why = make_mysql_fault(code, mysql_sqlstate(on.handle()), e.what(), doing);
+      if (code != 0) made.what = outcome_of_mysql_error(code);
+      on.heed(made.why);
+    } catch (...) {
+      made.why.transient = true;
+    }
+  } catch (const std::exception& e) {
+    try {
+      made.why = make_own_fault(std::string(doing) + ": " + e.what(), true);
+    } catch (...) {
+      made.why.transient = true;
+    }
+  } catch (...) {
+    made.why.transient = true;
+  }
+  return made;
+}
+
+}  // namespace dlock::detail

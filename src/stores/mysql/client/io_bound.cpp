@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/client/io_bound.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace dlock::detail {
+
+namespace {
+
+// The library's hook is told the socket and nothing else, so a bound belongs to its thread.
+thread_local const mysql_io_bound* present = nullptr;
+
+int make_wake() {
+  const int made = ::eventfd(0, EFD_CLOEXEC);
+  if (made < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for connecting");
+  return made;
+}
+
+}  // namespace
+
+mysql_io_bound::mysql_io_bound(clock::time_point end, const std::stop_token& cancel)
+    : end_(end), outer_(present), wake_(make_wake()) {
+  if (cancel.stop_possible()) {
+    on_cancel_.emplace(cancel, [wake = wake_] { static_cast<void>(::eventfd_write(wake, 1)); });
+  }
+  present = this;
+}
+
+mysql_io_bound::~mysql_io_bound() {
+  present = outer_;
+  on_cancel_.reset();  // before the descriptor goes
+  ::close(wake_);
+}
+
+int mysql_io_bound::wait(int socket, bool to_read, int timeout_ms) noexcept {
+  using namespace std::chrono;
+  const auto* const bound = present;
+  const auto own_end = timeout_ms > 0 ? clock::now() + milliseconds{timeout_ms} : clock::time_point::max();
+  const auto end = bound != nullptr ? std::min(own_end, bound->end_) : own_end;
+  std::array<pollfd, 2> watched{
+      {{socket, static_cast<short>(to_read ? POLLIN : POLLOUT), 0}, {bound != nullptr ? bound->wake_ : -1, POLLIN, 0}}};
+  for (;;) {
+    int left = -1;
+    if (end != clock::time_point::max()) {
+      left = static_cast<int>(std::max<milliseconds::rep>(0, ceil<milliseconds>(end - clock::now()).count()));
+    }
+    const int ready = ::poll(watched.data(), bound != nullptr ? 2 : 1, left);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready > 0 && watched[0].revents == 0) {
+      errno = ECANCELED;
+      return 0;
+    }
+    if (ready == 0) errno = ETIMEDOUT;
+    return ready;
+  }
+}
+
+#if defined(MARIADB_PACKAGE_VERSION_ID) && MARIADB_PACKAGE_VERSION_ID >= 30100
+void mysql_io_bound::apply(MYSQL* handle) noexcept {
+  static constexpr auto hook = +[](my_socket socket, my_bool to_read, int timeout_ms) -> int {
+    return wait(static_cast<int>(socket), to_read != 0, timeout_ms);
+  };
+  mysql_optionsv(handle, MARIADB_OPT_IO_WAIT, hook);
+}
+#else
+void mysql_io_bound::apply(MYSQL*) noexcept {}
+#endif
+
+}  // namespace dlock::detail

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/client/lookup.hpp"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace dlock::detail {
+
+namespace {
+
+/// Whether it is known. With AI_NUMERICHOST in `flags` only an address is.
+bool look_up(const std::string& host, int flags) noexcept {
+  addrinfo how{};
+  how.ai_flags = flags;
+  how.ai_family = AF_UNSPEC;
+  how.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, &how, &found) != 0) return false;
+  ::freeaddrinfo(found);
+  return true;
+}
+
+}  // namespace
+
+struct mysql_lookup::state {
+  std::mutex mutex{};
+  std::condition_variable_any changed{};
+  std::map<std::string, unsigned> begun{};  // guarded by the mutex: names being looked up; each look-up has a number
+  unsigned last = 0;                        // guarded by the mutex
+
+  bool runs(const std::string& host, unsigned number) const {
+    const auto found = begun.find(host);
+    return found != begun.end() && found->second == number;
+  }
+};
+
+mysql_lookup::mysql_lookup() : state_(std::make_shared<state>()) {}
+
+bool mysql_lookup::answers(const std::string& host, clock::time_point end, const std::stop_token& cancel) {
+  if (look_up(host, AI_NUMERICHOST)) return true;
+  std::unique_lock lock(state_->mutex);
+  auto found = state_->begun.find(host);
+  if (found == state_->begun.end()) {
+    found = state_->begun.emplace(host, ++state_->last).first;
+    try {
+      std::thread([all = state_, host] {
+        look_up(host, 0);
+        const std::lock_guard done(all->mutex);
+        all->begun.erase(host);
+        all->changed.notify_all();
+      }).detach();
+    } catch (...) {
+      state_->begun.erase(found);
+      throw;
+    }
+  }
+  const auto mine = found->second;
+  return state_->changed.wait_until(lock, cancel, end, [&] { return !state_->runs(host, mine); });
+}
+
+}  // namespace dlock::detail

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/client/native.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/io_bound.hpp"
+#include "stores/mysql/client/session.hpp"
+
+namespace dlock::detail {
+namespace {
+
+/// The client library's truth value: char in one, bool in the other.
+using client_bool = std::remove_cv_t<std::remove_reference_t<decltype(*MYSQL_BIND{}.is_null)>>;
+
+/// The client library counts whole seconds, and 0 means for ever.
+unsigned whole_seconds(std::chrono::microseconds time) {
+  using namespace std::chrono;
+  return static_cast<unsigned>(std::max<seconds::rep>(1, ceil<seconds>(time).count()));
+}
+
+const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+#ifdef MARIADB_PACKAGE_VERSION
+void set_tls(MYSQL* handle, const mysql_settings& settings) {
+  // "enforce" without verification falls back to plain text without a word: the cipher is looked at afterwards.
+  const client_bool enforce = settings.tls != tls_mode::off;
+  const client_bool verify = settings.tls == tls_mode::verify;
+  mysql_optionsv(handle, MYSQL_OPT_SSL_ENFORCE, &enforce);
+  mysql_optionsv(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+}
+#else
+void set_tls(MYSQL* handle, const mysql_settings& settings) {
+  unsigned mode = SSL_MODE_PREFERRED;
+  if (settings.tls == tls_mode::off) mode = SSL_MODE_DISABLED;
+  if (settings.tls == tls_mode::require) mode = SSL_MODE_REQUIRED;
+  if (settings.tls == tls_mode::verify) mode = SSL_MODE_VERIFY_IDENTITY;
+  mysql_options(handle, MYSQL_OPT_SSL_MODE, &mode);
+  // Without TLS, caching_sha2_password encrypts the password with the server's key; the other library asks by itself.
+  const client_bool ask = true;
+  mysql_options(handle, MYSQL_OPT_GET_SERVER_PUBLIC_KEY, &ask);
+}
+#endif
+
+enum class user_of { dlock, application };
+
+void set_options(MYSQL* handle, const mysql_settings& settings, microseconds limit, user_of by) {
+  const unsigned connect = whole_seconds(limit);
+  const unsigned statement = whole_seconds(settings.statement_timeout);
+  mysql_options(handle, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
+  if (by == user_of::dlock) {
+    mysql_options(handle, MYSQL_OPT_READ_TIMEOUT, &statement);
+    mysql_options(handle, MYSQL_OPT_WRITE_TIMEOUT, &statement);
+  }
+  mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  const unsigned protocol = settings.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
+  mysql_options(handle, MYSQL_OPT_PROTOCOL, &protocol);
+  mysql_io_bound::apply(handle);
+  set_tls(handle, settings);
+  if (!settings.tls_ca.empty()) mysql_options(handle, MYSQL_OPT_SSL_CA, settings.tls_ca.c_str());
+  if (!settings.tls_cert.empty()) mysql_options(handle, MYSQL_OPT_SSL_CERT, settings.tls_cert.c_str());
+  if (!settings.tls_key.empty()) mysql_options(handle, MYSQL_OPT_SSL_KEY, settings.tls_key.c_str());
+}
+
+bool read_rows(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why) {
+  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(handle), mysql_free_result);
+  if (!result) {
+    if (mysql_errno(handle) == 0) return true;
+    why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
+    return false;
+  }
+  const auto columns = mysql_num_fields(result.get());
+  while (MYSQL_ROW row = mysql_fetch_row(result.get())) {
+    const unsigned long* const lengths = mysql_fetch_lengths(result.get());
+    if (rows == nullptr) continue;
+    auto& made = rows->emplace_back(columns);
+    for (unsigned i = 0; i != columns; ++i) {
+      if (row[i] != nullptr) made[i] = std::string(row[i], lengths[i]);
+    }
+  }
+  return true;
+}
+
+mysql_handle connected(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit, user_of by,
+                       fault& why) {
+  const auto doing = fmt::format("dlock: {}: connecting to {}", settings.name, settings.where(host));
+  mysql_handle handle(mysql_init(nullptr));
+  if (!handle) {
+    why = make_own_fault(fmt::format("{}: out of memory", doing), true, true);
+    return nullptr;
+  }
+  set_options(handle.get(), settings, limit, by);
+  // ODB needs CLIENT_FOUND_ROWS as well: rows are counted that matched, changed or not.
+  if (mysql_real_connect(handle.get(), or_null(host.host), or_null(settings.user), settings.password.c_str(),
+                         settings.database.c_str(), host.port, or_null(settings.socket),
+                         CLIENT_FOUND_ROWS) == nullptr) {
+    why = make_mysql_fault(mysql_errno(handle.get()), mysql_sqlstate(handle.get()), mysql_error(handle.get()), doing);
+    why.connection = true;
+    why.full = why.native == 1040 || why.native == 1203 || why.native == 1226;
+    if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = tls_may_succeed_later(mysql_error(handle.get()));
+    return nullptr;
+  }
+  const bool must_encrypt = settings.tls == tls_mode::require || settings.tls == tls_mode::verify;
+  if (must_encrypt && mysql_get_ssl_cipher(handle.get()) == nullptr) {
+    why = make_own_fault(fmt::format("{}: TLS was asked for and the server does not offer it", doing), false, true);
+    return nullptr;
+  }
+  return handle;
+}
+
+}  // namespace
+
+mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
+                           fault& why) {
+  auto handle = connected(settings, host, limit, user_of::dlock, why);
+  if (!handle) return nullptr;
+  const auto doing =
+      fmt::format("dlock: {}: connecting to {}, setting up the session", settings.name, settings.where(host));
+  if (!set_session(handle.get(), session_variables(handle.get()), doing, why)) return nullptr;
+  return handle;
+}
+
+mysql_handle connect_application(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
+                                 fault& why) {
+  return connected(settings, host, limit, user_of::application, why);
+}
+
+bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, mysql_rows* rows, fault& why) {
+  if (mysql_real_query(handle, sql.data(), sql.size()) != 0) {
+    why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
+    return false;
+  }
+  return read_rows(handle, doing, rows, why);
+}
+
+std::string mysql_literal(std::string_view bytes) {
+  std::string made = "X'";
+  made.reserve(bytes.size() * 2 + 3);
+  for (const char c : bytes) fmt::format_to(std::back_inserter(made), "{:02X}", static_cast<unsigned char>(c));
+  made.push_back('\'');
+  return made;
+}
+
+bool is_mariadb(MYSQL* handle) {
+  const char* const version = mysql_get_server_info(handle);
+  return version != nullptr && std::strstr(version, "MariaDB") != nullptr;
+}
+
+bool can_refuse_to_wait(MYSQL* handle) { return is_mariadb(handle) && mysql_get_server_version(handle) >= 100'300; }
+
+bool can_skip_locked(MYSQL* handle) {
+  return mysql_get_server_version(handle) >= (is_mariadb(handle) ? 100'600u : 80'001u);
+}
+
+int mysql_socket(MYSQL* handle) noexcept {
+#ifdef MARIADB_PACKAGE_VERSION
+  return static_cast<int>(mysql_get_socket(handle));
+#else
+  return static_cast<int>(handle->net.fd);
+#endif
+}
+
+}  // namespace dlock::detail

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The client library's connection: made with our settings, and statements that are not hot.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/mysql/mysql.hxx>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dlock/store/store_types.hpp"
+#include "stores/mysql/client/settings.hpp"
+
+namespace dlock::detail {
+
+struct mysql_close_handle {
+  void operator()(MYSQL* handle) const noexcept { mysql_close(handle); }
+};
+using mysql_handle = std::unique_ptr<MYSQL, mysql_close_handle>;
+using mysql_rows = std::vector<std::vector<std::optional<std::string>>>;
+
+/// Connects and puts the session into the state that the protocol needs: autocommit, READ COMMITTED, short
+/// lock waits. Null, and the reason in `why`, if that can't be done or if TLS was asked for and not got. `limit` bounds
+/// each wait, rounded up to whole seconds; a mysql_io_bound bounds the whole.
+mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
+                           fault& why);
+
+/// The same for a connection of the application's: the session is as the server makes it, and statements take as long as
+/// they take.
+mysql_handle connect_application(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
+                                 fault& why);
+
+/// Runs a statement whose text holds all its values. `rows` may be null. False, and the reason in `why`, if it failed.
+bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, mysql_rows* rows, fault& why);
+
+/// 'X''0A1B''': any bytes as a literal that needs no escaping, whatever the character set.
+std::string mysql_literal(std::string_view bytes);
+
+bool is_mariadb(MYSQL* handle);
+
+/// Whether one statement can be told not to wait for row locks at all: MariaDB since 10.3. MySQL waits a second at least.
+bool can_refuse_to_wait(MYSQL* handle);
+/// Whether SELECT ... FOR UPDATE SKIP LOCKED is known: MariaDB since 10.6, MySQL since 8.0.1.
+bool can_skip_locked(MYSQL* handle);
+
+/// The file descriptor of its socket, owned by the client library.
+int mysql_socket(MYSQL* handle) noexcept;
+
+}  // namespace dlock::detail

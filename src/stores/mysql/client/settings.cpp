@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/client/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+namespace dlock::detail {
+namespace {
+
+constexpr std::uint16_t default_port = 3306;
+constexpr long longest_timeout_ms = 3'600'000;
+
+[[noreturn]] void bad(const std::string& text) {
+  throw std::invalid_argument(fmt::format("dlock: mysql URL: {}", text));
+}
+
+tls_mode parse_tls(const std::string& text) {
+  if (text == "off") return tls_mode::off;
+  if (text == "prefer") return tls_mode::prefer;
+  if (text == "require") return tls_mode::require;
+  if (text == "verify") return tls_mode::verify;
+  bad(fmt::format("tls={} is not off, prefer, require or verify", text));
+}
+
+std::chrono::milliseconds parse_timeout(const std::string& name, const std::string& text) {
+  long value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size() || value < 1 || value > longest_timeout_ms) {
+    bad(fmt::format("{}={} is not 1 to {} (milliseconds)", name, text, longest_timeout_ms));
+  }
+  return std::chrono::milliseconds{value};
+}
+
+void take_tls(mysql_settings& into, store_url& url) {
+  // A socket leads to this machine: nobody listens on the way.
+  into.tls = parse_tls(url.take_param("tls", into.socket.empty() ? "prefer" : "off"));
+  into.tls_ca = url.take_param("tls_ca");
+  into.tls_cert = url.take_param("tls_cert");
+  into.tls_key = url.take_param("tls_key");
+  if (into.tls_cert.empty() != into.tls_key.empty()) bad("tls_cert and tls_key need each other");
+  if (into.tls == tls_mode::off && !(into.tls_ca + into.tls_cert).empty()) {
+    bad("tls=off does not go with tls_ca, tls_cert or tls_key");
+  }
+}
+
+void take_hosts(mysql_settings& into, store_url& url) {
+  into.socket = url.take_param("socket");
+  into.hosts = std::move(url.hosts);
+  if (into.socket.empty()) {
+    if (into.hosts.empty()) bad("there is no host and no socket=");
+    for (auto& host : into.hosts) {
+      if (host.host.empty()) bad("a host has no name");
+      if (host.port == 0) host.port = default_port;
+    }
+    return;
+  }
+  for (const auto& host : into.hosts) {
+    if ((!host.host.empty() && host.host != "localhost") || host.port != 0) {
+      bad("socket= and a host exclude each other");
+    }
+  }
+  into.hosts.assign(1, {});
+}
+
+}  // namespace
+
+mysql_settings mysql_settings::parse(store_url url) {
+  mysql_settings made;
+  made.name = url.redacted();
+  made.user = url.user;
+  made.password = url.password;
+  // Of mysql:///database too, where no host stands before it.
+  made.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
+  if (made.database.empty()) bad("there is no database: mysql://user@host/database");
+  take_hosts(made, url);
+  take_tls(made, url);
+  made.schema = parse_schema_mode(url.take_param("schema", "create"));
+  made.prefix = url.take_param("prefix", std::string(odb_names::default_prefix));
+  made.connect_timeout = parse_timeout("connect_timeout", url.take_param("connect_timeout", "5000"));
+  made.statement_timeout = parse_timeout("statement_timeout", url.take_param("statement_timeout", "5000"));
+  url.expect_no_more_params();
+  return made;
+}
+
+std::string mysql_settings::where(const store_url::endpoint& host) const {
+  if (!socket.empty()) return socket;
+  return host.host.find(':') == std::string::npos ? fmt::format("{}:{}", host.host, host.port)
+                                                  : fmt::format("[{}]:{}", host.host, host.port);
+}
+
+}  // namespace dlock::detail

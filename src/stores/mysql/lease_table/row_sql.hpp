@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dlock/store/store_types.hpp"
+#include "dlock/store/verification.hpp"
+#include "stores/sql/dialect.hpp"
+#include "stores/sql/names.hpp"
+
+namespace dlock::detail {
+
+/// A value of a statement.
+struct bound {
+  verification::parameter value;
+  std::string literal{};  ///< empty: as mysql_value_literal() has it
+};
+
+/// A statement made in two forms at once: with markers and parameters, and as one text.
+struct bound_sql {
+  verification made{};
+
+  bound_sql& operator<<(std::string_view sql);
+  bound_sql& operator<<(const bound& parameter);
+};
+
+/// The time zone of the session in which a statement runs, and so how it may write a TIMESTAMP. Not through local time,
+/// which in one hour of a year means two times.
+enum class session_zone {
+  utc,          ///< a connection of dlock's
+  any_mariadb,  ///< one of the application's: the statement sets the zone for itself
+  any_mysql,    ///< likewise, where a literal may have an offset (since 8.0.19)
+};
+
+/// SQL about rows of the application's that are locked in place. All values stand in the texts: tables are many, and none
+/// is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Immutable.
+class mysql_row_sql {
+ public:
+  /// `database` is that of the lock tables: the application's connections may have another one.
+  mysql_row_sql(const odb_names& names, const std::string& database);
+
+  /// The table names of these have their database.
+  const odb_names& names() const noexcept { return names_; }
+
+  std::string take(const request& what) const;
+  /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, doomed.
+  std::string look(const request& what) const;
+  /// Rule 12: the session that keeps the row.
+  std::string doom(const row_id& row) const;
+  std::string take_over(const request& what) const;
+  /// The fence of a row that this attempt was granted.
+  std::string fence_of(const request& what) const;
+  std::string extend(const request& what) const;
+  std::string cancel(const request& what) const;
+  /// In the store's own connection, or in a transaction of the application's.
+  verification release(const request& grant, session_zone in = session_zone::utc) const;
+  /// Writes the owner in another way that means the same.
+  verification verify(const request& grant) const;
+
+  std::string free_rows(const row_table& table) const;
+  std::string abandoned_rows(const row_table& table) const;
+  std::string claim(const claim_request& what, session_zone in) const;
+  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const;
+  std::string add_columns(const row_table& table) const;
+
+ private:
+  std::string expand(const std::string& sql) const { return names_.expand(sql); }
+  std::string grant(const row_table& table, const std::string& owner, const std::string& expiry, bool tell_fence) const;
+  std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) const;
+
+  odb_names names_;
+};
+
+/// "`db`.`table`" without its database and quotation marks: "table".
+std::string bare_table(std::string_view quoted);
+/// "`name`", with the quotation marks inside doubled.
+std::string quote_mysql_name(std::string_view name);
+/// A value as a literal, whatever the character set.
+std::string mysql_value_literal(const verification::parameter& value);
+
+}  // namespace dlock::detail

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/lease_table/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/text.hpp"
+#include "stores/mysql/lease_table/grant.hpp"
+#include "stores/sql/row_owner.hpp"
+
+namespace dlock::detail {
+namespace {
+
+/// How long another program's lock lasts that has no end: longer than anybody waits.
+constexpr microseconds no_end = std::chrono::hours{1};
+
+reply refused(std::string text) {
+  reply made;
+  made.why = make_own_fault(std::move(text));
+  return made;
+}
+
+reply change(mysql_connection& on, const std::string& sql, const char* doing) {
+  reply made;
+  std::uint64_t rows = 0;
+  made.what = on.query(sql, doing, nullptr, &rows, made.why);
+  if (made.what == outcome::yes && rows == 0) made.what = outcome::no;
+  return made;
+}
+
+reply grant(mysql_connection& on, const mysql_row_sql& sql, const request& what, const std::string& text,
+            const char* doing) {
+  reply made = change(on, std::string(on.quick_prefix()) + text, doing);
+  if (made.what == outcome::yes) {
+    tell_fence(
+        on, mysql_insert_id(on.handle()), [&] { return sql.fence_of(what); }, made);
+  }
+  return made;
+}
+
+std::int64_t number(const std::optional<std::string>& from) {
+  return from ? std::strtoll(from->c_str(), nullptr, 10) : 0;
+}
+
+// The columns of mysql_row_sql::look().
+seen seen_of(const mysql_rows::value_type& row) {
+  seen made;
+  made.fence = static_cast<std::uint64_t>(number(row.at(1)));
+  const auto text = row.at(0).value_or("");
+  if (text.empty()) return made;
+  made.kept = number(row.at(2)) != 0;
+  const auto left = number(row.at(4));
+  made.expired = left <= 0;
+  made.left = microseconds{std::max<std::int64_t>(0, left)};
+  const auto owner = row_owner::parse(text);
+  if (!owner) {
+    made.holder = stranger;
+    made.who = clip_utf8(text, 255);
+    // Nothing tells whether that program lives: a lock of its without an expiry is its own for ever.
+    if (made.kept) {
+      made.expired = false;
+      made.left = no_end;
+    }
+    return made;
+  }
+  made.holder = owner->session;
+  made.nonce = owner->nonce;
+  const bool no_session = number(row.at(3)) != 0;
+  made.gone = made.kept && no_session;
+  if (!no_session) made.who = describe_holder(row.at(5).value_or(""), number(row.at(6)), row.at(7).value_or(""));
+  return made;
+}
+
+reply look(mysql_connection& on, const std::string& sql) {
+  reply made;
+  mysql_rows rows;
+  made.what = on.query(sql, "look at a row", &rows, nullptr, made.why);
+  if (made.what != outcome::yes) return made;
+  if (rows.empty()) {
+    made.what = outcome::absent;
+  } else {
+    made.now = seen_of(rows.front());
+  }
+  return made;
+}
+
+}  // namespace
+
+std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label) {
+  return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label);
+}
+
+reply find_row_holder(mysql_connection& on, const mysql_row_sql& sql, const row_id& row,
+                      std::vector<holder_info>& out) {
+  reply made;
+  mysql_rows rows;
+  request about;
+  about.row = &row;
+  made.what = on.query(sql.look(about), "look at a row", &rows, nullptr, made.why);
+  if (made.what != outcome::yes || rows.empty()) return made;
+  const auto& found = rows.front();
+  const auto now = seen_of(found);
+  if (!now.holder || (!now.kept && now.expired)) return made;
+  const bool theirs = now.holder == stranger;
+  holder_info info{.session = theirs ? id128{} : now.holder, .fence = now.fence, .kept = now.kept};
+  info.host = found.at(5).value_or("");
+  info.pid = number(found.at(6));
+  info.label = theirs ? now.who : found.at(7).value_or("");
+  info.doomed = now.kept && number(found.at(8)) != 0;
+  info.dead = !theirs && now.kept && (now.gone || now.expired);
+  if (!theirs || !now.kept) info.left = now.left;
+  out.push_back(std::move(info));
+  return made;
+}
+
+reply execute_on_row(mysql_connection& on, const mysql_row_sql& sql, const request& what) {
+  const auto& row = *what.row;
+  if (row.values.empty() || row.values.size() != row.table->id.size()) {
+    return refused(fmt::format("a row of {}: {} values for the {} columns of its primary key", row.table->table,
+                               row.values.size(), row.table->id.size()));
+  }
+  const bool grants = what.what == verb::take || what.what == verb::take_over;
+  if (grants && row.table->renewal == row_renewal::column && what.own_ttl.count() <= 0) {
+    return refused(fmt::format("a row of {}: a lock that its column {} keeps needs an expiry", row.table->table,
+                               row.table->expires_at));
+  }
+  switch (what.what) {
+    case verb::take: return grant(on, sql, what, sql.take(what), "take a row");
+    case verb::take_over: return grant(on, sql, what, sql.take_over(what), "take over a row");
+    case verb::look: return look(on, sql.look(what));
+    // Rows are the application's: none is made by being locked.
+    case verb::insert: return {outcome::absent, 0, {}, {}};
+    case verb::extend: return change(on, sql.extend(what), "extend a row's lock");
+    case verb::release: return change(on, sql.release(what).text, "release a row");
+    case verb::cancel: return change(on, sql.cancel(what), "cancel a row's lock");
+  }
+  return refused("no such verb");
+}
+
+}  // namespace dlock::detail

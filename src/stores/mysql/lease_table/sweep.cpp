@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rule 11: clean-up in small steps by primary key, each a statement of its own: one over a range would make
+// renewals wait, and a cleaner stopped inside a transaction would stop the next.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/lease_table/store.hpp"
+
+namespace dlock::stores {
+
+using namespace dlock::detail;
+
+namespace {
+
+/// So many rows of the lock table are looked at in one step.
+constexpr std::size_t window = 5000;
+/// So many dead sessions are asked about on one way through the lock table.
+constexpr std::size_t most_sessions = 500;
+/// A statement that waited so long for a lock ends the step: the next one may fare no better.
+constexpr std::chrono::milliseconds long_wait{200};
+
+/// A key that nobody has been granted for long, and that is free or whose holder is dead.
+struct idle_key {
+  std::string key{};
+  std::string holder{};  ///< empty: nobody
+  std::uint64_t fence = 0;
+  bool kept = false;
+};
+
+/// One step: at most `limit` keys and `limit` sessions go.
+class sweeper {
+ public:
+  sweeper(mysql_connection& on, const odb_names& names, mysql_sweep_place& at, microseconds idle, std::size_t limit)
+      : on_(on), names_(names), at_(at), idle_(idle.count()), limit_(limit) {}
+
+  reply run() {
+    if (!step()) at_ = {};
+    result_.fence = gone_;
+    return std::move(result_);
+  }
+
+ private:
+  enum class did { it, nothing, failed };  // nothing: somebody has it locked
+
+  bool step() {
+    if (at_.forgotten.empty() && !go_on()) return false;
+    return delete_sessions();
+  }
+
+  bool go_on() {
+    if (at_.after.empty() && !note_dead_sessions()) return false;
+    if (idle_ <= 0 && at_.dead.empty()) return true;
+    if (!look_through_window()) return false;
+    // At the end: who was not met on the way holds nothing.
+    if (at_.after.empty()) at_.forgotten.assign(at_.dead.begin(), at_.dead.end());
+    return true;
+  }
+
+  bool run(const std::string& sql, mysql_rows* rows, std::uint64_t* changed) {
+    result_.what = on_.query(names_.expand(sql), "sweep", rows, changed, result_.why);
+    return result_.what == outcome::yes;
+  }
+
+  /// A statement about one row, which looks again whether it may.
+  did change(const std::string& sql, std::uint64_t& changed) {
+    const auto began = std::chrono::steady_clock::now();
+    changed = 0;
+    if (run(std::string(on_.quick_prefix()) + sql, nullptr, &changed)) return did::it;
+    if (result_.what != outcome::failed || !result_.why.contended) return did::failed;
+    result_ = {.what = outcome::yes};
+    waited_ = waited_ || std::chrono::steady_clock::now() - began > long_wait;
+    return did::nothing;
+  }
+  bool change(const std::string& sql) {
+    std::uint64_t changed = 0;
+    if (change(sql, changed) == did::failed) return false;
+    gone_now_ = changed;
+    return true;
+  }
+
+  /// Of those that `which` names only those stay whose row nobody has locked. MariaDB is told with each statement not to
+  /// wait instead.
+  template <class Candidates, class Name>
+  bool leave_out_locked(const std::string& from, const std::string& column, Candidates& candidates, Name name) {
+    if (candidates.empty() || !on_.quick_prefix().empty()) return true;
+    std::vector<std::string> names;
+    for (const auto& each : candidates) names.push_back(mysql_literal(name(each)));
+    mysql_rows rows;
+    if (!run(fmt::format("SELECT {0} FROM {1} WHERE {0} IN ({2}) FOR UPDATE SKIP LOCKED", column, from,
+                         fmt::join(names, ",")),
+             &rows, nullptr)) {
+      return false;
+    }
+    std::erase_if(candidates, [&](const auto& each) {
+      return std::none_of(rows.begin(), rows.end(), [&](const auto& row) { return row.at(0) == name(each); });
+    });
+    return true;
+  }
+
+  /// Sessions that have been dead for longer than their ttl.
+  bool note_dead_sessions() {
+    mysql_rows rows;
+    at_.dead.clear();
+    if (!run("SELECT {session.id} FROM {session} WHERE {session.expires_at_us}+{session.ttl_us}<={now} ORDER BY "
+             "{session.id} LIMIT " +
+                 std::to_string(most_sessions),
+             &rows, nullptr)) {
+      return false;
+    }
+    for (const auto& row : rows) at_.dead.insert(row.at(0).value_or(""));
+    return true;
+  }
+
+  bool look_through_window() {
+    std::string end;
+    std::vector<idle_key> found;
+    if (!find_end(end) || !find_idle(end, found)) return false;
+    if (found.size() == 2 * limit_) end = found.back().key;
+    if (!sweep_keys(std::move(found), end)) return false;
+    if (!at_.dead.empty() && !note_holders(end)) return false;
+    at_.after = std::move(end);
+    return true;
+  }
+
+  /// Where the window ends; empty: the table ends before.
+  bool find_end(std::string& end) {
+    mysql_rows rows;
+    if (!run(fmt::format("SELECT {{lock.lock_key}} FROM {{lock}} WHERE {{lock.lock_key}}>{} ORDER BY {{lock.lock_key}} "
+                         "LIMIT 1 OFFSET {}",
+                         mysql_literal(at_.after), window - 1),
+             &rows, nullptr)) {
+      return false;
+    }
+    if (!rows.empty()) end = rows.front().at(0).value_or("");
+    return true;
+  }
+
+  std::string in_window(const std::string& end) const {
+    const auto begin = "l.{lock.lock_key}>" + mysql_literal(at_.after);
+    return end.empty() ? begin : begin + " AND l.{lock.lock_key}<=" + mysql_literal(end);
+  }
+
+  /// Twice as many as may go, because some may be locked.
+  bool find_idle(const std::string& end, std::vector<idle_key>& found) {
+    if (idle_ <= 0) return true;
+    mysql_rows rows;
+    if (!run(
+            "SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us} IS NULL FROM "
+            "{lock} l LEFT JOIN {session} s ON s.{session.id}=l.{lock.session_id} WHERE " +
+                in_window(end) + " AND l.{lock.acquired_at_us}+" + std::to_string(idle_) +
+                "<={now} AND (l.{lock.session_id} IS NULL OR IF(l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL "
+                "OR s.{session.expires_at_us}+s.{session.ttl_us}<={now}, l.{lock.expires_at_us}<={now})) "
+                "ORDER BY l.{lock.lock_key} LIMIT " +
+                std::to_string(2 * limit_),
+            &rows, nullptr)) {
+      return false;
+    }
+    for (const auto& row : rows) {
+      found.push_back({row.at(0).value_or(""), row.at(1).value_or(""),
+                       std::strtoull(row.at(2).value_or("0").c_str(), nullptr, 10), row.at(3) == "1"});
+    }
+    return true;
+  }
+
+  /// `end` becomes the last one looked at, if that is not all.
+  bool sweep_keys(std::vector<idle_key> found, std::string& end) {
+    if (!leave_out_locked("{lock}", "{lock.lock_key}", found, [](const idle_key& each) { return each.key; }))
+      return false;
+    if (found.empty()) return true;
+    const auto floor = raise_floor(found);
+    if (floor != did::it) return floor == did::nothing;
+    for (auto each = found.begin(); each != found.end(); ++each) {
+      if ((!each->holder.empty() && !free_dead(*each)) || !delete_key(*each)) return false;
+      if ((gone_ == limit_ || waited_) && std::next(each) != found.end()) {
+        end = each->key;
+        return true;
+      }
+    }
+    return true;
+  }
+
+  /// Before a row goes, so that one which is made anew starts above it.
+  did raise_floor(const std::vector<idle_key>& found) {
+    const auto highest = std::max_element(found.begin(), found.end(),
+                                          [](const idle_key& a, const idle_key& b) { return a.fence < b.fence; });
+    std::uint64_t changed = 0;
+    const auto done = change(fmt::format("UPDATE {{floor}} SET {{floor.fence}}=GREATEST({{floor.fence}}, {}) WHERE "
+                                         "{{floor.id}}=1",
+                                         highest->fence),
+                             changed);
+    if (done != did::it || changed != 0) return done;
+    result_ = {.why = make_own_fault(fmt::format("sweep: table {} has no row with id 1", names_.table("floor")))};
+    return did::failed;
+  }
+
+  // A dead holder's row goes to nobody, exactly as a taker would get it (rule 2): holder and fence named, the
+  // session killed first. A key that nobody asks for again could never be cleaned up otherwise.
+  bool free_dead(const idle_key& what) {
+    const auto holder = mysql_literal(what.holder);
+    if (what.kept && !change("DELETE FROM {session} WHERE {session.id}=" + holder +
+                             " AND {session.expires_at_us}+{session.ttl_us}<={now}")) {
+      return false;
+    }
+    return change(
+        fmt::format("UPDATE {{lock}} SET {{lock.session_id}}=NULL, {{lock.expires_at_us}}=NULL WHERE "
+                    "{{lock.lock_key}}={} AND {{lock.session_id}}={} AND {{lock.fence}}={} AND "
+                    "({{lock.expires_at_us}}<={{now}} OR ({{lock.expires_at_us}} IS NULL AND NOT EXISTS "
+                    "(SELECT 1 FROM {{session}} s WHERE s.{{session.id}}={})))",
+                    mysql_literal(what.key), holder, what.fence, holder));
+  }
+
+  bool delete_key(const idle_key& what) {
+    if (!change(fmt::format("DELETE FROM {{lock}} WHERE {{lock.lock_key}}={} AND {{lock.session_id}} IS NULL AND "
+                            "{{lock.fence}}<={}",
+                            mysql_literal(what.key), what.fence))) {
+      return false;
+    }
+    gone_ += gone_now_;
+    return true;
+  }
+
+  /// Dead sessions that hold something here.
+  bool note_holders(const std::string& end) {
+    mysql_rows rows;
+    if (!run("SELECT DISTINCT l.{lock.session_id} FROM {lock} l JOIN {session} s ON s.{session.id}=l.{lock.session_id} "
+             "WHERE " +
+                 in_window(end) + " AND s.{session.expires_at_us}+s.{session.ttl_us}<={now}",
+             &rows, nullptr)) {
+      return false;
+    }
+    for (const auto& row : rows) at_.dead.erase(row.at(0).value_or(""));
+    return true;
+  }
+
+  bool delete_sessions() {
+    auto& left = at_.forgotten;
+    const auto many = std::min(limit_, left.size());
+    std::vector<std::string> now(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(many));
+    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(many));
+    if (!leave_out_locked("{session}", "{session.id}", now, [](const std::string& each) { return each; })) return false;
+    for (const auto& each : now) {
+      if (!change("DELETE FROM {session} WHERE {session.id}=" + mysql_literal(each) +
+                  " AND {session.expires_at_us}<={now}")) {
+        return false;
+      }
+      gone_ += gone_now_;
+      if (waited_) break;
+    }
+    result_.what = outcome::yes;
+    return true;
+  }
+
+  mysql_connection& on_;
+  const odb_names& names_;
+  mysql_sweep_place& at_;
+  const std::int64_t idle_;
+  const std::size_t limit_;
+  std::uint64_t gone_ = 0;
+  std::uint64_t gone_now_ = 0;  // by the last statement
+  bool waited_ = false;
+  reply result_{};
+};
+
+}  // namespace
+
+reply mysql_store::sweep(connection& on, microseconds idle, std::size_t limit) noexcept {
+  auto& with = static_cast<native&>(on);
+  return guarded(with, "sweep", [&] {
+    // Another service on this store is at it: who closes must not wait for the other's statements.
+    const std::unique_lock lock(sweep_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return reply{.what = outcome::yes, .statements = 0};
+    return sweeper(with, sql_.names(), sweep_at_, idle, std::max<std::size_t>(1, limit)).run();
+  });
+}
+
+}  // namespace dlock::stores

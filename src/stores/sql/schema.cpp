@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sql/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <odb/schema-catalog.hxx>
+#include <stdexcept>
+
+#include "dlock/error.hpp"
+
+namespace dlock::detail {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) { throw store_error(errc::store_failed, text, 0, "", false); }
+
+}  // namespace
+
+schema_mode parse_schema_mode(const std::string& text) {
+  if (text == "create") return schema_mode::create;
+  if (text == "verify") return schema_mode::verify;
+  if (text == "none") return schema_mode::none;
+  throw std::invalid_argument(fmt::format("dlock: schema={} is not create, verify or none", text));
+}
+
+void set_version_table(odb::database& db, const odb_names& names) {
+  db.schema_version_table(names.quoted_table("schema_version"), odb_names::schema);
+}
+
+void ensure_schema(odb::database& db, schema_mode mode, const odb_names& names, const std::string& name) {
+  if (mode == schema_mode::none) return;
+  const auto present = db.schema_version(odb_names::schema);
+  const auto ours = odb::schema_catalog::current_version(db, odb_names::schema);
+  const auto table = names.table("schema_version");
+  if (db.schema_migration(odb_names::schema)) {
+    refuse(fmt::format("dlock: {}: a migration of the lock tables to version {} was begun and not finished (table {})",
+                       name, present, table));
+  }
+  if (present == ours) return;
+  if (present > ours) {
+    refuse(fmt::format("dlock: {}: the lock tables have version {} (table {}), this program knows only {}", name,
+                       present, table, ours));
+  }
+  if (mode == schema_mode::verify) {
+    refuse(present == 0
+               ? fmt::format("dlock: {}: there are no lock tables (table {} is missing or empty) and schema=verify "
+                             "does not make them",
+                             name, table)
+               : fmt::format("dlock: {}: the lock tables have version {} (table {}), this program needs {} and "
+                             "schema=verify does not change them",
+                             name, present, table, ours));
+  }
+  odb::schema_catalog::migrate(db, ours, odb_names::schema);
+}
+
+}  // namespace dlock::detail

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/database.hxx>
+
+#include <string>
+
+#include "stores/sql/names.hpp"
+
+namespace dlock::detail {
+
+/// The parameter schema= of a store's URL.
+enum class schema_mode {
+  create,  ///< make the tables, or bring them to this version
+  verify,  ///< they must be there, in this version
+  none,    ///< don't look
+};
+
+/// Throws std::invalid_argument for anything but "create", "verify", "none".
+schema_mode parse_schema_mode(const std::string& text);
+
+/// Tells `db` where its tables' version is written. Call it once, before ensure_schema().
+void set_version_table(odb::database& db, const odb_names& names);
+
+/// Does what `mode` says by ODB's schema catalogue. Throws store_error (missing, older, newer) and what ODB
+/// throws. Precondition: a transaction on `db` is current, on a connection that passes its statements through
+/// odb_names::adapt(). `name` is the store's, for messages.
+void ensure_schema(odb::database& db, schema_mode mode, const odb_names& names, const std::string& name);
+
+}  // namespace dlock::detail

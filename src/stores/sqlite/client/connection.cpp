@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sqlite/client/connection.hpp"
+
+#include <fmt/format.h>
+
+#include <odb/exceptions.hxx>
+#include <odb/sqlite/exceptions.hxx>
+
+#include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/client/location.hpp"
+
+namespace dlock::stores {
+
+std::unique_ptr<sqlite_connection> sqlite_connection::open(std::shared_ptr<sqlite_file> file, microseconds limit,
+                                                           bool create, fault& why, const std::stop_token& cancel) {
+  const std::string path = file->settings.path;
+  try {
+    if (carried_over_fork(file_id::of(path.c_str()))) {
+      why = {.text = fmt::format("SQLite file '{}': the parent process had it open when it forked this one, and SQLite "
+                                 "can't work with it here; close it before the fork, or exec after it",
+                                 path)};
+      return nullptr;
+    }
+    std::unique_ptr<sqlite_connection> made(new sqlite_connection(std::move(file)));
+    made->connect(create);
+    const std::stop_callback on_cancel(cancel, [&made] { made->interrupt(); });
+    if (!made->set_up(limit, why)) return nullptr;
+    return made;
+  } catch (const odb::sqlite::database_exception& e) {
+    why = sqlite_fault(e.extended_error(), path, e.message());
+    why.connection = may_open_later(e.extended_error());
+  } catch (const odb::exception& e) {
+    why = {.text = fmt::format("SQLite file '{}': {}", path, e.what())};
+  }
+  why.connection = true;
+  return nullptr;
+}
+
+void sqlite_connection::connect(bool create) {
+  // Marked before it is open: another thread may fork in between. A new file can't be, before it has a number.
+  const auto path = file_->settings.path.c_str();
+  if (const auto before = file_id::of(path); before != file_id{}) mark_.emplace(before);
+  odb_ = file_->connect(create);
+  if (!mark_) mark_.emplace(file_id::of(path));
+}
+
+bool sqlite_connection::set_up(microseconds limit, fault& why) {
+  const std::string& path = file_->settings.path;
+  ::sqlite3_busy_timeout(handle(), 0);  // sqlite_turn does the waiting
+  sqlite_turn turn(*this, lane::read, limit);
+  std::string answer;
+  int code = pragma("PRAGMA journal_mode = WAL", turn, answer);
+  const std::string mode = answer;
+  if (code == SQLITE_OK) code = pragma("PRAGMA synchronous = FULL", turn, answer);
+  if (code != SQLITE_OK) {
+    why = sqlite_fault(code, path, ::sqlite3_errmsg(handle()));
+  } else if (::sqlite3_db_readonly(handle(), "main") != 0 || !not_writable(path).empty()) {
+    // Opening for writing falls back to reading without saying so, and the first write would tell.
+    why = sqlite_fault(SQLITE_READONLY, path);
+  } else if (mode != "wal") {
+    // As long as the file is where it is: no connection can be made, whatever is tried.
+    why = {.native = SQLITE_CANTOPEN,
+           .text = fmt::format("SQLite file '{}': journal mode stays '{}' instead of WAL, which needs a file system of "
+                               "this host that can share memory",
+                               path, mode)};
+    return false;
+  } else {
+    const char* const full = ::sqlite3_db_filename(handle(), "main");
+    const file_id id = file_id::of(full);
+    identity_ = {fmt::format("sqlite:{}:{}:{}", id.device, id.inode, full), file_->boot, 0};
+    code = check();
+    if (code == SQLITE_OK) return true;
+    why = sqlite_fault(code, path);
+  }
+  why.connection = may_open_later(why.native);
+  return false;
+}
+
+int sqlite_connection::pragma(const char* sql, sqlite_turn& turn, std::string& answer) {
+  int code = turn.begin();
+  if (code != SQLITE_OK) return code;
+  answer.clear();
+  const auto keep = [](void* into, int columns, char** values, char**) {
+    if (columns > 0 && values[0] != nullptr) *static_cast<std::string*>(into) = values[0];
+    return 0;
+  };
+  do {
+    code = ::sqlite3_exec(handle(), sql, keep, &answer, nullptr);
+    if (code != SQLITE_OK) code = ::sqlite3_extended_errcode(handle());
+  } while (turn.again(code));
+  return code;
+}
+
+void sqlite_connection::interrupt() noexcept {
+  interrupted_.store(true);
+  ::sqlite3_interrupt(handle());
+  file_->queue.nudge(place_);
+}
+
+int sqlite_connection::check() noexcept {
+  if (interrupted_.load(std::memory_order_relaxed)) return SQLITE_INTERRUPT;
+  int moved = 0;
+  ::sqlite3_file_control(handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (moved == 0) return SQLITE_OK;
+  broken_.store(true);
+  return SQLITE_READONLY_DBMOVED;
+}
+
+int sqlite_connection::ready(sqlite_statement& statement, const std::string& sql) noexcept {
+  const int code = statement.prepare(handle(), sql);
+  return code == SQLITE_OK ? code : ::sqlite3_extended_errcode(handle());
+}
+
+void sqlite_connection::roll_back() noexcept {
+  // Whatever happened, an interrupt too: an open transaction would stop everybody. Nothing to do after a commit.
+  if (::sqlite3_get_autocommit(handle()) == 0) ::sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+reply sqlite_connection::refused(int code, bool wrote) {
+  reply made{.what = wrote && may_be_committed(code) ? outcome::unknown : outcome::failed};
+  // The connection's message is about its last call; a wait that ended otherwise made none.
+  const bool own = ::sqlite3_extended_errcode(handle()) == code && !is_busy(code);
+  made.why = sqlite_fault(code, file_->settings.path, own ? ::sqlite3_errmsg(handle()) : "");
+  if (code == SQLITE_ERROR && made.why.text.find("no such table: " + file_->names.prefix()) != std::string::npos) {
+    made.why.text += ": open the store once with schema=create to make the lock tables";
+  }
+  if (made.why.connection) broken_.store(true);
+  return made;
+}
+
+}  // namespace dlock::stores

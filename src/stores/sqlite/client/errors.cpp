@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sqlite/client/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "stores/sqlite/client/location.hpp"
+
+namespace dlock::stores {
+
+namespace {
+
+struct rule {
+  int code;
+  bool transient;
+  bool connection;
+  bool contended;
+  const char* advice;
+};
+
+// Extended codes stand before the plain ones they belong to: the first match counts.
+constexpr rule rules[] = {
+    {SQLITE_BUSY_SNAPSHOT, true, false, true, busy_snapshot_advice},
+    {SQLITE_BUSY, true, false, true, "other connections kept writing to it"},
+    {SQLITE_LOCKED, true, false, true, ""},
+    {SQLITE_PROTOCOL, true, false, true, "too many connections opened it at one time"},
+    {SQLITE_INTERRUPT, true, true, false, ""},
+    {SQLITE_READONLY_DBMOVED, false, true, false, "the file was moved or deleted"},
+    {SQLITE_READONLY, false, true, false, "the file, its -wal, its -shm and its folder must be writable"},
+    {SQLITE_FULL, false, false, false, "no space left"},
+    {SQLITE_IOERR, true, true, false, ""},
+    {SQLITE_NOMEM, true, false, false, ""},
+    {SQLITE_SCHEMA, true, false, false, ""},
+    {SQLITE_CANTOPEN, false, true, false, "does the folder exist, and may this user write to it?"},
+    {SQLITE_PERM, false, true, false, ""},
+    {SQLITE_CORRUPT, false, true, false, "the file is damaged"},
+    {SQLITE_NOTADB, false, true, false, "it is a file of another kind, or an encrypted one"},
+};
+
+bool asks_for_rights(int code) noexcept {
+  const int plain = code & 0xff;
+  return code != SQLITE_READONLY_DBMOVED &&
+         (plain == SQLITE_READONLY || plain == SQLITE_CANTOPEN || plain == SQLITE_PERM);
+}
+
+}  // namespace
+
+fault sqlite_fault(int code, const std::string& path, std::string detail) {
+  if (detail.empty()) detail = ::sqlite3_errstr(code);
+  fault made{.native = code};
+  const auto found = std::find_if(std::begin(rules), std::end(rules),
+                                  [code](const rule& r) { return r.code == code || r.code == (code & 0xff); });
+  const char* advice = "";
+  if (found != std::end(rules)) {
+    made.transient = found->transient;
+    made.connection = found->connection;
+    made.contended = found->contended;
+    advice = found->advice;
+  }
+  made.text = fmt::format("SQLite file '{}': {} (code {}){}{}", path, detail, code, *advice ? ": " : "", advice);
+  if (asks_for_rights(code)) {
+    std::string missing = not_writable(path);
+    if (missing.empty()) missing = folder_not_writable(path);
+    if (!missing.empty()) made.text += "; " + missing;
+  }
+  return made;
+}
+
+bool may_open_later(int code) noexcept {
+  switch (code & 0xff) {
+    case SQLITE_READONLY: return code == SQLITE_READONLY_DBMOVED;
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return false;
+    default: return true;
+  }
+}
+
+bool may_be_committed(int code) noexcept { return (code & 0xff) == SQLITE_IOERR; }
+
+}  // namespace dlock::stores

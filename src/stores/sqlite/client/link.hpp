@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/details/shared-ptr.hxx>
+#include <odb/sqlite/connection-factory.hxx>
+#include <odb/sqlite/connection.hxx>
+#include <odb/sqlite/database.hxx>
+#include <odb/version.hxx>
+#include <string>
+
+#include "stores/sql/names.hpp"
+
+namespace dlock::stores {
+
+/// ODB's connection, which names the tables as the store's URL says.
+class sqlite_link final : public odb::sqlite::connection {
+ public:
+#if LIBODB_VERSION < 2050000
+  using origin = odb::sqlite::database;
+#else
+  using origin = odb::sqlite::connection_factory;
+#endif
+  sqlite_link(origin& from, const dlock::detail::odb_names& names, int flags)
+      : odb::sqlite::connection(from, flags), names_(names) {}
+
+  using odb::connection::execute;
+  unsigned long long execute(const char* statement, std::size_t size) override {
+    const std::string adapted = names_.adapt({statement, size});
+    return odb::sqlite::connection::execute(adapted.data(), adapted.size());
+  }
+
+  odb::sqlite::transaction_impl* begin() override {
+    return writes ? begin_immediate() : odb::sqlite::connection::begin();
+  }
+
+  /// Whether begin() takes the write lock: a transaction that reads first can't write any more once anybody else has.
+  bool writes = false;
+
+ private:
+  const dlock::detail::odb_names& names_;
+};
+
+using sqlite_link_ptr = odb::details::shared_ptr<sqlite_link>;
+
+/// Makes a connection whenever asked; the engine above keeps the pool.
+class sqlite_link_factory final : public odb::sqlite::connection_factory {
+ public:
+  explicit sqlite_link_factory(const dlock::detail::odb_names& names) : names_(names) {}
+
+  sqlite_link_ptr connect(int flags) {
+    // A connection is used by one thread at a time, so SQLite needs no mutex for it.
+    flags |= SQLITE_OPEN_NOMUTEX;
+#if LIBODB_VERSION < 2050000
+    return sqlite_link_ptr(new (odb::details::shared) sqlite_link(*database_, names_, flags));
+#else
+    return sqlite_link_ptr(new (odb::details::shared) sqlite_link(*this, names_, flags));
+#endif
+  }
+
+  odb::sqlite::connection_ptr connect() override { return connect(0); }
+  void database(odb::sqlite::database& of) override {
+#if LIBODB_VERSION < 2050000
+    database_ = &of;
+#else
+    odb::sqlite::connection_factory::database(of);
+#endif
+  }
+
+ private:
+  const dlock::detail::odb_names& names_;
+#if LIBODB_VERSION < 2050000
+  odb::sqlite::database* database_ = nullptr;
+#endif
+};
+
+}  // namespace dlock::stores

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sqlite/client/location.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+
+#include "stores/sqlite/lease_table/prepare.hpp"
+
+namespace dlock::stores {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct shared_kind {
+  std::uint32_t type;
+  const char* name;
+};
+
+// FUSE is among them because it does not tell what is behind it: virtiofs and sshfs are FUSE.
+constexpr shared_kind shared_kinds[] = {
+    {0x00006969, "NFS"},
+    {0x0000517B, "SMB"},
+    {0xFF534D42, "CIFS"},
+    {0xFE534D42, "SMB"},
+    {0x01021997, "9p"},
+    {0x65735546, "FUSE"},
+    {0x0BD00BD0, "Lustre"},
+    {0x00C36400, "Ceph"},
+    {0x01161970, "GFS2"},
+    {0x7461636F, "OCFS2"},
+    {0x5346414F, "AFS"},
+    {0x6B414653, "AFS"},
+    {0x73757245, "Coda"},
+    {0x0000564C, "NCP"},
+    {0x47504653, "GPFS"},
+    {0x19830326, "BeeGFS"},
+    {0xAAD7AAEA, "PanFS"},
+    {0x786F4256, "VirtualBox shared folder"},
+    {0xBACBACBC, "VMware shared folder"},
+};
+
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+void check_shared(const sqlite_file& file, const std::string& place, bool exists) {
+  constexpr const char* lift = "filesystem=any lifts this check";
+  if (const char* const kind = network_file_system(file.host->file_system(place))) {
+    refuse(
+        fmt::format("SQLite file '{}' is on a file system that machines may share ({}): SQLite can't keep processes of "
+                    "several machines apart there, so two could hold one key. Use a folder on a disk of this host, or "
+                    "a database server. {}, for processes of one host only",
+                    file.settings.path, kind, lift));
+  }
+  if (!exists) return;
+  if (file.host->mounted_alone(place)) {
+    refuse(fmt::format(
+        "SQLite file '{}' is mounted without its folder, so that its -wal and -shm are others than those of "
+        "who uses it elsewhere, and two could hold one key: mount the folder that it is in. {}, where "
+        "nobody else uses the file",
+        file.settings.path, lift));
+  }
+  if (const auto names = file.host->names(place); names > 1) {
+    refuse(
+        fmt::format("SQLite file '{}' has {} names (hard links): under each name it has another -wal and -shm, so two "
+                    "could hold one key. Remove the others, or copy the file. {}, where all use the same name",
+                    file.settings.path, names, lift));
+  }
+}
+
+/// SQLite puts -wal and -shm beside the file itself.
+std::string behind_links(const std::string& path) {
+  std::error_code failed;
+  const fs::path found = fs::canonical(path, failed);
+  return failed ? path : found.string();
+}
+
+/// Empty also where nothing is, or where it can't be looked at.
+std::string why_not(const std::string& path) {
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
+  if (errno == EROFS) return fmt::format("'{}' is on a file system that is mounted read-only", path);
+  struct ::stat found {};
+  if (errno != EACCES || ::stat(path.c_str(), &found) != 0) return {};
+  return fmt::format("'{}' has mode {:04o}, user {} and group {}, and this process is user {} and group {}", path,
+                     found.st_mode & 07777U, found.st_uid, found.st_gid, ::geteuid(), ::getegid());
+}
+
+}  // namespace
+
+const char* network_file_system(std::uint32_t type) noexcept {
+  const auto* const found = std::find_if(std::begin(shared_kinds), std::end(shared_kinds),
+                                         [type](const shared_kind& kind) { return kind.type == type; });
+  return found == std::end(shared_kinds) ? nullptr : found->name;
+}
+
+void check_location(const sqlite_file& file) {
+  const auto& settings = file.settings;
+  std::error_code ignored;  // what can't be looked at, SQLite will name
+  const fs::path path = settings.path, folder = folder_of(path);
+  if (fs::is_directory(path, ignored)) refuse(fmt::format("SQLite file '{}' is a folder", settings.path));
+  if (!fs::exists(folder, ignored)) {
+    refuse(fmt::format("SQLite file '{}': the folder '{}' does not exist", settings.path, folder.string()));
+  }
+  const bool exists = fs::exists(path, ignored);
+  if (settings.schema != dlock::detail::schema_mode::create && !exists) {
+    refuse(fmt::format("SQLite file '{}' does not exist; schema=create makes it", settings.path));
+  }
+  if (!settings.any_file_system) check_shared(file, exists ? settings.path : folder.string(), exists);
+}
+
+std::string not_writable(const std::string& path) {
+  const std::string file = behind_links(path);
+  for (const char* part : {"", "-wal", "-shm"}) {
+    if (std::string missing = why_not(file + part); !missing.empty()) return missing;
+  }
+  return {};
+}
+
+std::string folder_not_writable(const std::string& path) { return why_not(folder_of(behind_links(path)).string()); }
+
+}  // namespace dlock::stores

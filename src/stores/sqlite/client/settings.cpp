@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sqlite/client/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <stdexcept>
+
+namespace dlock::stores {
+
+namespace {
+
+[[noreturn]] void bad(const std::string& what) { throw std::invalid_argument("dlock: sqlite URL: " + what); }
+
+std::chrono::milliseconds parse_busy_timeout(const std::string& text) {
+  int ms = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (failed != std::errc{} || end != text.data() + text.size() || ms < 1 || ms > 3'600'000) {
+    bad(fmt::format("busy_timeout={} is not 1 to 3600000 (ms)", text));
+  }
+  return std::chrono::milliseconds{ms};
+}
+
+bool parse_any_file_system(const std::string& text) {
+  if (text != "local" && text != "any") bad(fmt::format("filesystem={} is not local or any", text));
+  return text == "any";
+}
+
+void check_path(const store_url& url) {
+  if (!url.hosts.empty() || !url.user.empty() || !url.password.empty()) {
+    // None of it is repeated: it may have been meant as a password.
+    bad("what stands between '//' and the next '/' is a user and a host, and a file has no user and no host: write "
+        "sqlite:path for a path relative to the working directory, sqlite:/path or sqlite:///path for an absolute one");
+  }
+  if (url.path.empty()) bad("the path is empty");
+  if (url.path.ends_with('/')) bad(fmt::format("the path '{}' is a folder, the file has no name", url.path));
+  if (url.path.find('\0') != std::string::npos) bad("the path contains a zero byte");
+  if (url.path == ":memory:" || url.path.starts_with("file:")) {
+    bad(fmt::format("'{}' is no file that processes can share: for locks within one process use memory:", url.path));
+  }
+}
+
+}  // namespace
+
+sqlite_settings sqlite_settings::parse(store_url url) {
+  sqlite_settings made;
+  made.name = url.redacted();
+  check_path(url);
+  // Absolute from now on: the process may change its working directory.
+  const auto slashes = url.path.find_first_not_of('/');  // one is enough
+  made.path = std::filesystem::absolute(url.path.substr(slashes > 1 ? slashes - 1 : 0)).string();
+  made.schema = detail::parse_schema_mode(url.take_param("schema", "create"));
+  made.prefix = url.take_param("prefix", std::string(detail::odb_names::default_prefix));
+  made.busy_timeout = parse_busy_timeout(url.take_param("busy_timeout", "5000"));
+  made.any_file_system = parse_any_file_system(url.take_param("filesystem", "local"));
+  url.expect_no_more_params();
+  return made;
+}
+
+}  // namespace dlock::stores

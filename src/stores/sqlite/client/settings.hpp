@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "dlock/store/store_url.hpp"
+#include "stores/sql/schema.hpp"
+
+namespace dlock::stores {
+
+/// What the URL of an SQLite store says. dlock/stores/sqlite.hpp has the meanings.
+struct sqlite_settings {
+  std::string name{};  ///< the URL, for messages
+  std::string path{};  ///< absolute
+  std::string prefix{};
+  dlock::detail::schema_mode schema{};
+  std::chrono::milliseconds busy_timeout{};
+  bool any_file_system = false;  ///< also where machines share files
+
+  /// Of a statement that somebody waits for with an acquire or a release: a file that is busy for longer makes the key
+  /// count as busy, which is for the caller to wait for. The engine interrupts what takes much longer than this.
+  std::chrono::milliseconds statement_timeout() const noexcept {
+    return std::min(busy_timeout, std::chrono::milliseconds{1000});
+  }
+
+  /// Throws std::invalid_argument.
+  static sqlite_settings parse(store_url url);
+};
+
+}  // namespace dlock::stores

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "stores/sqlite/client/write_queue.hpp"
+
+namespace dlock::stores {
+
+class sqlite_connection;
+
+/// How a statement waits while others have the file.
+enum class lane {
+  read,     ///< readers wait for nobody (but for a recovery, and that is short)
+  write,    ///< queues behind the writers of this process
+  renewal,  ///< a session's life depends on it: queues behind nobody, polls more often
+};
+
+/// The busy loop of one statement, or of several in one transaction. SQLite's own sleeps longer and longer
+/// between its tries, so that a renewal among busy writers starves for seconds; this one polls twice a
+/// millisecond, and more often the longer it has waited: a share of the file for everybody.
+class sqlite_turn {
+ public:
+  /// The limit counts from here.
+  sqlite_turn(sqlite_connection& on, lane how, std::chrono::microseconds limit) noexcept;
+  ~sqlite_turn();
+  sqlite_turn(const sqlite_turn&) = delete;
+  sqlite_turn& operator=(const sqlite_turn&) = delete;
+
+  /// Before the first try; again for a further statement costs nothing. SQLITE_OK, SQLITE_BUSY (the limit) or
+  /// SQLITE_INTERRUPT.
+  int begin() noexcept;
+  /// After a try: whether to try again. Sleeps before it says yes. Changes `code` to SQLITE_INTERRUPT if that
+  /// is why not.
+  bool again(int& code) noexcept;
+
+ private:
+  using clock = std::chrono::steady_clock;
+  void pause() noexcept;
+
+  sqlite_connection& on_;
+  lane how_;
+  clock::time_point end_;
+  bool in_queue_ = false;
+  unsigned tries_ = 0;
+  std::optional<sqlite_write_queue::urgent> urgent_{};
+};
+
+}  // namespace dlock::stores

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What operators ask for.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <algorithm>
+#include <limits>
+#include <odb/exceptions.hxx>
+#include <odb/result.hxx>
+#include <odb/sqlite/exceptions.hxx>
+#include <odb/sqlite/query.hxx>
+#include <utility>
+
+#include "held_lock_view-odb-sqlite.hxx"
+#include "held_lock_view-odb.hxx"
+#include "stores/sql/row_owner.hpp"
+#include "stores/sql/scoped_transaction.hpp"
+#include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/lease_table/row_sql.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
+
+namespace dlock::stores {
+
+namespace {
+
+using entities::held_lock_view;
+using query = odb::sqlite::query_base;
+
+constexpr auto no_rows = [](const sqlite_statement&) {};
+
+/// A limit that SQLite's signed integers can hold.
+std::int64_t clamped(std::size_t limit) noexcept {
+  return static_cast<std::int64_t>(std::min(limit, static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())));
+}
+
+// Held is: by a session, whatever became of it, or until an own expiry that has not passed.
+constexpr const char* held_until_now =
+    "SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, t.now - l.{lock.acquired_at_us},"
+    " COALESCE(l.{lock.expires_at_us}, s.{session.expires_at_us}, t.now) - t.now, l.{lock.expires_at_us} IS "
+    "NULL,"
+    " COALESCE(s.{session.doomed}, 0),"
+    " l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= t.now OR"
+    " s.{session.boot} <> t.boot AND s.{session.expires_at_us} > t.now + s.{session.ttl_us}),"
+    " COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0), COALESCE(s.{session.label}, '') FROM (SELECT";
+constexpr const char* held_since_now =
+    "AS boot) AS t CROSS JOIN {lock} AS l LEFT JOIN {session} AS s ON s.{session.id} = l.{lock.session_id}"
+    " WHERE l.{lock.session_id} IS NOT NULL AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > "
+    "t.now)";
+
+holder_info described(const held_lock_view& row) {
+  holder_info made;
+  made.key.assign(row.lock_key.begin(), row.lock_key.end());
+  std::copy(row.session_id.begin(), row.session_id.end(), made.session.bytes.begin());
+  made.fence = row.fence;
+  made.host = row.host;
+  made.pid = row.pid;
+  made.label = row.label;
+  made.kept = row.kept;
+  made.doomed = row.doomed;
+  made.dead = row.dead;
+  made.since = microseconds{row.since_us};
+  made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
+  return made;
+}
+
+/// The held locks that `condition` chooses. Several tries see the same place in `out`.
+reply select_held(sqlite_connection& on, const query& condition, std::vector<holder_info>& out) {
+  sqlite_turn turn(on, lane::read, on.file().settings.statement_timeout());
+  const auto& names = on.file().names;
+  const std::size_t before = out.size();
+  int code = turn.begin();
+  if (code != SQLITE_OK) return on.refused(code, false);
+  do {
+    try {
+      out.resize(before);
+      detail::odb_scope scope(on.odb());
+      const std::int64_t now = on.file().now();
+      const query text = query(names.expand(held_until_now)) + query::_val(now) + "AS now," +
+                         query::_val(on.file().boot) + names.expand(held_since_now);
+      for (const held_lock_view& row : on.file().database().query<held_lock_view>(text + condition)) {
+        out.push_back(described(row));
+      }
+      scope.commit();
+      return {.what = outcome::yes};
+    } catch (const odb::timeout&) {
+      code = SQLITE_BUSY;
+    } catch (const odb::sqlite::database_exception& e) {
+      code = e.extended_error();
+    }
+  } while (turn.again(code));
+  return on.refused(code, false);
+}
+
+/// Who holds a row of the application's. Nobody: `out` stays as it is.
+reply find_row_holder(sqlite_connection& on, const row_id& row, std::vector<holder_info>& out) {
+  sqlite_turn turn(on, lane::read, on.file().settings.statement_timeout());
+  const bool column = row.table->renewal == row_renewal::column;
+  std::int64_t sessions_now = 0;
+  bool found = false;
+  holder_info info;
+  const auto read = [&](const sqlite_statement& s) {
+    const auto owner = detail::row_owner::parse(s.text(0));
+    const auto now = column ? row_time::wall_clock().count() : sessions_now + on.file().row_epoch().count();
+    const bool too_far = !column && s.integer(2) > now + row_horizon.count();
+    found = !s.text(0).empty() && (s.is_null(2) || (s.integer(2) > now && !too_far));
+    info = {.session = owner ? owner->session : id128{},
+            .fence = static_cast<std::uint64_t>(s.integer(1)),
+            .host = std::string(s.text(4)),
+            .pid = s.integer(5),
+            .label = std::string(s.text(owner ? 6 : 0)),
+            .kept = s.is_null(2)};
+    info.doomed = info.kept && s.integer(7) != 0;
+    const auto end = !s.is_null(2) ? s.integer(2) - now : s.is_null(3) ? 0 : s.integer(3) - sessions_now;
+    info.left = microseconds{std::max<std::int64_t>(0, end)};
+    const bool other_boot = s.text(9) != on.file().boot && end > s.integer(8);
+    info.dead = owner && info.kept && (end <= 0 || other_boot);
+  };
+  sqlite_statement statement;
+  const int code = on.run(
+      statement, row_holder(row, on.file().names), turn,
+      [&](sqlite_statement&, std::int64_t now) { sessions_now = now; }, read);
+  if (code != SQLITE_DONE) return on.refused(code, false);
+  if (found) out.push_back(std::move(info));
+  return {.what = outcome::yes};
+}
+
+std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()}; }
+
+/// Calls `body` on a connection that may be used; what it throws becomes the reply.
+template <class Body>
+reply guarded(connection& connection, Body body) noexcept try {
+  auto& on = static_cast<sqlite_connection&>(connection);
+  if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
+  try {
+    return body(on);
+  } catch (const odb::exception& e) {
+    return {.why = {.text = "SQLite file '" + on.file().settings.path + "': " + e.what()}};
+  }
+} catch (...) {
+  return out_of_memory();
+}
+
+}  // namespace
+
+reply sqlite_store::inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept {
+  return guarded(on, [&](sqlite_connection& c) {
+    const query key(query::_val<odb::sqlite::id_blob>(bytes(resource)));
+    return select_held(c, query(c.file().names.expand("AND l.{lock.lock_key} =")) + key, out);
+  });
+}
+
+reply sqlite_store::inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept {
+  return guarded(on, [&](sqlite_connection& c) { return find_row_holder(c, row, out); });
+}
+
+reply sqlite_store::list(connection& on, std::string_view after, std::size_t limit,
+                         std::vector<holder_info>& out) noexcept {
+  return guarded(on, [&](sqlite_connection& c) {
+    const auto& names = c.file().names;
+    const query order = query(names.expand("ORDER BY l.{lock.lock_key} LIMIT")) + query::_val(clamped(limit));
+    if (after.empty()) return select_held(c, order, out);
+    const query start(query::_val<odb::sqlite::id_blob>(bytes(after)));
+    return select_held(c, query(names.expand("AND l.{lock.lock_key} >")) + start + order, out);
+  });
+}
+
+reply sqlite_store::doom(connection& on, std::string_view resource) noexcept {
+  return guarded(on, [&](sqlite_connection& c) -> reply {
+    if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
+    sqlite_turn turn(c, lane::write, file_->settings.statement_timeout());
+    const int code = c.run(
+        hot::doom, turn, [&](sqlite_statement& s, std::int64_t) { s.bind_blob(2, resource); }, no_rows);
+    if (code != SQLITE_DONE) return c.refused(code, true);
+    return {.what = c.changed() ? outcome::yes : outcome::no};
+  });
+}
+
+reply sqlite_store::doom_row(connection& on, const row_id& row) noexcept {
+  return guarded(on, [&](sqlite_connection& c) -> reply {
+    if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
+    sqlite_turn turn(c, lane::write, file_->settings.statement_timeout());
+    sqlite_statement doom;
+    const int code = c.run(
+        doom, row_doom(row, c.file().names), turn, [](sqlite_statement&, std::int64_t) {}, no_rows);
+    if (code != SQLITE_DONE) return c.refused(code, true);
+    return {.what = c.changed() ? outcome::yes : outcome::no};
+  });
+}
+
+}  // namespace dlock::stores

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What dlock::odb asks of the store: its dialect, and what it knows of the application's database.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <odb/exceptions.hxx>
+#include <odb/sqlite/connection-factory.hxx>
+#include <odb/sqlite/connection.hxx>
+#include <odb/sqlite/database.hxx>
+#include <odb/sqlite/exceptions.hxx>
+
+#include "engine/transaction_watch.hpp"
+#include "stores/sql/row_owner.hpp"
+#include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/lease_table/row_sql.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
+#include "stores/sqlite/lease_table/verify.hpp"
+
+namespace dlock::stores {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string made(text);
+  for (char& c : made) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return made;
+}
+
+struct column {
+  std::string name{};
+  std::string type{};
+  bool not_null = false;
+};
+
+/// A table as the application's connection sees it.
+struct description {
+  std::map<std::string, column> columns{};  // by name in lower case
+  std::map<std::int64_t, std::string> key{};
+
+  /// SQLITE_DONE, or an error.
+  int read(sqlite3* handle, const std::string& table) {
+    sqlite_statement s;
+    int code = s.prepare(handle, "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?1)");
+    if (code != SQLITE_OK) return ::sqlite3_extended_errcode(handle);
+    s.bind_text(1, table);
+    while ((code = s.step()) == SQLITE_ROW) {
+      const std::string name(s.text(0));
+      columns[lower(name)] = {name, lower(s.text(1)), s.integer(2) != 0};
+      if (s.integer(3) > 0) key[s.integer(3)] = name;
+    }
+    return code == SQLITE_DONE ? code : ::sqlite3_extended_errcode(handle);
+  }
+};
+
+/// Whether SQLite makes numbers of what is stored in a column that was declared so.
+bool holds_numbers(const std::string& type) {
+  constexpr std::array<std::string_view, 4> kinds{"int", "real", "floa", "doub"};
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](std::string_view kind) { return type.find(kind) != std::string::npos; });
+}
+
+/// What is wrong with the lock columns; empty: nothing. Sets owner_not_null.
+std::string check_columns(const description& found, row_table& table) {
+  const auto find = [&](const std::string& name) -> const column* {
+    const auto at = found.columns.find(lower(bare_name(name)));
+    return at == found.columns.end() ? nullptr : &at->second;
+  };
+  const auto missing = [](const std::string& name, const char* what) {
+    return fmt::format("has no column {} ({})", name, what);
+  };
+  const column* owner = find(table.owner);
+  if (owner == nullptr) return missing(table.owner, "the owner: TEXT");
+  if (holds_numbers(owner->type)) return fmt::format("column {} is {}, not TEXT", table.owner, owner->type);
+  const column* fence = find(table.fence);
+  if (fence == nullptr) return missing(table.fence, "the fence: INTEGER");
+  const column* expires = find(table.expires_at);
+  const bool column_renewed = table.renewal == row_renewal::column;
+  if (expires == nullptr) {
+    return missing(table.expires_at, column_renewed ? "the expiry: TIMESTAMP" : "the expiry: INTEGER NULL");
+  }
+  if (column_renewed && holds_numbers(expires->type)) {
+    return fmt::format("column {} is {}: with row_renewal::column it holds text, 'YYYY-MM-DD HH:MM:SS' in UTC",
+                       table.expires_at, expires->type);
+  }
+  if (!column_renewed && expires->not_null) {
+    return fmt::format("column {} is NOT NULL, but NULL means that the holder's session keeps the row",
+                       table.expires_at);
+  }
+  if (!table.version.empty() && find(table.version) == nullptr) {
+    return missing(table.version, "the version: INTEGER");
+  }
+  table.owner_not_null = owner->not_null;
+  return {};
+}
+
+odb::sqlite::connection* as_sqlite(odb::connection& with) noexcept {
+  if (with.database().id() != odb::id_sqlite) return nullptr;
+  return &static_cast<odb::sqlite::connection&>(with);
+}
+
+}  // namespace
+
+verification sqlite_store::verification_of(const request& grant) const {
+  return sqlite_verification(grant, file_->names);
+}
+
+verification sqlite_store::release_of(const request& grant) const { return sqlite_release(grant, file_->names); }
+
+std::string sqlite_store::address(odb::database& of) const {
+  if (of.id() != odb::id_sqlite) return {};
+  const auto& path = static_cast<const odb::sqlite::database&>(of).name();
+  const auto id = file_id::of(path.c_str());
+  if (id == file_id{}) return {};  // in memory, or not there yet
+  return fmt::format("{}:{}:{}", id.device, id.inode, path);
+}
+
+outcome sqlite_store::shares(odb::connection& with, fault& why) const {
+  const std::string& path = file_->settings.path;
+  if (as_sqlite(with) != nullptr && file_id::of(path.c_str()) == file_id{}) {
+    why = sqlite_fault(SQLITE_CANTOPEN, path, "the file is not there any more");
+    return outcome::unknown;
+  }
+  return glance(with);
+}
+
+outcome sqlite_store::glance(odb::connection& with) const noexcept {
+  auto* const theirs = as_sqlite(with);
+  if (theirs == nullptr) return outcome::no;
+  const file_id ours = file_id::of(file_->settings.path.c_str());
+  if (ours == file_id{} || file_id::of(::sqlite3_db_filename(theirs->handle(), "main")) != ours) return outcome::no;
+  // The name may lead to another file than the one that they opened under it.
+  int moved = 0;
+  ::sqlite3_file_control(theirs->handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0 ? outcome::no : outcome::yes;
+}
+
+dlock::detail::transaction_state sqlite_store::transaction_on(odb::connection& with) const noexcept {
+  using dlock::detail::transaction_state;
+  auto& theirs = static_cast<odb::sqlite::connection&>(with);
+  return ::sqlite3_get_autocommit(theirs.handle()) == 0 ? transaction_state::open : transaction_state::none;
+}
+
+outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& why) const {
+  auto* const theirs = as_sqlite(with);
+  const auto refuse = [&](std::string_view what) {
+    why = {.text = fmt::format("SQLite file '{}': table {} {}", file_->settings.path, table.table, what)};
+    return outcome::failed;
+  };
+  if (theirs == nullptr) return refuse("is not in it: the connection is to another kind of database");
+  description found;
+  if (const int code = found.read(theirs->handle(), bare_name(table.table)); code != SQLITE_DONE) {
+    why = sqlite_fault(code, file_->settings.path, ::sqlite3_errmsg(theirs->handle()));
+    return outcome::failed;
+  }
+  if (found.columns.empty()) return refuse("does not exist");
+  if (found.key.empty()) return refuse("has no primary key, by which its rows could be locked");
+  if (const std::string wrong = check_columns(found, table); !wrong.empty()) return refuse(wrong);
+  table.id.clear();
+  for (const auto& [position, name] : found.key) table.id.push_back(quoted_name(name));
+  if (table.label.empty()) table.label = bare_name(table.table);
+  return outcome::yes;
+}
+
+namespace {
+
+/// Its connections wait while others write to the file.
+class patient_connections final : public odb::sqlite::connection_pool_factory {
+ public:
+  explicit patient_connections(microseconds patience) : patience_(patience) {}
+
+ protected:
+  pooled_connection_ptr create() override {
+    auto made = odb::sqlite::connection_pool_factory::create();
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience_).count();
+    ::sqlite3_busy_timeout(made->handle(), static_cast<int>(ms));
+    return made;
+  }
+
+ private:
+  const microseconds patience_;
+};
+
+odb::transaction_impl* begin_immediate(odb::database& db) {
+  return static_cast<odb::sqlite::database&>(db).begin_immediate();
+}
+
+[[maybe_unused]] const bool begins_known = (dlock::detail::set_write_begin(odb::id_sqlite, &begin_immediate), true);
+
+}  // namespace
+
+std::unique_ptr<odb::database> sqlite_store::open_database() const {
+  // A cache that all connections shared would make writers wait for readers of this process.
+  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE;
+  const auto patience = std::max<microseconds>(file_->settings.busy_timeout, std::chrono::seconds{20});
+  return std::make_unique<odb::sqlite::database>(file_->settings.path, flags, true, "",
+                                                 std::make_unique<patient_connections>(patience));
+}
+
+odb::transaction_impl* sqlite_store::begin_to_write(odb::connection& on) const {
+  auto* const theirs = as_sqlite(on);
+  return theirs == nullptr ? on.begin() : theirs->begin_immediate();
+}
+
+fault sqlite_store::fault_of(const std::exception& error) const {
+  const std::string& path = file_->settings.path;
+  if (const auto* e = dynamic_cast<const odb::sqlite::database_exception*>(&error)) {
+    return sqlite_fault(e->extended_error(), path, e->message());
+  }
+  if (dynamic_cast<const odb::timeout*>(&error) != nullptr) {
+    // ODB does not tell which of the two it was.
+    fault made = sqlite_fault(SQLITE_BUSY, path);
+    made.text += fmt::format("; or {}", busy_snapshot_advice);
+    return made;
+  }
+  if (dynamic_cast<const odb::deadlock*>(&error) != nullptr) return sqlite_fault(SQLITE_LOCKED, path);
+  return {.text = fmt::format("SQLite file '{}': {}", path, error.what())};
+}
+
+bool sqlite_store::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
+
+std::string sqlite_store::free_rows(const row_table& table) const { return row_free(table, row_now(table)); }
+
+std::string sqlite_store::abandoned_rows(const row_table& table) const {
+  return row_abandoned(table, file_->names, microseconds{file_->now()});
+}
+
+std::string sqlite_store::claim(const dlock::detail::claim_request& what) const {
+  const std::string owner = dlock::detail::row_owner{what.session, what.nonce}.text();
+  return row_claim(what.table, owner, row_ids(what.table, what.rows), row_now(what.table), what.own_ttl);
+}
+
+std::string sqlite_store::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
+  return row_ids(table, rows);
+}
+
+std::string sqlite_store::add_columns(const row_table& table) const { return row_columns(table); }
+
+microseconds sqlite_store::row_now(const row_table& table) const noexcept {
+  return table.renewal == row_renewal::column ? file_->wall_clock() : microseconds{file_->now()} + file_->row_epoch();
+}
+
+}  // namespace dlock::stores

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What a store does once, before its first verb: file, schema, and what another boot left behind.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <fmt/format.h>
+
+#include <odb/exceptions.hxx>
+#include <odb/schema-catalog.hxx>
+#include <odb/sqlite/exceptions.hxx>
+
+#include "dlock/error.hpp"
+#include "stores/sql/schema.hpp"
+#include "stores/sql/scoped_transaction.hpp"
+#include "stores/sqlite/client/location.hpp"
+#include "stores/sqlite/lease_table/prepare.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
+
+namespace dlock::stores {
+
+void refuse(const fault& why) {
+  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, "dlock: " + why.text, why.native, "",
+                    why.transient);
+}
+
+void refuse(std::string text) { refuse(fault{.text = std::move(text)}); }
+
+namespace {
+
+void check_system(const sqlite_file& file) {
+  constexpr int returning = 3'035'000;  // the version that brought RETURNING
+  if (::sqlite3_libversion_number() < returning) {
+    refuse(fmt::format("SQLite {} is too old, 3.35 or newer is needed", ::sqlite3_libversion()));
+  }
+  if (file.boot.empty()) {
+    refuse(
+        "this system does not tell its boot id (/proc/sys/kernel/random/boot_id), without which the times in an SQLite "
+        "lock file mean nothing");
+  }
+  if (file.host->shifted_clock()) {
+    refuse(
+        "this process runs in a time namespace whose clock differs from the host's (/proc/self/timens_offsets): it "
+        "can't share an SQLite lock file with others");
+  }
+}
+
+[[noreturn]] void refuse_tables(const sqlite_file& file, const std::string& why) {
+  const auto& names = file.names;
+  refuse(
+      fmt::format("SQLite file '{}': the lock tables are not those of this program's version: {}. To make them anew, "
+                  "while no program uses them: drop the tables {}, {} and {}; add 1000000 to fence in row 1 of {}, "
+                  "so that no fencing token comes twice; start with schema=create",
+                  file.settings.path, why, names.table("lock"), names.table("session"), names.table("schema_version"),
+                  names.table("floor")));
+}
+
+/// Why a statement of ours can't be prepared, by SQLite; empty: all can, so tables and columns are there.
+std::string unfit_tables(sqlite_connection& on) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(hot::count_); ++i) {
+    sqlite_statement s;
+    if (s.prepare(on.handle(), on.file().sql[static_cast<hot>(i)]) != SQLITE_OK) return ::sqlite3_errmsg(on.handle());
+  }
+  return {};
+}
+
+/// Whether the statement, whose parameters are the name and the version of our tables, shows a row. Throws as ODB does.
+bool finds_row(sqlite_connection& on, const std::string& sql) {
+  sqlite_statement s;
+  int code = s.prepare(on.handle(), sql);
+  if (code == SQLITE_OK) {
+    s.bind_named("?1", std::string_view(detail::odb_names::schema));
+    s.bind_named("?2",
+                 std::uint64_t{odb::schema_catalog::current_version(on.file().database(), detail::odb_names::schema)});
+    code = s.step();
+  }
+  if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
+  throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(on.handle()));
+}
+
+/// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
+bool is_made(sqlite_connection& on) try {
+  return unfit_tables(on).empty() &&
+         finds_row(on,
+                   on.file().names.expand("SELECT 1 FROM {version} WHERE name = ?1 AND version = ?2 AND NOT migration"
+                                          " AND EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 1)"));
+} catch (const odb::sqlite::database_exception&) {
+  return false;  // whoever makes it finds out what is the matter
+}
+
+/// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the
+/// statements one by one may: what is missing can be made as if nothing had been begun.
+void begin_anew(sqlite_connection& on) {
+  const auto& names = on.file().names;
+  const std::string there = fmt::format(
+      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE", names.table("schema_version"));
+  if (!finds_row(on, there)) return;
+  finds_row(on, names.expand("DELETE FROM {version} WHERE name = ?1 AND migration AND version <= ?2"));
+}
+
+void make_schema(sqlite_connection& on) {
+  sqlite_file& file = on.file();
+  if (is_made(on)) return;
+  on.odb().writes = file.settings.schema == detail::schema_mode::create;
+  patiently(on, [&] {
+    detail::odb_scope scope(on.odb());
+    if (on.odb().writes) begin_anew(on);
+    detail::ensure_schema(file.database(), file.settings.schema, file.names, file.settings.name);
+    if (const std::string why = unfit_tables(on); !why.empty()) refuse_tables(file, why);
+    if (on.odb().writes) {
+      // Above what can be seen: if the row was lost, nobody knows what has been given out and swept.
+      on.odb().execute(
+          file.names.expand("INSERT INTO {floor} ({floor.id}, {floor.fence})"
+                            " SELECT 1, COALESCE(MAX({lock.fence}), 0) FROM {lock} WHERE TRUE ON CONFLICT DO NOTHING"));
+    } else if (!finds_row(on, file.names.expand("SELECT 1 FROM {floor} WHERE {floor.id} = 1"))) {
+      refuse(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it", file.settings.path,
+                         file.names.table("floor")));
+    }
+    scope.commit();
+  });
+  on.odb().writes = false;
+}
+
+}  // namespace
+
+void sqlite_store::prepare() {
+  check_system(*file_);
+  check_location(*file_);
+  fault why;
+  const bool create = file_->settings.schema == detail::schema_mode::create;
+  const auto on = sqlite_connection::open(file_, file_->settings.busy_timeout, create, why);
+  if (on == nullptr) refuse(why);
+  try {
+    make_schema(*on);
+    forget_other_boots(*on);
+  } catch (const odb::exception& e) {
+    refuse(fmt::format("SQLite file '{}': {}", file_->settings.path, e.what()));
+  }
+}
+
+}  // namespace dlock::stores

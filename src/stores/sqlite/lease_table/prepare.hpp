@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The parts of sqlite_store::prepare().
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/exceptions.hxx>
+#include <odb/sqlite/exceptions.hxx>
+#include <string>
+
+#include "stores/sqlite/client/connection.hpp"
+#include "stores/sqlite/client/errors.hpp"
+
+namespace dlock::stores {
+
+/// Throws store_error.
+[[noreturn]] void refuse(const fault& why);
+[[noreturn]] void refuse(std::string text);
+
+/// Frees what was held under a boot that is over. What may be alive stays, whatever its boot id says.
+void forget_other_boots(sqlite_connection& on);
+
+/// Calls `step` until SQLite is not busy. The step leaves no transaction open.
+template <class Step>
+void patiently(sqlite_connection& on, Step step) {
+  sqlite_turn turn(on, lane::write, on.file().settings.busy_timeout);
+  int code = turn.begin();
+  std::string text;
+  if (code != SQLITE_OK) refuse(sqlite_fault(code, on.file().settings.path));
+  do {
+    try {
+      return step();
+    } catch (const odb::timeout&) {
+      code = SQLITE_BUSY;
+    } catch (const odb::sqlite::database_exception& e) {
+      code = e.extended_error();
+      text = e.message();
+    }
+  } while (turn.again(code));
+  refuse(sqlite_fault(code, on.file().settings.path, is_busy(code) ? "" : text));
+}
+
+}  // namespace dlock::stores

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The verbs on rows of the application's that are locked in place.
+
+#include <array>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "dlock/store/store_types.hpp"
+#include "stores/sqlite/client/statement.hpp"
+#include "stores/sqlite/lease_table/row_sql.hpp"
+
+namespace dlock::stores {
+
+class sqlite_connection;
+class sqlite_turn;
+
+/// The prepared statements of one connection about the application's tables: those of the tables used last.
+class sqlite_row_statements {
+ public:
+  struct one {
+    std::string sql{};
+    sqlite_statement statement{};
+  };
+  static constexpr std::size_t most_tables = 16;
+
+  /// Valid until the next call. Throws only std::bad_alloc.
+  one& of(const std::shared_ptr<const row_table>& table, row_hot what, const dlock::detail::odb_names& names);
+
+ private:
+  struct table_statements {
+    std::shared_ptr<const row_table> table;  // kept, so that no other can come to its address
+    std::array<one, static_cast<std::size_t>(row_hot::count_)> statements{};
+  };
+  std::list<table_statements> used_last_first_;
+};
+
+/// One request about a row. Throws only std::bad_alloc.
+reply run_row(sqlite_connection& on, sqlite_turn& turn, const request& q);
+
+}  // namespace dlock::stores

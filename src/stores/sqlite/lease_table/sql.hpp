@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "stores/sql/names.hpp"
+
+namespace dlock::stores {
+
+/// The statements that a connection prepares once and keeps.
+enum class hot : unsigned char {
+  take,
+  insert,
+  look,
+  take_over_kept,
+  take_over_own,
+  extend,
+  release,
+  release_min_hold,
+  cancel,
+  session_open,
+  session_renew,
+  session_kill,
+  session_close,
+  latest,
+  look_session,
+  doom,
+  sweep_sessions,
+  sweep_session,
+  sweep_keys,
+  sweep_floor,
+  sweep_key,
+  begin,
+  commit,
+  count_  // how many there are
+};
+
+/// Their texts. ?1 is always the time: microseconds since boot, read anew for each try.
+class sqlite_sql {
+ public:
+  explicit sqlite_sql(const dlock::detail::odb_names& names);
+  const std::string& operator[](hot which) const noexcept { return texts_[static_cast<std::size_t>(which)]; }
+
+ private:
+  std::array<std::string, static_cast<std::size_t>(hot::count_)> texts_;
+};
+
+}  // namespace dlock::stores

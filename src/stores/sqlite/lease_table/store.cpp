@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sqlite/lease_table/store.hpp"
+
+#include <fmt/format.h>
+
+#include <odb/sqlite/transaction.hxx>
+#include <utility>
+
+#include "dlock/stores/sqlite.hpp"
+
+namespace dlock::stores {
+
+std::shared_ptr<store> open_sqlite(store_url url) {
+  return std::make_shared<sqlite_store>(sqlite_settings::parse(std::move(url)));
+}
+
+reply out_of_memory() noexcept {
+  // Unknown, because it is not known at which point memory ran out.
+  reply made{.what = outcome::unknown};
+  made.why.native = SQLITE_NOMEM;
+  made.why.transient = true;
+  return made;
+}
+
+std::unique_ptr<connection> sqlite_store::connect(microseconds limit, fault& why,
+                                                  const std::stop_token& cancel) noexcept try {
+  return sqlite_connection::open(file_, limit, false, why, cancel);
+} catch (...) {
+  why = out_of_memory().why;
+  return nullptr;
+}
+
+namespace {
+
+/// Whether a connection has a write transaction open in the file, be it its main database or an attached one.
+bool writes_to(sqlite3* handle, const file_id& file) noexcept {
+#if SQLITE_VERSION_NUMBER >= 3039000
+  for (int i = 0; const char* schema = ::sqlite3_db_name(handle, i); ++i) {
+    if (::sqlite3_txn_state(handle, schema) != SQLITE_TXN_WRITE) continue;
+    if (file_id::of(::sqlite3_db_filename(handle, schema)) == file) return true;
+  }
+  return false;
+#else
+  return ::sqlite3_txn_state(handle, "main") == SQLITE_TXN_WRITE &&
+         file_id::of(::sqlite3_db_filename(handle, "main")) == file;
+#endif
+}
+
+}  // namespace
+
+bool sqlite_store::caller_may_wait(fault& why) const noexcept try {
+  if (!odb::transaction::has_current()) return true;
+  odb::transaction& current = odb::transaction::current();
+  if (current.database().id() != odb::id_sqlite) return true;
+  auto& theirs = static_cast<odb::sqlite::connection&>(current.connection());
+  const std::string& path = file_->settings.path;
+  const file_id ours = file_id::of(path.c_str());
+  if (ours == file_id{} || !writes_to(theirs.handle(), ours)) return true;
+  why = {
+      .native = SQLITE_BUSY,
+      .text = fmt::format("SQLite file '{}': this thread's current transaction writes to that file, so waiting for a "
+                          "lock in it would wait for itself; take the lock before the transaction begins, or give "
+                          "the locks a file of their own",
+                          path)};
+  return false;
+} catch (...) {
+  why = out_of_memory().why;
+  return false;
+}
+
+}  // namespace dlock::stores

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <mutex>
+
+#include "dlock/store/store.hpp"
+#include "stores/sql/dialect.hpp"
+#include "stores/sqlite/client/connection.hpp"
+#include "stores/sqlite/client/file.hpp"
+
+namespace dlock::stores {
+
+/// Where the next step of clean-up begins.
+struct sqlite_sweep_position {
+  bool sessions = true;    ///< there may be more of them
+  std::int64_t after = 0;  ///< the rowid of the last key that was looked at; 0: from the first one
+};
+
+/// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
+class sqlite_store final : public store, public dlock::detail::odb_place {
+ public:
+  explicit sqlite_store(sqlite_settings settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
+      : file_(std::make_shared<sqlite_file>(std::move(settings), std::move(host))) {}
+
+  const std::string& name() const noexcept override { return file_->settings.name; }
+  /// Readers wait for nobody, writers for any transaction that writes to the file.
+  capabilities caps() const noexcept override { return {.rows = true, .verify = true, .take_waits = true}; }
+  void prepare() override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
+    return connect(limit, why, {});
+  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
+  bool caller_may_wait(fault& why) const noexcept override;
+  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  reply session(connection& on, session_verb what, const session_record& of) noexcept override;
+  /// A statement runs within the call that made it: when a connection is lost, nothing of it is left.
+  bool settle(connection&, const connection_identity&) noexcept override { return true; }
+  verification verification_of(const request& grant) const override;
+  verification release_of(const request& grant) const override;
+  /// SQLite doesn't tell who has its file locked.
+  reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.what = outcome::no}; }
+  reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
+  reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override;
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& out) noexcept override;
+  reply doom(connection& on, std::string_view resource) noexcept override;
+  reply doom_row(connection& on, const row_id& row) noexcept override;
+  reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
+
+  outcome shares(odb::connection& with, fault& why) const override;
+  outcome glance(odb::connection& with) const noexcept override;
+  dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
+  std::string address(odb::database& of) const override;
+  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
+  std::unique_ptr<odb::database> open_database() const override;
+  odb::transaction_impl* begin_to_write(odb::connection& on) const override;
+  fault fault_of(const std::exception& error) const override;
+  bool may_be_done(const fault& why) const noexcept override;
+  std::string free_rows(const row_table& table) const override;
+  std::string abandoned_rows(const row_table& table) const override;
+  /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.
+  std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
+  std::string claim(const dlock::detail::claim_request& what) const override;
+  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
+  std::string add_columns(const row_table& table) const override;
+
+ private:
+  /// By the clock that the table's rows go by.
+  microseconds row_now(const row_table& table) const noexcept;
+
+  std::shared_ptr<sqlite_file> file_;
+  std::mutex sweep_mutex_{};
+  sqlite_sweep_position sweep_at_{};  // guarded by sweep_mutex_
+};
+
+/// For verbs, which never throw: what is left to say when there is no memory for the text.
+reply out_of_memory() noexcept;
+
+}  // namespace dlock::stores

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Clean-up (rule 11). A step looks first, which stops nobody, then deletes what it found in one short transaction:
+/// each commit costs a sync of the disk, for which all other writers wait. Each DELETE looks again.
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "stores/sqlite/lease_table/store.hpp"
+
+namespace dlock::stores {
+
+namespace {
+
+constexpr auto no_rows = [](const sqlite_statement&) {};
+
+/// What a step looks at, copied: the statement must not stay open while rows are deleted.
+struct candidate {
+  std::string name{};  // of a key or a session
+  std::int64_t row = 0;
+  std::uint64_t fence = 0;
+};
+
+class sweeper {
+ public:
+  sweeper(sqlite_connection& on, microseconds idle, std::size_t limit, sqlite_sweep_position& at)
+      : on_(on), idle_(idle.count()), limit_(std::max<std::size_t>(1, limit)), at_(at) {}
+
+  reply run() {
+    // All keys have to be read to find the sessions that hold none: once in a round, unless there are more.
+    if ((at_.sessions || at_.after == 0) && !sweep(hot::sweep_sessions)) return failed_;
+    if (idle_ > 0 && !sweep(hot::sweep_keys)) return failed_;
+    return {.what = outcome::yes, .fence = gone_};
+  }
+
+ private:
+  /// Up to the limit, or to the end of what there is. What was granted or renewed since it was looked at stays.
+  bool sweep(hot kind) {
+    const std::uint64_t before = gone_;
+    for (bool full = true; full && gone_ - before < limit_;) {
+      const std::size_t wanted = limit_ - static_cast<std::size_t>(gone_ - before);
+      if (!look(kind, wanted)) return false;
+      full = found_.size() == wanted;
+      if (!found_.empty() && !remove(kind)) return false;
+      if (kind == hot::sweep_keys) {
+        at_.after = full ? found_.back().row : 0;
+      } else {
+        at_.sessions = full;
+        full = false;  // those that stayed would be found again
+      }
+    }
+    return true;
+  }
+
+  bool look(hot kind, std::size_t wanted) {
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+    const auto bind = [&](sqlite_statement& s, std::int64_t now) {
+      found_.clear();
+      s.bind(1, now);
+      s.bind(3, static_cast<std::int64_t>(std::min(wanted, most)));
+      if (kind == hot::sweep_sessions) return;
+      s.bind(2, idle_);
+      s.bind(4, at_.after);
+    };
+    const auto row = [&](const sqlite_statement& s) {
+      candidate next{.name = std::string(s.bytes(0))};
+      if (kind == hot::sweep_keys) {
+        next.row = s.integer(1);
+        next.fence = static_cast<std::uint64_t>(s.integer(2));
+      }
+      found_.push_back(std::move(next));
+    };
+    sqlite_turn turn(on_, lane::read, on_.file().settings.statement_timeout());
+    const int code = on_.run(kind, turn, bind, row);
+    if (code != SQLITE_DONE) failed_ = on_.refused(code, false);
+    return code == SQLITE_DONE;
+  }
+
+  bool remove(hot kind) {
+    const bool keys = kind == hot::sweep_keys;
+    const auto highest = std::max_element(found_.begin(), found_.end(), [](const candidate& a, const candidate& b) {
+                           return a.fence < b.fence;
+                         })->fence;
+    std::uint64_t gone = 0;
+    sqlite_turn turn(on_, lane::write, on_.file().settings.statement_timeout());
+    const bool done = on_.transact(turn, failed_, [&] {
+      // What tells of those that go, first.
+      const auto floor = [&](sqlite_statement& s, std::int64_t) { s.bind(2, highest); };
+      const auto latest = [](sqlite_statement& s, std::int64_t now) { s.bind(1, now); };
+      if (!(keys ? change(turn, hot::sweep_floor, floor) : change(turn, hot::latest, latest))) return false;
+      return std::all_of(found_.begin(), found_.end(), [&](const candidate& each) {
+        const bool executed =
+            change(turn, keys ? hot::sweep_key : hot::sweep_session, [&](sqlite_statement& s, auto now) {
+              s.bind(1, now);
+              s.bind_blob(2, each.name);
+              if (keys) s.bind(3, idle_);
+            });
+        gone += executed && on_.changed() ? 1 : 0;
+        return executed;
+      });
+    });
+    if (done) gone_ += gone;
+    return done;
+  }
+
+  template <class Bind>
+  bool change(sqlite_turn& turn, hot statement, Bind&& bind) {
+    const int code = on_.run(statement, turn, bind, no_rows);
+    if (code != SQLITE_DONE) failed_ = on_.refused(code, true);
+    return code == SQLITE_DONE;
+  }
+
+  sqlite_connection& on_;
+  const std::int64_t idle_;
+  const std::size_t limit_;
+  sqlite_sweep_position& at_;
+  std::vector<candidate> found_{};
+  std::uint64_t gone_ = 0;
+  reply failed_{};
+};
+
+}  // namespace
+
+reply sqlite_store::sweep(connection& connection, microseconds idle, std::size_t limit) noexcept try {
+  auto& on = static_cast<sqlite_connection&>(connection);
+  if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
+  const std::lock_guard lock(sweep_mutex_);
+  return sweeper(on, idle, limit, sweep_at_).run();
+} catch (...) {
+  return out_of_memory();
+}
+
+}  // namespace dlock::stores

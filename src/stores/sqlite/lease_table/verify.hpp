@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Statements about a grant of ours for transactions of the application's.
+
+#include "dlock/store/store_types.hpp"
+#include "dlock/store/verification.hpp"
+#include "stores/sql/names.hpp"
+
+namespace dlock::stores {
+
+/// Changes the lock row or the row in place, if it is still ours.
+verification sqlite_verification(const request& grant, const dlock::detail::odb_names& names);
+/// Frees it.
+verification sqlite_release(const request& grant, const dlock::detail::odb_names& names);
+
+}  // namespace dlock::stores
