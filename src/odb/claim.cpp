@@ -49,7 +49,7 @@ class claiming {
   [[noreturn]] void failed(const odb::exception& error) const;
 
   engine& home_;
-  odb_place& place_;
+  stores::sql::dialect& place_;
   odb::database& db_;
   const std::shared_ptr<const row_table> table_;
   const query_parts parts_;

@@ -13,7 +13,7 @@ namespace dlock {
 
 std::unique_ptr<odb::database> open_database(std::string_view url) {
   const auto where = open_store(url);
-  const auto* const place = dynamic_cast<const detail::odb_place*>(where.get());
+  const auto* const place = dynamic_cast<const stores::sql::dialect*>(where.get());
   if (place == nullptr) {
     throw std::invalid_argument(fmt::format("dlock: open_database: {} is no database", where->name()));
   }

@@ -118,14 +118,14 @@ void update_row(odb::database& db, const lease& held, const entity_write& how) {
 void update_row(odb::transaction& in, const lease& held, const entity_write& how) {
   verify(in, held);
   // ODB's functions act in the current transaction, whichever they are called for.
-  const odb_outer outer;
+  const stores::sql::outer_transaction outer;
   odb::transaction::current(in);
   try {
     restore_at_rollback(in, how);
     how.write();
     // What is written after an end in the midst would not be verified.
     const auto& place = place_of(*access::grant_of(held)->home);
-    if (place.transaction_on(in.connection()) != transaction_state::open) ended_in_between();
+    if (place.transaction_on(in.connection()) != stores::sql::transaction_state::open) ended_in_between();
   } catch (...) {
     try {
       in.rollback();

@@ -17,7 +17,7 @@ class odb_watch final : public transaction_watch {
   /// could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
   bool open_here(const store& where) noexcept override try {
     if (!odb::transaction::has_current()) return false;
-    const auto* const place = dynamic_cast<const odb_place*>(&where);
+    const auto* const place = dynamic_cast<const stores::sql::dialect*>(&where);
     return place != nullptr && place->glance(odb::transaction::current().connection()) != outcome::no;
   } catch (...) {
     return false;

@@ -12,9 +12,9 @@ namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
-odb_place& place_of(engine& home) {
+stores::sql::dialect& place_of(engine& home) {
   auto& where = *home.shared().where;
-  auto* const place = dynamic_cast<odb_place*>(&where);
+  auto* const place = dynamic_cast<stores::sql::dialect*>(&where);
   if (place == nullptr || !where.caps().rows) {
     throw std::invalid_argument(
         fmt::format("dlock: rows can be locked in place by a service whose locks live in the same database; {} is none",
@@ -70,15 +70,16 @@ own_transaction::~own_transaction() {
   odb::session::current_pointer(session_);
 }
 
-void own_transaction::commit(odb_place& place, const std::function<void()>& unsure) {
-  if (what_ == use::writes && place.transaction_on(*on_) != transaction_state::open) ended_in_between();
+void own_transaction::commit(stores::sql::dialect& place, const std::function<void()>& unsure) {
+  if (what_ == use::writes && place.transaction_on(*on_) != stores::sql::transaction_state::open) ended_in_between();
   try {
     mine_.commit();
   } catch (const odb::exception& error) {
     const auto why = place.fault_of(error);
     if (!place.may_be_done(why)) {
       // Refused. A transaction that the server left open would be committed by whoever has the connection next.
-      if (place.transaction_on(*on_) == transaction_state::open) roll_back([&] { on_->execute("ROLLBACK"); });
+      if (place.transaction_on(*on_) == stores::sql::transaction_state::open)
+        roll_back([&] { on_->execute("ROLLBACK"); });
       throw;
     }
     if (unsure) unsure();
@@ -87,7 +88,7 @@ void own_transaction::commit(odb_place& place, const std::function<void()>& unsu
   }
 }
 
-void with_patience(odb_place& place, std::chrono::milliseconds patience, const std::function<void()>& work) {
+void with_patience(stores::sql::dialect& place, std::chrono::milliseconds patience, const std::function<void()>& work) {
   const auto until = std::chrono::steady_clock::now() + patience;
   for (auto pause = 1ms;; pause = std::min(2 * pause, 20ms)) {
     try {

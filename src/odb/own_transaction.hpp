@@ -17,7 +17,7 @@
 namespace dlock::detail {
 
 /// The place of an engine's locks. Throws std::invalid_argument if that is no database of ODB's.
-odb_place& place_of(engine& home);
+stores::sql::dialect& place_of(engine& home);
 
 /// Throws store_error if a write of this thread in a transaction of its own would wait for this very thread (SQLite).
 void ensure_can_write(engine& home);
@@ -44,10 +44,10 @@ class own_transaction {
   odb::connection& connection() noexcept { return *on_; }
   /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`; std::logic_error, if something
   /// in between (DDL in a callback of ODB's, for example) has ended the transaction already.
-  void commit(odb_place& place, const std::function<void()>& unsure = {});
+  void commit(stores::sql::dialect& place, const std::function<void()>& unsure = {});
 
  private:
-  const odb_outer outer_{};  // before mine_: put back after its end
+  const stores::sql::outer_transaction outer_{};  // before mine_: put back after its end
   const use what_;
   odb::session* const session_;
   const odb::connection_ptr on_;
@@ -56,6 +56,6 @@ class own_transaction {
 
 /// Runs `work` again as long as it fails for a while only (a deadlock, another writer) and `patience` has not passed.
 /// `work` must leave nothing behind when it throws.
-void with_patience(odb_place& place, std::chrono::milliseconds patience, const std::function<void()>& work);
+void with_patience(stores::sql::dialect& place, std::chrono::milliseconds patience, const std::function<void()>& work);
 
 }  // namespace dlock::detail

@@ -135,7 +135,8 @@ void order_id(row_table& table, const std::vector<std::string>& members) {
   table.id_text = std::move(texts);
 }
 
-std::shared_ptr<const row_table> described(engine& home, odb_place& place, odb::database& db, const row_class& of) {
+std::shared_ptr<const row_table> described(engine& home, stores::sql::dialect& place, odb::database& db,
+                                           const row_class& of) {
   const auto& where = *home.shared().where;
   auto table = named_table(db, of);
   auto on = db.connection();

@@ -5,7 +5,7 @@ namespace dlock::detail {
 
 namespace {
 
-bool leads_elsewhere(const odb_place& place, odb::connection& on) {
+bool leads_elsewhere(const stores::sql::dialect& place, odb::connection& on) {
   auto answer = place.glance(on);
   fault why;
   if (answer == outcome::unknown) answer = place.shares(on, why);
@@ -14,7 +14,7 @@ bool leads_elsewhere(const odb_place& place, odb::connection& on) {
 
 }  // namespace
 
-unsigned long long execute_there(const odb_place& place, odb::connection& on, const std::string& sql,
+unsigned long long execute_there(const stores::sql::dialect& place, odb::connection& on, const std::string& sql,
                                  unsigned long long expected, const std::function<void()>& elsewhere) {
   unsigned long long changed = 0;
   try {

@@ -32,9 +32,9 @@ std::vector<std::shared_ptr<grant>> in_order(const std::vector<const lease*>& he
   return all;
 }
 
-const odb_place& place_of(const grant& one) {
+const stores::sql::dialect& place_of(const grant& one) {
   const auto& where = *one.home->shared().where;
-  const auto* const place = dynamic_cast<const odb_place*>(&where);
+  const auto* const place = dynamic_cast<const stores::sql::dialect*>(&where);
   if (place == nullptr) {
     throw std::logic_error(
         fmt::format("dlock: verify(): the locks live in {}, where no transaction of yours can see them", where.name()));
@@ -74,7 +74,7 @@ const odb_place& place_of(const grant& one) {
 void verify_one(odb::connection& on, grant& one) {
   const auto& place = place_of(one);
   if (place.glance(on) == outcome::no) elsewhere(one);
-  if (place.transaction_on(on) == transaction_state::none) not_open(one);
+  if (place.transaction_on(on) == stores::sql::transaction_state::none) not_open(one);
   const auto check = one.home->shared().where->verification_of(one.ask(verb::look));
   unsigned long long rows = 0;
   try {
@@ -83,7 +83,7 @@ void verify_one(odb::connection& on, grant& one) {
     failed(one, place.fault_of(error));
   }
   if (rows != check.expected_rows) not_ours(one);
-  if (place.transaction_on(on) != transaction_state::open) not_open(one);
+  if (place.transaction_on(on) != stores::sql::transaction_state::open) not_open(one);
 }
 
 void verify_each(odb::connection& on, const std::vector<std::shared_ptr<grant>>& all) {
@@ -118,9 +118,10 @@ void undo(odb::connection& on, const std::vector<const lease*>& held, const std:
     // The connection is broken, and the server rolls back; or it is in a state that knows no ROLLBACK (XA).
     for (const auto* each : held) {
       const auto& one = access::grant_of(*each);
-      const auto* const place = one == nullptr ? nullptr : dynamic_cast<odb_place*>(one->home->shared().where.get());
+      const auto* const place =
+          one == nullptr ? nullptr : dynamic_cast<stores::sql::dialect*>(one->home->shared().where.get());
       if (place != nullptr && place->glance(on) != outcome::no &&
-          place->transaction_on(on) == transaction_state::open) {
+          place->transaction_on(on) == stores::sql::transaction_state::open) {
         return place->break_off(on);
       }
     }

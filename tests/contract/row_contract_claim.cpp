@@ -12,8 +12,8 @@ namespace dlock::test {
 
 namespace {
 
-const detail::odb_place& dialect(const row_actor& of) {
-  const auto* const made = dynamic_cast<const detail::odb_place*>(of.where.get());
+const stores::sql::dialect& dialect(const row_actor& of) {
+  const auto* const made = dynamic_cast<const stores::sql::dialect*>(of.where.get());
   REQUIRE(made != nullptr);
   return *made;
 }

@@ -152,7 +152,7 @@ TEST_CASE("mysql facts: a check in a snapshot older than the take-over sees it a
 TEST_CASE("mysql facts: a scan for abandoned rows decides nothing, so it steals from nobody", "[mysql][rows][e21]") {
   fact_scene s;
   row_actor c(s);
-  const auto& sql = dynamic_cast<const detail::odb_place&>(*s.b.where);
+  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*s.b.where);
   const seen dead = s.dead();
   const auto found = s.app->all("SELECT id FROM " + s.table->table + " WHERE " + sql.abandoned_rows(*s.table));
   REQUIRE(found == std::vector<std::string>{"1"});

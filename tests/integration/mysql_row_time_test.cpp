@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "stores/mysql/lease_table/connection.hpp"
+#include "stores/mysql/client/connection.hpp"
 #include "support/mysql_row_place.hpp"
 
 namespace dlock::test {
@@ -13,7 +13,7 @@ namespace {
 
 void stop_clock(row_actor& of, const std::string& at) {
   fault why;
-  auto& native = static_cast<detail::mysql_connection&>(*of.on);
+  auto& native = static_cast<stores::mysql::mysql_connection&>(*of.on);
   REQUIRE(native.query("SET timestamp=" + at, "", nullptr, nullptr, why) == outcome::yes);
 }
 

@@ -38,8 +38,8 @@ struct zone_scene : row_scene {
   bool free(row_actor& by) {
     return !app->all("SELECT id FROM " + table->table + " WHERE " + dialect(by).free_rows(*table)).empty();
   }
-  static const detail::odb_place& dialect(const row_actor& of) {
-    return dynamic_cast<const detail::odb_place&>(*of.where);
+  static const stores::sql::dialect& dialect(const row_actor& of) {
+    return dynamic_cast<const stores::sql::dialect&>(*of.where);
   }
 
   const dst_zone zone;

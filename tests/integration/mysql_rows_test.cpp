@@ -32,10 +32,10 @@ struct odb_application {
   odb::connection_ptr on;
 };
 
-detail::odb_place& dialect(row_actor& of) { return dynamic_cast<detail::odb_place&>(*of.where); }
+stores::sql::dialect& dialect(row_actor& of) { return dynamic_cast<stores::sql::dialect&>(*of.where); }
 
-detail::mysql_row_sql sql_of(row_scene& s) {
-  detail::odb_names names(static_cast<mysql_row_place&>(*s.place).locks.prefix(), '`');
+stores::mysql::lease_table::mysql_row_sql sql_of(row_scene& s) {
+  stores::sql::table_names names(static_cast<mysql_row_place&>(*s.place).locks.prefix(), '`');
   for (const char* column : {"id", "expires_at_us", "host", "pid", "label", "doomed"}) {
     names.add_text(std::string("session.") + column, std::string("`") + column + "`");
   }
@@ -63,7 +63,7 @@ TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever t
     const std::vector<const row_id*> some = {rows[3].row(), rows[20].row(), rows[150].row()};
     for (const auto& text :
          {sql.take(q), sql.take_over(q), sql.extend(q), sql.cancel(q), sql.release(q).text, sql.verify(q).text,
-          sql.claim({*s.table, some, a.id, 1, {}}, detail::session_zone::utc), sql.look(q)}) {
+          sql.claim({*s.table, some, a.id, 1, {}}, stores::mysql::lease_table::session_zone::utc), sql.look(q)}) {
       INFO(text);
       auto& raw = static_cast<mysql_application&>(*s.app).raw;
       for (const auto& line : raw.rows("EXPLAIN FORMAT=TRADITIONAL " + text)) {

@@ -13,8 +13,8 @@
 
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/session.hpp"
-#include "stores/mysql/lease_table/connection.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_store_place.hpp"
 
@@ -144,17 +144,17 @@ TEST_CASE("mysql session: names are stored and shown as they are, whatever chara
 TEST_CASE("mysql session: a variable that the server does not know is left out, any other error counts", "[mysql]") {
   mysql_store_place where;
   actor a(where);
-  MYSQL* const handle = static_cast<detail::mysql_connection&>(*a.on).handle();
-  auto variables = detail::session_variables(handle);
+  MYSQL* const handle = static_cast<stores::mysql::mysql_connection&>(*a.on).handle();
+  auto variables = stores::mysql::session_variables(handle);
   const auto many = variables.size();
   CHECK(many > 15);
   fault why;
   variables.insert(variables.begin() + 2, {"no_such_variable", "1"});
   variables.push_back({"nor_this_one", "1"});
-  CHECK(detail::set_session(handle, variables, "setting up", why));
+  CHECK(stores::mysql::set_session(handle, variables, "setting up", why));
   CHECK(why.text.empty());
   variables.push_back({"lock_wait_timeout", "'soon'"});
-  CHECK_FALSE(detail::set_session(handle, variables, "setting up", why));
+  CHECK_FALSE(stores::mysql::set_session(handle, variables, "setting up", why));
   CHECK_THAT(why.text, ContainsSubstring("setting up") && ContainsSubstring("lock_wait_timeout"));
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("mysql session: a connection that got into a transaction is given up b
   for (const char* strange : {"BEGIN", "SET autocommit=0"}) {
     INFO(strange);
     actor c(where);
-    auto& native = static_cast<detail::mysql_connection&>(*c.on);
+    auto& native = static_cast<stores::mysql::mysql_connection&>(*c.on);
     REQUIRE(native.query(strange, "a mistake", nullptr, nullptr, why) == outcome::yes);
     const reply r = c.insert("new");
     CHECK(r.what == outcome::failed);

@@ -9,7 +9,7 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
-#include "stores/mysql/lease_table/connection.hpp"
+#include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "support/mysql_store_place.hpp"
 
@@ -46,7 +46,7 @@ class summer_time {
 TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a local clock jumps",
           "[mysql][T26][T27]") {
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  const detail::mysql_sql sql(detail::make_odb_names<odb::id_mysql>("dlock_", '`'));
+  const stores::mysql::lease_table::mysql_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
   const auto now = sql.names().expand("SELECT {now}");
   // Half an hour before, at, and half an hour after both changes of a year in Europe: 2026-03-29 and 2026-10-25,
   // 01:00 UTC.
@@ -73,7 +73,7 @@ TEST_CASE("mysql time: every time is the server's, whatever the clock of this ma
   // The server's clock, as this connection has it, stands years from now.
   constexpr std::int64_t now = 2'000'000'000'000'001;
   fault why;
-  auto& native = static_cast<detail::mysql_connection&>(*a.on);
+  auto& native = static_cast<stores::mysql::mysql_connection&>(*a.on);
   REQUIRE(native.query("SET timestamp=2000000000.000001", "", nullptr, nullptr, why) == outcome::yes);
   auto root = raw_mysql::root();
   const auto number = [&](const std::string& column, const std::string& table) {

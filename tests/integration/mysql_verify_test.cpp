@@ -171,7 +171,7 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   CHECK(app.run(a.verify_text(row, fence)) == 1);
   CHECK(app.run(a.release_text(row, fence)) == 1);
   CHECK(app.run(a.release_text(lock_key("k"), 1)) == 1);
-  const auto& sql = dynamic_cast<const detail::odb_place&>(*a.where);
+  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*a.where);
   CHECK(app.all("SELECT id FROM " + s.table->table + " WHERE " + sql.free_rows(*s.table) + " OR " +
                 sql.abandoned_rows(*s.table) + sql.lock_and_skip(*s.table)) == std::vector<std::string>{"1"});
   app.commit();
@@ -229,7 +229,7 @@ TEST_CASE("mysql verify: the statement with parameters is the one whose text hol
     for (const auto& parameter : from.parameters) {
       const auto mark = rest.find('?');
       REQUIRE(mark != std::string_view::npos);
-      made.append(rest.substr(0, mark)).append(detail::mysql_value_literal(parameter));
+      made.append(rest.substr(0, mark)).append(stores::mysql::lease_table::mysql_value_literal(parameter));
       rest.remove_prefix(mark + 1);
     }
     CHECK(rest.find('?') == std::string_view::npos);

@@ -28,7 +28,7 @@ using namespace dlock;
 using namespace dlock::test;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
-using dlock::detail::odb_place;
+using dlock::stores::sql::dialect;
 
 namespace {
 
@@ -66,7 +66,7 @@ class shop final : public store_place {
     return made;
   }
   void pass(microseconds time) override { std::this_thread::sleep_for(time); }
-  odb_place& place() const { return dynamic_cast<odb_place&>(*store_); }
+  dialect& place() const { return dynamic_cast<dialect&>(*store_); }
   lock_key order(std::int64_t id) const { return lock_key::of_row(orders, {id}); }
   lock_key nightly() const { return lock_key::of_row(jobs, {std::string("nightly")}); }
 
@@ -168,7 +168,7 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
   raw_sqlite raw(place.path);
   raw.run("CREATE TABLE lines(region INTEGER, name TEXT, o TEXT, e INTEGER, f INTEGER, PRIMARY KEY(region, name))");
   const row_table lines{.table = "lines", .id = {"region", "name"}, .owner = "o", .expires_at = "e", .fence = "f"};
-  dlock::detail::odb_names names("dlock_", '"');
+  dlock::stores::sql::table_names names("dlock_", '"');
   names.add_text("session", "dlock_session");
   names.add_text("session.id", "id");
   const auto check = [&](const std::string& sql) {
@@ -183,8 +183,8 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
        {std::tuple{*place.orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
         std::tuple{*place.jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
         std::tuple{lines, row_id{nullptr, {1, std::string("x")}}, row_id{nullptr, {2, std::string("y")}}}}) {
-    for (int i = 0; i < static_cast<int>(stores::row_hot::count_); ++i) {
-      check(stores::row_sql(static_cast<stores::row_hot>(i), table, names));
+    for (int i = 0; i < static_cast<int>(stores::sqlite::lease_table::row_hot::count_); ++i) {
+      check(stores::sqlite::lease_table::row_sql(static_cast<stores::sqlite::lease_table::row_hot>(i), table, names));
     }
     const row_id* const rows[] = {&first, &second};
     check(place.place().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
@@ -247,9 +247,9 @@ TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared
   shop place;
   actor ours(place), other(place);
   raw_sqlite raw(place.path);
-  const auto before = stores::row_time::wall_clock();
+  const auto before = stores::sqlite::lease_table::row_time::wall_clock();
   taken(ours, place.nightly(), 5500ms);
-  const auto after = stores::row_time::wall_clock();
+  const auto after = stores::sqlite::lease_table::row_time::wall_clock();
   const auto written = raw.text("SELECT lock_expire_time FROM jobs");
   CHECK(
       raw.text("SELECT typeof(lock_expire_time) || ' ' || (lock_expire_time = datetime(lock_expire_time)) FROM jobs") ==

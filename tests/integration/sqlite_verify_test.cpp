@@ -138,7 +138,7 @@ TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and
 TEST_CASE("sqlite verify: in a transaction that has read before, others' writes make it fail", "[sqlite]") {
   bank place;
   auto where = place.open();
-  const auto& dialect = dynamic_cast<dlock::detail::odb_place&>(*where);
+  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*where);
   actor a(place), b(place);
   const auto check = a.where->verification_of(grant_of(a, "k", a.acquire("k")));
   odb::sqlite::database database(place.path);
@@ -174,7 +174,7 @@ TEST_CASE("sqlite verify: in a transaction that has read before, others' writes 
 TEST_CASE("sqlite verify: errors of a connection are told as the store's own are", "[sqlite]") {
   bank place;
   auto where = place.open();
-  const auto& dialect = dynamic_cast<dlock::detail::odb_place&>(*where);
+  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*where);
   odb::sqlite::database database(place.path);
   const auto failure = [&](const std::string& sql) -> fault {
     try {

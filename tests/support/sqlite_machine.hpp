@@ -15,7 +15,7 @@ namespace dlock::test {
 
 /// A machine that the SQLite store is told of, in place of the real one: a kernel's clock, and what one container on it
 /// is told. Its clock is the real one until a test sets it.
-class sqlite_machine final : public stores::sqlite_host {
+class sqlite_machine final : public stores::sqlite::sqlite_host {
  public:
   explicit sqlite_machine(std::string boot) : boot_(std::move(boot)) {}
 
@@ -61,8 +61,8 @@ class sqlite_machine final : public stores::sqlite_host {
 
 /// A store on `url` that takes `machine` for the one it runs on. Not prepared.
 inline std::shared_ptr<store> open_on(const std::string& url, std::shared_ptr<const sqlite_machine> machine) {
-  return std::make_shared<stores::sqlite_store>(stores::sqlite_settings::parse(store_url::parse(url)),
-                                                std::move(machine));
+  return std::make_shared<stores::sqlite::lease_table::sqlite_store>(
+      stores::sqlite::lease_table::lease_settings::parse(store_url::parse(url)), std::move(machine));
 }
 
 }  // namespace dlock::test

@@ -6,12 +6,12 @@
 
 using dlock::fault;
 using dlock::outcome;
-using dlock::detail::add_reason;
-using dlock::detail::classify_mysql_error;
-using dlock::detail::make_mysql_fault;
-using dlock::detail::missing_right;
-using dlock::detail::outcome_of_mysql_error;
-using dlock::detail::tls_may_succeed_later;
+using dlock::stores::mysql::add_reason;
+using dlock::stores::mysql::classify_mysql_error;
+using dlock::stores::mysql::make_mysql_fault;
+using dlock::stores::mysql::missing_right;
+using dlock::stores::mysql::outcome_of_mysql_error;
+using dlock::stores::mysql::tls_may_succeed_later;
 
 TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy", "[unit][T53]") {
   for (const unsigned code : {1205u, 3572u, 3058u, 1213u, 1020u, 1689u, 3101u}) {

@@ -11,7 +11,7 @@
 namespace {
 
 using namespace std::chrono_literals;
-using dlock::detail::mysql_hosts;
+using dlock::stores::mysql::mysql_hosts;
 using order = std::vector<std::size_t>;
 
 const mysql_hosts::clock::time_point begin{std::chrono::hours{1}};
@@ -92,7 +92,8 @@ TEST_CASE("mysql server: what takes no locks is told by what it says of itself",
   using row = std::vector<std::optional<std::string>>;
   const auto refusal = [](const char* wsrep, const char* uuid, const char* ready, const char* status, const char* read,
                           const char* innodb, const char* super_read) {
-    return dlock::detail::mysql_refusal(row{"7", "node", "1", wsrep, uuid, ready, status, read, innodb, super_read});
+    return dlock::stores::mysql::mysql_refusal(
+        row{"7", "node", "1", wsrep, uuid, ready, status, read, innodb, super_read});
   };
   CHECK(refusal("OFF", "", "", "", "0", "0", "0").empty());
   CHECK(refusal("OFF", "", "OFF", "Disconnected", "0", "0", "0").empty());  // a server that is no node
@@ -104,5 +105,5 @@ TEST_CASE("mysql server: what takes no locks is told by what it says of itself",
   CHECK(refusal("OFF", "", "", "", "NO_LOCK", "0", "0").find("read_only is on") == 0);  // MariaDB 11.8
   CHECK(refusal("OFF", "", "", "", "OFF", "1", "0").find("innodb_read_only") == 0);
   CHECK(refusal("OFF", "", "", "", "0", "0", "ON").find("super_read_only") == 0);
-  CHECK(dlock::detail::mysql_refusal(row(10)).empty());
+  CHECK(dlock::stores::mysql::mysql_refusal(row(10)).empty());
 }

@@ -13,7 +13,8 @@
 #include "stores/sql/row_owner.hpp"
 
 using namespace dlock;
-using namespace dlock::detail;
+using namespace dlock::stores::mysql;
+using namespace dlock::stores::mysql::lease_table;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
@@ -38,7 +39,7 @@ struct row_sql {
   id128 session{{0xab}};
   microseconds own_ttl{0};
   // The names that the statements come from.
-  mysql_sql hot{make_odb_names<odb::id_mysql>("x_", '`')};
+  mysql_sql hot{stores::sql::make_table_names<odb::id_mysql>("x_", '`')};
   mysql_row_sql sql{hot.names(), "lo`cks"};
 };
 
@@ -93,7 +94,7 @@ TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms"
   CHECK_THAT(text, ContainsSubstring("NOT EXISTS (SELECT 1 FROM `lo``cks`.`x_session` s WHERE "
                                      "s.`id`=X'cd000000000000000000000000000000')"));
   // Nobody can say whether another program lives.
-  q.of.holder = stranger;
+  q.of.holder = stores::sql::foreign_owner;
   CHECK(s.sql.take_over(q).find("NOT EXISTS") == std::string::npos);
 }
 
@@ -158,7 +159,7 @@ TEST_CASE("mysql row sql: names and values survive quotation", "[unit]") {
 }
 
 TEST_CASE("mysql sql: takes can be told not to wait, and nothing else is", "[unit]") {
-  const mysql_sql sql(make_odb_names<odb::id_mysql>("dlock_", '`'));
+  const mysql_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
   for (std::size_t i = 0; i != mysql_hot_count; ++i) {
     const auto which = static_cast<mysql_hot>(i);
     const bool take = which == mysql_hot::take || which == mysql_hot::take_over;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stores/mysql/client/settings.hpp"
+#include "stores/mysql/lease_table/settings.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -7,14 +7,14 @@
 #include <string>
 
 using dlock::store_url;
-using dlock::detail::mysql_settings;
-using dlock::detail::schema_mode;
-using dlock::detail::tls_mode;
+using dlock::stores::mysql::tls_mode;
+using dlock::stores::mysql::lease_table::lease_settings;
+using dlock::stores::sql::schema_mode;
 using namespace std::chrono_literals;
 
 namespace {
 
-mysql_settings parsed(const std::string& url) { return mysql_settings::parse(store_url::parse(url)); }
+lease_settings parsed(const std::string& url) { return lease_settings::parse(store_url::parse(url)); }
 
 /// What is said about a URL that can't work.
 std::string complaint(const std::string& url) {

@@ -10,14 +10,21 @@
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/client/server.hpp"
-#include "stores/mysql/client/statement.hpp"
 #include "stores/mysql/client/text.hpp"
+#include "stores/mysql/lease_table/connection.hpp"
 
-using namespace dlock::detail;
+using namespace dlock::stores::mysql;
+using namespace dlock::stores::mysql::lease_table;
 
 namespace {
 
-odb_names names(const std::string& prefix) { return make_odb_names<odb::id_mysql>(prefix, '`'); }
+dlock::stores::sql::table_names names(const std::string& prefix) {
+  return dlock::stores::sql::make_table_names<odb::id_mysql>(prefix, '`');
+}
+
+std::string written_out(const mysql_hot_text& text, mysql_values& values) {
+  return make_statement(text, values).written_out();
+}
 
 }  // namespace
 

@@ -172,7 +172,7 @@ TEST_CASE("sqlite boot: whoever is told no boot id is refused", "[unit][sqlite]"
 TEST_CASE("sqlite boot: a clock that a time namespace shifts is refused", "[unit][sqlite]") {
   const auto shifted = [](const char* text) {
     std::istringstream offsets(text);
-    return stores::has_shifted_boot_clock(offsets);
+    return stores::sqlite::has_shifted_boot_clock(offsets);
   };
   CHECK_FALSE(shifted(""));  // a kernel without time namespaces has no such file
   CHECK_FALSE(shifted("monotonic           0         0\nboottime            0         0\n"));

@@ -6,9 +6,9 @@
 
 using Catch::Matchers::ContainsSubstring;
 using dlock::fault;
-using dlock::stores::is_busy;
-using dlock::stores::may_be_committed;
-using dlock::stores::sqlite_fault;
+using dlock::stores::sqlite::is_busy;
+using dlock::stores::sqlite::may_be_committed;
+using dlock::stores::sqlite::sqlite_fault;
 
 TEST_CASE("sqlite error: a busy file counts as contended, whatever made it busy", "[unit][sqlite]") {
   for (const int code : {SQLITE_BUSY, SQLITE_BUSY_SNAPSHOT, SQLITE_BUSY_RECOVERY}) {

@@ -78,7 +78,7 @@ TEST_CASE("sqlite file: every connection syncs each commit, whatever others have
     fault why;
     const auto on = where->connect(1s, why);
     REQUIRE(on != nullptr);
-    auto& ours = dynamic_cast<stores::sqlite_connection&>(*on);
+    auto& ours = dynamic_cast<stores::sqlite::sqlite_connection&>(*on);
     CHECK(raw_sqlite::text(ours.handle(), "PRAGMA synchronous") == "2");  // FULL
     CHECK(raw_sqlite::text(ours.handle(), "PRAGMA journal_mode") == "wal");
   }

@@ -78,12 +78,12 @@ TEST_CASE("sqlite location: file systems of one host are not refused", "[unit][s
   // ext4, xfs, btrfs, tmpfs, overlayfs, zfs, f2fs, bcachefs, none that could be asked.
   for (const std::uint32_t type :
        {0xEF53U, 0x58465342U, 0x9123683EU, 0x01021994U, 0x794C7630U, 0x2FC12FC1U, 0xF2F52010U, 0xCA451A4EU, 0U}) {
-    CHECK(stores::network_file_system(type) == nullptr);
+    CHECK(stores::sqlite::network_file_system(type) == nullptr);
   }
 }
 
 TEST_CASE("sqlite location: the machine itself is asked", "[unit][sqlite]") {
-  const auto& machine = *stores::sqlite_host::here();
+  const auto& machine = *stores::sqlite::sqlite_host::here();
   scratch_folder folder;
   const auto path = folder / "file";
   std::ofstream(path) << "x";
@@ -174,9 +174,10 @@ TEST_CASE("sqlite location: a right that is missing is told, with whose file it 
   std::filesystem::create_symlink(path, folder / "link");
   for (const char* each : {"", "-wal", "-shm"}) ::chmod((path + each).c_str(), each == part ? 0444 : 0666);
   const as_nobody now;
-  CHECK(stores::not_writable(path) == "'" + path + part + "' has mode 0444, user " + std::to_string(::getuid()) +
-                                          " and group " + std::to_string(::getgid()) + ", and this process is user " +
-                                          std::to_string(::geteuid()) + " and group " + std::to_string(::getegid()));
+  CHECK(stores::sqlite::not_writable(path) ==
+        "'" + path + part + "' has mode 0444, user " + std::to_string(::getuid()) + " and group " +
+            std::to_string(::getgid()) + ", and this process is user " + std::to_string(::geteuid()) + " and group " +
+            std::to_string(::getegid()));
   const auto text = refusal("sqlite:" + path);
   CHECK_THAT(text, ContainsSubstring("'" + path + part + "' has mode 0444"));
   CHECK_THAT(refusal("sqlite:" + (folder / "link")), ContainsSubstring("'" + path + part + "' has mode 0444"));

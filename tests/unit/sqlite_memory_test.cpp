@@ -52,7 +52,7 @@ class scarce_place final : public store_place {
 
 /// Neither a transaction nor a statement is open on it.
 void check_idle(connection& on) {
-  auto* const handle = dynamic_cast<stores::sqlite_connection&>(on).handle();
+  auto* const handle = dynamic_cast<stores::sqlite::sqlite_connection&>(on).handle();
   CHECK(::sqlite3_get_autocommit(handle) == 1);
   for (auto* each = ::sqlite3_next_stmt(handle, nullptr); each != nullptr; each = ::sqlite3_next_stmt(handle, each)) {
     CHECK(::sqlite3_stmt_busy(each) == 0);

@@ -21,11 +21,11 @@ TEST_CASE("sqlite row sql: a text with zero bytes is the same as a literal and a
     raw_sqlite raw(path);
     raw.run("CREATE TABLE t(name TEXT PRIMARY KEY)");
     for (const std::string& name : {std::string("\0", 1), std::string("b'\0'\0\xc3\xa4", 7), std::string("a\0", 2)}) {
-      stores::sqlite_statement insert;
+      stores::sqlite::sqlite_statement insert;
       REQUIRE(insert.prepare(raw.handle(), "INSERT INTO t VALUES(?1)") == SQLITE_OK);
       insert.bind_text(1, name);
       REQUIRE(insert.step() == SQLITE_DONE);
-      CHECK(raw.text("SELECT COUNT(*) FROM t WHERE name = " + stores::row_literal(name)) == "1");
+      CHECK(raw.text("SELECT COUNT(*) FROM t WHERE name = " + stores::sqlite::lease_table::row_literal(name)) == "1");
     }
   }
 }

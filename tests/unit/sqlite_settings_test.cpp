@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stores/sqlite/client/settings.hpp"
+#include "stores/sqlite/lease_table/settings.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -9,14 +9,14 @@
 #include "dlock/stores/sqlite.hpp"
 
 using namespace dlock;
-using stores::sqlite_settings;
+using stores::sqlite::lease_table::lease_settings;
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
 namespace {
 
-sqlite_settings parsed(std::string_view url) { return sqlite_settings::parse(store_url::parse(url)); }
+lease_settings parsed(std::string_view url) { return lease_settings::parse(store_url::parse(url)); }
 
 }  // namespace
 
@@ -24,7 +24,7 @@ TEST_CASE("sqlite URL: a path alone gives the defaults", "[unit][sqlite]") {
   const auto relative = parsed("sqlite:locks.db");
   CHECK(relative.path == std::filesystem::current_path() / "locks.db");
   CHECK(relative.prefix == "dlock_");
-  CHECK(relative.schema == detail::schema_mode::create);
+  CHECK(relative.schema == stores::sql::schema_mode::create);
   CHECK(relative.busy_timeout == 5s);
   CHECK(relative.name == "sqlite:locks.db");
   CHECK(parsed("sqlite:/var/lib/locks.db").path == "/var/lib/locks.db");
@@ -41,10 +41,10 @@ TEST_CASE("sqlite URL: three slashes begin an absolute path, as in other URLs of
 TEST_CASE("sqlite URL: parameters change what they name", "[unit][sqlite]") {
   const auto made = parsed("sqlite:a%20b.db?schema=verify&prefix=x_&busy_timeout=250");
   CHECK(made.path == std::filesystem::current_path() / "a b.db");
-  CHECK(made.schema == detail::schema_mode::verify);
+  CHECK(made.schema == stores::sql::schema_mode::verify);
   CHECK(made.prefix == "x_");
   CHECK(made.busy_timeout == 250ms);
-  CHECK(parsed("sqlite:a?schema=none").schema == detail::schema_mode::none);
+  CHECK(parsed("sqlite:a?schema=none").schema == stores::sql::schema_mode::none);
 }
 
 TEST_CASE("sqlite URL: what can't work is refused by name and value, before any file is touched", "[unit][sqlite]") {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-using dlock::stores::sqlite_write_queue;
+using dlock::stores::sqlite::sqlite_write_queue;
 using namespace std::chrono_literals;
 
 namespace {

@@ -17,7 +17,7 @@
 
 #include "dlock/store/store_types.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 
 /// A row that a claim is to take, and under which name.
 struct claim_request {
@@ -36,9 +36,9 @@ enum class transaction_state {
 };
 
 /// Thread safety: all functions may be called from any thread.
-class odb_place {
+class dialect {
  public:
-  virtual ~odb_place() = default;
+  virtual ~dialect() = default;
 
   /// Whether a connection of the application's leads to the server (SQLite: the file) of this store. yes, no; failed or
   /// unknown: `why`. At most one statement, on that connection, which reads no table.
@@ -86,4 +86,4 @@ class odb_place {
   virtual std::string add_columns(const row_table& table) const = 0;
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

@@ -5,25 +5,25 @@
 //
 #include <odb/transaction.hxx>
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 
 /// Puts the transaction that is current now, if there is one, back at its end. ODB keeps one for each thread: what dlock
 /// does in the middle of the caller's must not replace it.
-class odb_outer {
+class outer_transaction {
  public:
-  odb_outer() noexcept : outer_(odb::transaction::has_current() ? &odb::transaction::current() : nullptr) {}
-  ~odb_outer() {
+  outer_transaction() noexcept : outer_(odb::transaction::has_current() ? &odb::transaction::current() : nullptr) {}
+  ~outer_transaction() {
     if (outer_ != nullptr && !outer_->finalized()) {
       odb::transaction::current(*outer_);
     } else {
       odb::transaction::reset_current();
     }
   }
-  odb_outer(const odb_outer&) = delete;
-  odb_outer& operator=(const odb_outer&) = delete;
+  outer_transaction(const outer_transaction&) = delete;
+  outer_transaction& operator=(const outer_transaction&) = delete;
 
  private:
   odb::transaction* const outer_;
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 
 namespace {
 
@@ -38,4 +38,4 @@ std::optional<row_owner> row_owner::parse(std::string_view text) noexcept {
   return made;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

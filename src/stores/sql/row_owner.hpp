@@ -10,7 +10,7 @@
 
 #include "dlock/store/id128.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 
 /// Session and attempt.
 struct row_owner {
@@ -26,7 +26,7 @@ struct row_owner {
 };
 
 /// Stands for a holder that is no session: another program, which keeps its locks by the row's expiry alone.
-inline constexpr id128 stranger{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  //
-                                 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+inline constexpr id128 foreign_owner{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  //
+                                      0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

@@ -8,7 +8,7 @@
 
 #include "dlock/error.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 namespace {
 
 [[noreturn]] void refuse(const std::string& text) { throw store_error(errc::store_failed, text, 0, "", false); }
@@ -22,16 +22,16 @@ schema_mode parse_schema_mode(const std::string& text) {
   throw std::invalid_argument(fmt::format("dlock: schema={} is not create, verify or none", text));
 }
 
-void set_version_table(odb::database& db, const odb_names& names) {
-  db.schema_version_table(names.quoted_table("schema_version"), odb_names::schema);
+void set_version_table(odb::database& db, const table_names& names) {
+  db.schema_version_table(names.quoted_table("schema_version"), table_names::schema);
 }
 
-void ensure_schema(odb::database& db, schema_mode mode, const odb_names& names, const std::string& name) {
+void ensure_schema(odb::database& db, schema_mode mode, const table_names& names, const std::string& name) {
   if (mode == schema_mode::none) return;
-  const auto present = db.schema_version(odb_names::schema);
-  const auto ours = odb::schema_catalog::current_version(db, odb_names::schema);
+  const auto present = db.schema_version(table_names::schema);
+  const auto ours = odb::schema_catalog::current_version(db, table_names::schema);
   const auto table = names.table("schema_version");
-  if (db.schema_migration(odb_names::schema)) {
+  if (db.schema_migration(table_names::schema)) {
     refuse(fmt::format("dlock: {}: a migration of the lock tables to version {} was begun and not finished (table {})",
                        name, present, table));
   }
@@ -49,7 +49,7 @@ void ensure_schema(odb::database& db, schema_mode mode, const odb_names& names, 
                              "schema=verify does not change them",
                              name, present, table, ours));
   }
-  odb::schema_catalog::migrate(db, ours, odb_names::schema);
+  odb::schema_catalog::migrate(db, ours, table_names::schema);
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

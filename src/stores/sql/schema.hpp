@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "stores/sql/names.hpp"
+#include "stores/sql/table_names.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 
 /// The parameter schema= of a store's URL.
 enum class schema_mode {
@@ -22,11 +22,11 @@ enum class schema_mode {
 schema_mode parse_schema_mode(const std::string& text);
 
 /// Tells `db` where its tables' version is written. Call it once, before ensure_schema().
-void set_version_table(odb::database& db, const odb_names& names);
+void set_version_table(odb::database& db, const table_names& names);
 
 /// Does what `mode` says by ODB's schema catalogue. Throws store_error (missing, older, newer) and what ODB
 /// throws. Precondition: a transaction on `db` is current, on a connection that passes its statements through
-/// odb_names::adapt(). `name` is the store's, for messages.
-void ensure_schema(odb::database& db, schema_mode mode, const odb_names& names, const std::string& name);
+/// table_names::adapt(). `name` is the store's, for messages.
+void ensure_schema(odb::database& db, schema_mode mode, const table_names& names, const std::string& name);
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/sql/scoped_transaction.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 
-odb_scope::odb_scope(odb::connection& on) : mine_(on.begin(), false) { odb::transaction::current(mine_); }
+scoped_transaction::scoped_transaction(odb::connection& on) : mine_(on.begin(), false) {
+  odb::transaction::current(mine_);
+}
 
-odb_scope::~odb_scope() {
+scoped_transaction::~scoped_transaction() {
   if (mine_.finalized()) return;
   try {
     mine_.rollback();
@@ -14,6 +16,6 @@ odb_scope::~odb_scope() {
   }
 }
 
-void odb_scope::commit() { mine_.commit(); }
+void scoped_transaction::commit() { mine_.commit(); }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

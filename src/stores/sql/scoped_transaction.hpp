@@ -8,23 +8,23 @@
 
 #include "stores/sql/outer_transaction.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 
 /// An ODB transaction on a connection of ours. ODB keeps one current transaction for each thread: the
 /// caller's own, if it has one, is put back at the end, so that dlock may be called in the middle of it.
-class odb_scope {
+class scoped_transaction {
  public:
-  explicit odb_scope(odb::connection& on);
+  explicit scoped_transaction(odb::connection& on);
   /// Rolls back unless committed.
-  ~odb_scope();
-  odb_scope(const odb_scope&) = delete;
-  odb_scope& operator=(const odb_scope&) = delete;
+  ~scoped_transaction();
+  scoped_transaction(const scoped_transaction&) = delete;
+  scoped_transaction& operator=(const scoped_transaction&) = delete;
 
   void commit();
 
  private:
-  const odb_outer outer_{};  // before mine_: put back after its end
+  const outer_transaction outer_{};  // before mine_: put back after its end
   odb::transaction mine_;
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

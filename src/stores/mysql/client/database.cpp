@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A database of the application's own, reached as the locks are.
-#include <dlock/detail/odb_compat.hpp>
-//
+#include "stores/mysql/client/database.hpp"
+
 #include <fmt/format.h>
 
 #include <atomic>
@@ -13,11 +12,8 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/server.hpp"
-#include "stores/mysql/lease_table/store.hpp"
 
-namespace dlock::stores {
-
-using namespace dlock::detail;
+namespace dlock::stores::mysql {
 
 namespace {
 
@@ -70,12 +66,12 @@ class connections_by_url final : public odb::mysql::connection_pool_factory {
 
 }  // namespace
 
-std::unique_ptr<odb::database> mysql_store::open_database() const {
+std::unique_ptr<odb::database> open_application_database(const mysql_settings& settings) {
   // The names tell one database from another; connections are made by the settings alone.
-  const auto host = settings_.hosts.empty() ? store_url::endpoint{} : settings_.hosts.front();
-  const auto* const socket = settings_.socket.empty() ? nullptr : &settings_.socket;
-  return std::make_unique<odb::mysql::database>(settings_.user, "", settings_.database, host.host, host.port, socket,
-                                                "utf8mb4", 0, std::make_unique<connections_by_url>(settings_));
+  const auto host = settings.hosts.empty() ? store_url::endpoint{} : settings.hosts.front();
+  const auto* const socket = settings.socket.empty() ? nullptr : &settings.socket;
+  return std::make_unique<odb::mysql::database>(settings.user, "", settings.database, host.host, host.port, socket,
+                                                "utf8mb4", 0, std::make_unique<connections_by_url>(settings));
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::mysql

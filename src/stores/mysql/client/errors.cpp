@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 namespace {
 
 struct table_line {
@@ -200,4 +200,4 @@ outcome outcome_of_mysql_error(unsigned code) noexcept {
   return classify_mysql_error(code).certainly_not_done ? outcome::failed : outcome::unknown;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

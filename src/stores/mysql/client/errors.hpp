@@ -6,7 +6,7 @@
 
 #include "dlock/store/store_types.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 /// What an error number of MySQL, MariaDB or their client library says about the statement that got it.
 struct mysql_error_class {
@@ -52,4 +52,4 @@ fault make_own_fault(std::string text, bool transient = false, bool connection =
 /// outcome::unknown or outcome::failed for a statement that was sent and got this error.
 outcome outcome_of_mysql_error(unsigned code) noexcept;
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

@@ -11,15 +11,17 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
-mysql_odb_connection::mysql_odb_connection(odb::mysql::database& database, mysql_handle handle, const odb_names& names)
-    : odb::mysql::connection(database, handle.get()), names_(names) {
+mysql_odb_connection::mysql_odb_connection(odb::mysql::database& database, mysql_handle handle,
+                                           const statement_rewrite& rewrite)
+    : odb::mysql::connection(database, handle.get()), rewrite_(rewrite) {
   handle.release();  // the base class closes it
 }
 
 unsigned long long mysql_odb_connection::execute(const char* statement, std::size_t length) {
-  const auto adapted = names_.adapt({statement, length});
+  if (!rewrite_) return odb::mysql::connection::execute(statement, length);
+  const auto adapted = rewrite_({statement, length});
   return odb::mysql::connection::execute(adapted.data(), adapted.size());
 }
 
@@ -68,7 +70,7 @@ mysql_opened mysql_factory::open_host(std::size_t host, microseconds share, cons
   }
   hosts_.succeeded(host, took);
   made.link = odb::mysql::connection_ptr(new (odb::details::shared)
-                                             mysql_odb_connection(*database_, std::move(handle), names_));
+                                             mysql_odb_connection(*database_, std::move(handle), rewrite_));
   return made;
 }
 
@@ -99,4 +101,4 @@ odb::mysql::connection_ptr mysql_factory::connect() {
   return made.link;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

@@ -9,28 +9,33 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "stores/mysql/client/hosts.hpp"
 #include "stores/mysql/client/lookup.hpp"
 #include "stores/mysql/client/native.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/settings.hpp"
-#include "stores/sql/names.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
-/// An ODB connection that puts the table prefix into the statements of ODB's schema catalogue.
+/// What a scheme makes of a statement that ODB generated, before it is sent: its tables may have another prefix. Empty:
+/// nothing.
+using statement_rewrite = std::function<std::string(std::string_view)>;
+
+/// An ODB connection that rewrites the statements of ODB's schema catalogue.
 class mysql_odb_connection final : public odb::mysql::connection {
  public:
-  mysql_odb_connection(odb::mysql::database& database, mysql_handle handle, const odb_names& names);
+  mysql_odb_connection(odb::mysql::database& database, mysql_handle handle, const statement_rewrite& rewrite);
 
   using odb::mysql::connection::execute;
   unsigned long long execute(const char* statement, std::size_t length) override;
 
  private:
-  const odb_names& names_;
+  const statement_rewrite& rewrite_;
 };
 
 /// A connection to a server that takes locks, and what is known of it.
@@ -45,8 +50,8 @@ struct mysql_opened {
 class mysql_factory final : public odb::mysql::connection_factory {
  public:
   /// Both must outlive the factory.
-  mysql_factory(const mysql_settings& settings, const odb_names& names)
-      : settings_(settings), names_(names), hosts_(settings.hosts.size(), settings.connect_timeout) {}
+  mysql_factory(const mysql_settings& settings, const statement_rewrite& rewrite)
+      : settings_(settings), rewrite_(rewrite), hosts_(settings.hosts.size(), settings.connect_timeout) {}
 
   /// Tries the hosts in turn, the last good one first; `limit` is the time that they share (mysql_hosts::share). Without
   /// a link, and the reason, if none does, or if `cancel` was requested.
@@ -64,10 +69,10 @@ class mysql_factory final : public odb::mysql::connection_factory {
                       mysql_server& server, fault& why);
 
   const mysql_settings& settings_;
-  const odb_names& names_;
+  const statement_rewrite& rewrite_;
   odb::mysql::database* database_ = nullptr;
   mysql_hosts hosts_;
   mysql_lookup lookup_{};
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

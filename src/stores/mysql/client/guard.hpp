@@ -8,17 +8,10 @@
 
 #include <exception>
 
+#include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/lease_table/connection.hpp"
 
-namespace dlock::detail {
-
-/// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
-inline void advise(const mysql_connection& on, fault& why) {
-  constexpr int no_such_table = 1146;
-  if (why.native != no_such_table || why.text.find("." + on.prefix()) == std::string::npos) return;
-  why.text += ": open the store once with schema=create to make the lock tables";
-}
+namespace dlock::stores::mysql {
 
 /// Runs the body of a verb, which must not throw: what it throws becomes a fault. The outcome is unknown
 /// then, because the statement may have been sent.
@@ -28,14 +21,14 @@ reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
   made.what = outcome::unknown;
   try {
     reply answer = body();
-    advise(on, answer.why);
+    on.explain(answer.why);
     return answer;
   } catch (const odb::mysql::database_exception& e) {
     try {
       made.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
       made.what = outcome_of_mysql_error(e.error());
       on.heed(made.why);
-      advise(on, made.why);
+      on.explain(made.why);
     } catch (...) {
       made.why.transient = true;
     }
@@ -61,4 +54,4 @@ reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
   return made;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

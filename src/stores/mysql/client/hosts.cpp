@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 using namespace std::chrono_literals;
 
@@ -60,4 +60,4 @@ void mysql_hosts::refuses(std::size_t host, std::uint64_t seen, clock::time_poin
   if (states_[host].refusals.compare_exchange_strong(seen, seen + 1)) failed(host, now, 0us);
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

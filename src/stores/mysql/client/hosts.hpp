@@ -10,7 +10,7 @@
 
 #include "dlock/store/store_types.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 /// Several hosts in one URL: in which order they are tried, and how much of the time each of them gets. No I/O and no
 /// clock of its own. Thread safety: all functions may be called from any thread.
@@ -57,4 +57,4 @@ class mysql_hosts {
   std::size_t good_ = 0;
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 namespace {
 
@@ -73,4 +73,4 @@ void mysql_io_bound::apply(MYSQL* handle) noexcept {
 void mysql_io_bound::apply(MYSQL*) noexcept {}
 #endif
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

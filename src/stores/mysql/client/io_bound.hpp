@@ -10,7 +10,7 @@
 #include <optional>
 #include <stop_token>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 /// While one of these lives, whatever the client library waits for on its thread ends at `end`, and soon once `cancel`
 /// is requested: TCP, TLS, login and every statement, to the millisecond. Not the look-up of a host's name, which nothing
@@ -39,4 +39,4 @@ class mysql_io_bound {
   std::optional<std::stop_callback<std::function<void()>>> on_cancel_{};
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

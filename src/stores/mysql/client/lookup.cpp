@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 namespace {
 
@@ -63,4 +63,4 @@ bool mysql_lookup::answers(const std::string& host, clock::time_point end, const
   return state_->changed.wait_until(lock, cancel, end, [&] { return !state_->runs(host, mine); });
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

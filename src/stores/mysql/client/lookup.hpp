@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 /// Whether a host's name can be looked up in time. Nothing can end getaddrinfo(), so each look-up runs on a thread of its
 /// own, which may outlive whoever waits for it; there is at most one for each name, and a second one waits for that.
@@ -26,4 +26,4 @@ class mysql_lookup {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

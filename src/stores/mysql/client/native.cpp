@@ -11,7 +11,7 @@
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/session.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 namespace {
 
 /// The client library's truth value: char in one, bool in the other.
@@ -164,4 +164,4 @@ int mysql_socket(MYSQL* handle) noexcept {
 #endif
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

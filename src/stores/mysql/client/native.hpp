@@ -17,7 +17,7 @@
 #include "dlock/store/store_types.hpp"
 #include "stores/mysql/client/settings.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 struct mysql_close_handle {
   void operator()(MYSQL* handle) const noexcept { mysql_close(handle); }
@@ -42,14 +42,21 @@ bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, my
 /// 'X''0A1B''': any bytes as a literal that needs no escaping, whatever the character set.
 std::string mysql_literal(std::string_view bytes);
 
+/// Rule 8: time is the server's alone: microseconds since 1970, UTC, whatever the zone of the session, the server or the
+/// machine. It stands still while a statement runs, also while it waits for a row.
+inline constexpr const char* server_clock = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+
 bool is_mariadb(MYSQL* handle);
 
 /// Whether one statement can be told not to wait for row locks at all: MariaDB since 10.3. MySQL waits a second at least.
 bool can_refuse_to_wait(MYSQL* handle);
+/// What such a statement begins with: a row that somebody's transaction has locked is busy at once, not after the lock wait
+/// timeout.
+inline constexpr std::string_view quick_prefix = "SET STATEMENT innodb_lock_wait_timeout=0 FOR ";
 /// Whether SELECT ... FOR UPDATE SKIP LOCKED is known: MariaDB since 10.6, MySQL since 8.0.1.
 bool can_skip_locked(MYSQL* handle);
 
 /// The file descriptor of its socket, owned by the client library.
 int mysql_socket(MYSQL* handle) noexcept;
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

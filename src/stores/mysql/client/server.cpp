@@ -10,7 +10,7 @@
 
 #include "stores/mysql/client/errors.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 namespace {
 
 constexpr std::string_view mariadb_node = "CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id)";
@@ -104,4 +104,4 @@ lost_connection compare_servers(const connection_identity& lost, const connectio
   return then.start == here.start ? lost_connection::reachable : lost_connection::ended;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

@@ -9,7 +9,7 @@
 
 #include "stores/mysql/client/native.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 /// Which server a connection leads to.
 struct mysql_server {
@@ -41,4 +41,4 @@ enum class lost_connection { ended, reachable, out_of_reach };
 /// node, or a proxy in between, behind which nobody knows where a KILL goes.
 lost_connection compare_servers(const connection_identity& lost, const connection_identity& now);
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

@@ -7,7 +7,7 @@
 
 #include "stores/mysql/client/errors.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 namespace {
 
 enum on : unsigned { mysql = 1, mariadb = 2, mariadb_11 = 4, any_mariadb = mariadb | mariadb_11, all = 7 };
@@ -92,4 +92,4 @@ bool in_autocommit(MYSQL* handle) noexcept {
   return (handle->server_status & (SERVER_STATUS_IN_TRANS | SERVER_STATUS_AUTOCOMMIT)) == SERVER_STATUS_AUTOCOMMIT;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

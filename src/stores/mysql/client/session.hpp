@@ -8,7 +8,7 @@
 
 #include "stores/mysql/client/native.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 /// A variable of the server's that has another value for each connection, and the value that our statements need.
 struct session_variable {
@@ -27,4 +27,4 @@ bool set_session(MYSQL* handle, std::vector<session_variable> variables, std::st
 /// Whether what runs next is committed by itself. The server told with its last answer.
 bool in_autocommit(MYSQL* handle) noexcept;
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

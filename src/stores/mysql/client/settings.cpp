@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 namespace {
 
 constexpr std::uint16_t default_port = 3306;
@@ -67,7 +67,7 @@ void take_hosts(mysql_settings& into, store_url& url) {
 
 }  // namespace
 
-mysql_settings mysql_settings::parse(store_url url) {
+mysql_settings mysql_settings::take(store_url& url) {
   mysql_settings made;
   made.name = url.redacted();
   made.user = url.user;
@@ -77,11 +77,8 @@ mysql_settings mysql_settings::parse(store_url url) {
   if (made.database.empty()) bad("there is no database: mysql://user@host/database");
   take_hosts(made, url);
   take_tls(made, url);
-  made.schema = parse_schema_mode(url.take_param("schema", "create"));
-  made.prefix = url.take_param("prefix", std::string(odb_names::default_prefix));
   made.connect_timeout = parse_timeout("connect_timeout", url.take_param("connect_timeout", "5000"));
   made.statement_timeout = parse_timeout("statement_timeout", url.take_param("statement_timeout", "5000"));
-  url.expect_no_more_params();
   return made;
 }
 
@@ -91,4 +88,4 @@ std::string mysql_settings::where(const store_url::endpoint& host) const {
                                                   : fmt::format("[{}]:{}", host.host, host.port);
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

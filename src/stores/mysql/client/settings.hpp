@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "dlock/store/store_url.hpp"
-#include "stores/sql/schema.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 enum class tls_mode { off, prefer, require, verify };
 
-/// A mysql:// URL, checked. dlock/stores/mysql.hpp documents the parameters.
+/// How a mysql:// URL says that its servers are reached, checked. dlock/stores/mysql.hpp documents the parameters.
 struct mysql_settings {
   std::string name{};  ///< the URL without its password
   std::string user{};
@@ -24,15 +23,14 @@ struct mysql_settings {
   std::string tls_ca{};
   std::string tls_cert{};
   std::string tls_key{};
-  schema_mode schema = schema_mode::create;
-  std::string prefix{};
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds statement_timeout{5'000};
 
-  /// Throws std::invalid_argument naming the parameter and its value.
-  static mysql_settings parse(store_url url);
+  /// Takes its parameters out of the URL, so that those of a scheme are left. Throws std::invalid_argument naming the
+  /// parameter and its value.
+  static mysql_settings take(store_url& url);
   /// "host:port" or the socket's path, for messages.
   std::string where(const store_url::endpoint& host) const;
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

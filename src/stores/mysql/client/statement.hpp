@@ -7,17 +7,16 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "dlock/store/store_types.hpp"
-#include "stores/mysql/lease_table/sql.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 /// The client library's truth value: char in one, bool in the other.
 using mysql_bool = std::remove_cv_t<std::remove_reference_t<decltype(*MYSQL_BIND{}.is_null)>>;
@@ -33,33 +32,44 @@ struct mysql_bytes {
   std::string_view view() const noexcept { return {bytes.data(), size}; }
 };
 
-/// Room for all parameters of the hot statements, one for each connection: they are bound once, to these places.
-struct mysql_values {
-  mysql_bytes<255> key{};
-  mysql_bytes<16> session{};
-  mysql_bytes<16> holder{};
-  std::uint64_t nonce = 0;
-  std::uint64_t fence = 0;
-  std::uint64_t seen_fence = 0;
-  std::int64_t own_ttl = 0;
-  mysql_bool no_own_ttl = 0;  ///< binds NULL instead: kept by the session
-  std::int64_t min_hold = 0;
-  std::int64_t ttl = 0;
-  std::int64_t pid = 0;
-  mysql_bytes<1020> host{};  // characters of utf8mb4 have up to four bytes
-  mysql_bytes<256> label{};
-};
+/// Where a statement finds the value of a parameter, or puts the value of a column. The place must outlive the statement.
+class mysql_field {
+ public:
+  enum class type { bytes, text, integer, natural };
 
-/// The row that look reads.
-struct mysql_look_row {
-  mysql_bytes<16> holder{};
-  std::uint64_t fence = 0;
-  std::int64_t kept = 0;
-  std::int64_t gone = 0;
-  std::int64_t left_us = 0;
-  mysql_bytes<1020> host{};
-  std::int64_t pid = 0;
-  mysql_bytes<256> label{};
+  template <std::size_t Size>
+  static mysql_field bytes(mysql_bytes<Size>& at) noexcept {
+    return {type::bytes, at.bytes.data(), Size, &at.size};
+  }
+  /// In utf8mb4.
+  template <std::size_t Size>
+  static mysql_field text(mysql_bytes<Size>& at) noexcept {
+    return {type::text, at.bytes.data(), Size, &at.size};
+  }
+  static mysql_field number(std::int64_t& at) noexcept { return {type::integer, &at, sizeof at, nullptr}; }
+  static mysql_field number(std::uint64_t& at) noexcept { return {type::natural, &at, sizeof at, nullptr}; }
+  /// A parameter that is NULL whenever `null` says so.
+  static mysql_field number_or_null(std::int64_t& at, mysql_bool& null) noexcept {
+    auto made = number(at);
+    made.null_ = &null;
+    return made;
+  }
+
+  void bind(MYSQL_BIND& to) const noexcept;
+  /// The parameter's value as SQL text has it.
+  std::string literal() const;
+  /// Puts the value of a column there. NULL: no bytes, or zero.
+  void put(const std::optional<std::string>& value) const;
+
+ private:
+  mysql_field(type of, void* at, unsigned long room, unsigned long* size) noexcept
+      : type_(of), at_(at), room_(room), size_(size) {}
+
+  type type_;
+  void* at_;
+  unsigned long room_;
+  unsigned long* size_;
+  mysql_bool* null_ = nullptr;
 };
 
 /// What an UPDATE, INSERT or DELETE did.
@@ -68,34 +78,37 @@ struct mysql_done {
   std::uint64_t insert_id = 0;  ///< the value of LAST_INSERT_ID
 };
 
-/// The statement with its parameters written in, for servers that prepare no more.
-std::string written_out(const mysql_hot_text& text, const mysql_values& values);
-/// The row that such a look reads.
-void take_look_row(mysql_look_row& to, const std::vector<std::optional<std::string>>& from);
-
-/// A hot statement prepared on one connection.
+/// A statement of one connection: prepared once, its parameters bound once. It must end before the connection does.
 class mysql_statement {
  public:
-  /// Null, and the reason, if the server does not take it. `values` must outlive it.
-  static std::unique_ptr<mysql_statement> prepare(MYSQL* handle, const mysql_hot_text& text, mysql_values& values,
-                                                  fault& why);
-  ~mysql_statement();
-  mysql_statement(const mysql_statement&) = delete;
-  mysql_statement& operator=(const mysql_statement&) = delete;
+  static constexpr std::size_t most_fields = 16;
 
-  /// One round trip. yes: done() tells the rest. Else failed or unknown, and why.
+  /// `sql` and `name`, which messages show, must outlive it. Throws std::length_error for more than most_fields.
+  mysql_statement(const std::string& sql, const char* name, std::vector<mysql_field> parameters);
+  ~mysql_statement();
+  mysql_statement(mysql_statement&& from) noexcept;
+  mysql_statement& operator=(mysql_statement&&) = delete;
+
+  const char* name() const noexcept { return name_; }
+  bool prepared() const noexcept { return native_ != nullptr; }
+  /// False, and the reason, if the server does not take it; may be tried again.
+  bool prepare(MYSQL* handle, fault& why);
+  /// One round trip. yes: done() tells the rest. Else failed or unknown, and why. Precondition: prepared().
   outcome execute(fault& why);
   mysql_done done() const noexcept;
-  /// After execute() of look: yes, and the row, or absent.
-  outcome fetch(mysql_look_row& row, fault& why);
+  /// After execute() of a SELECT: yes, and its first row in the columns' places, or absent.
+  outcome fetch(std::span<const mysql_field> columns, fault& why);
+
+  /// The text with its parameters written in, for servers that prepare no more.
+  std::string written_out() const;
 
  private:
-  mysql_statement(MYSQL_STMT* native, const mysql_hot_text& text) noexcept : native_(native), text_(text) {}
-  bool bind(mysql_values& values);
   fault fault_now() const;
 
-  MYSQL_STMT* native_;
-  const mysql_hot_text& text_;
+  const std::string& sql_;
+  const char* name_;
+  std::vector<mysql_field> parameters_;
+  MYSQL_STMT* native_ = nullptr;
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 namespace {
 
 /// Bytes of the code point that begins here, or 0 if none does.
@@ -48,4 +48,4 @@ std::string clip_utf8(std::string_view text, std::size_t characters) {
   return made;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

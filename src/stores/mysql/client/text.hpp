@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql {
 
 /// The first `characters` of a text as well-formed UTF-8: a '?' for each byte that is none. What a strict
 /// server takes whatever the host's name or the user's label holds.
@@ -12,4 +12,4 @@ std::string clip_utf8(std::string_view text, std::size_t characters);
 
 bool is_utf8(std::string_view text) noexcept;
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql

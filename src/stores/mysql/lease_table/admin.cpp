@@ -10,9 +10,7 @@
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 
-namespace dlock::stores {
-
-using namespace dlock::detail;
+namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
@@ -59,9 +57,9 @@ reply mysql_store::query_holders(native& on, const std::string& condition, std::
   query text(sql_.names().expand(holders + condition));
   text += query(query::_val<odb::mysql::id_blob>(key));
   text += query(sql_.names().expand(fmt::format(" ORDER BY l.{{lock.lock_key}} LIMIT {}", limit)));
-  odb_scope scope(on.odb());
+  sql::scoped_transaction scope(on.odb());
   std::vector<holder_info> found;
-  for (const auto& row : database_.query<entities::held_lock_view>(text)) found.push_back(info_of(row));
+  for (const auto& row : client_.database().query<entities::held_lock_view>(text)) found.push_back(info_of(row));
   scope.commit();
   out = std::move(found);
   made.what = outcome::yes;
@@ -112,4 +110,4 @@ reply mysql_store::doom_row(connection& on, const row_id& row) noexcept {
   });
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::mysql::lease_table

@@ -11,7 +11,7 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/guard.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 namespace {
 
 std::string literal(const id128& id) {
@@ -64,7 +64,7 @@ struct row {
   std::uint64_t fence = 0;
 };
 
-outcome read_rows(mysql_connection& on, const mysql_sql& sql, std::span<const request> requests,
+outcome read_rows(lease_connection& on, const mysql_sql& sql, std::span<const request> requests,
                   std::map<std::string, row, std::less<>>& found, fault& why) {
   mysql_rows rows;
   const auto said = on.query(
@@ -108,7 +108,7 @@ void fill_all(std::span<reply> replies, outcome what, const fault& why) {
 }
 
 /// More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and nonce.
-void doubt(mysql_connection& on, std::span<reply> replies) {
+void doubt(lease_connection& on, std::span<reply> replies) {
   for (auto& each : replies) {
     if (each.what != outcome::no) continue;
     each.what = outcome::unknown;
@@ -117,14 +117,14 @@ void doubt(mysql_connection& on, std::span<reply> replies) {
   }
 }
 
-reply execute_all(mysql_connection& on, const mysql_sql& sql, std::span<const request> requests,
+reply execute_all(lease_connection& on, const mysql_sql& sql, std::span<const request> requests,
                   std::span<reply> replies) {
   const bool take = requests.front().what == verb::take;
   std::uint64_t changed = 0;
   fault why;
   const auto text = take ? std::string(on.quick_prefix()) + take_sql(sql, requests) : free_sql(sql, requests);
   const auto said = on.query(text, "a batch", nullptr, &changed, why);
-  advise(on, why);
+  on.explain(why);
   if (said != outcome::yes || changed == 0 || (!take && changed == requests.size())) {
     fill_all(replies, said != outcome::yes ? said : changed == 0 ? outcome::no : outcome::yes, why);
     return {outcome::yes, 0, {}, {}};
@@ -157,7 +157,7 @@ bool one_statement_can(std::span<const request> requests) noexcept {
   });
 }
 
-void execute_in_one(mysql_connection& on, const mysql_sql& sql, std::span<const request> requests,
+void execute_in_one(lease_connection& on, const mysql_sql& sql, std::span<const request> requests,
                     std::span<reply> replies) noexcept {
   const auto whole = guarded(on, "a batch", [&] { return execute_all(on, sql, requests, replies); });
   for (auto& one : replies) one.statements = 0;
@@ -171,4 +171,4 @@ void execute_in_one(mysql_connection& on, const mysql_sql& sql, std::span<const 
   }
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql::lease_table

@@ -7,14 +7,14 @@
 #include "stores/mysql/lease_table/connection.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 
 /// Whether execute_in_one() can do them: take, release or cancel, all of one session, with one ttl and no min_hold.
 bool one_statement_can(std::span<const request> requests) noexcept;
 
 /// One UPDATE for all keys. A take that granted any is followed by one SELECT of the fences (LAST_INSERT_ID
 /// tells one of them), a release or cancel that did not change all by one SELECT of which are free now.
-void execute_in_one(mysql_connection& on, const mysql_sql& sql, std::span<const request> requests,
+void execute_in_one(lease_connection& on, const mysql_sql& sql, std::span<const request> requests,
                     std::span<reply> replies) noexcept;
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql::lease_table

@@ -1,213 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/mysql/lease_table/connection.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <system_error>
-#include <thread>
+#include <stdexcept>
 #include <utility>
 
-#include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/session.hpp"
-
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 namespace {
 
-constexpr unsigned most_tries = 50;
-constexpr unsigned unprepared_for = 100;
-constexpr std::chrono::seconds longest_retry{2};
-
-int own_descriptor(MYSQL* handle) {
-  const int made = ::fcntl(mysql_socket(handle), F_DUPFD_CLOEXEC, 0);
-  if (made < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for a connection");
-  return made;
-}
-
-#ifdef POLLRDHUP
-constexpr short hang_up = POLLRDHUP;
-#else
-constexpr short hang_up = 0;  // POLLHUP and POLLERR are always told
-#endif
-
-/// Whether one of these has happened on a socket; costs less than half a microsecond.
-bool has_happened(int socket, short events) noexcept {
-  pollfd about{socket, events, 0};
-  return ::poll(&about, 1, 0) > 0;
-}
-
-/// Whether the server has closed its side: what we would send then is certainly not done.
-bool closed_by_server(int socket) noexcept { return has_happened(socket, hang_up); }
-
-/// The server keeps its connections, and takes no writes on any of them.
-bool refuses_all(int code) noexcept {
-  constexpr std::array codes{1047, 1290, 1836, 1874, 3032, 4312, 4313};
-  return std::find(codes.begin(), codes.end(), code) != codes.end();
-}
-
-std::string server_of(MYSQL* handle) {
-  if (handle->unix_socket != nullptr) return handle->unix_socket;
-  const std::string_view host = handle->host == nullptr ? "" : handle->host;
-  const bool numbers = host.find(':') != std::string_view::npos;
-  return fmt::format("{}{}{}:{}", numbers ? "[" : "", host, numbers ? "]" : "", handle->port);
+mysql_field field_of(mysql_value which, mysql_values& from) {
+  switch (which) {
+    case mysql_value::key: return mysql_field::bytes(from.key);
+    case mysql_value::session: return mysql_field::bytes(from.session);
+    case mysql_value::holder: return mysql_field::bytes(from.holder);
+    case mysql_value::nonce: return mysql_field::number(from.nonce);
+    case mysql_value::fence: return mysql_field::number(from.fence);
+    case mysql_value::seen_fence: return mysql_field::number(from.seen_fence);
+    case mysql_value::own_ttl: return mysql_field::number_or_null(from.own_ttl, from.no_own_ttl);
+    case mysql_value::min_hold: return mysql_field::number(from.min_hold);
+    case mysql_value::ttl: return mysql_field::number(from.ttl);
+    case mysql_value::pid: return mysql_field::number(from.pid);
+    case mysql_value::host: return mysql_field::text(from.host);
+    case mysql_value::label: return mysql_field::text(from.label);
+  }
+  throw std::logic_error("dlock: no such parameter");
 }
 
 }  // namespace
 
-mysql_connection::mysql_connection(mysql_opened from, const mysql_sql& sql, mysql_hosts& hosts)
-    : native_(std::move(from.link)),
-      sql_(sql),
-      hosts_(hosts),
-      host_(from.host),
-      refusals_(from.refusals),
-      quick_(can_refuse_to_wait(native_->handle())),
-      encrypted_(mysql_get_ssl_cipher(native_->handle()) != nullptr),
-      where_(server_of(native_->handle())),
-      identity_{from.server.id, incarnation_text(from.server), from.server.connection},
-      socket_(own_descriptor(native_->handle())) {}
-
-mysql_connection::~mysql_connection() {
-  statements_ = {};
-  ::close(socket_);
+mysql_statement make_statement(const mysql_hot_text& text, mysql_values& values) {
+  std::vector<mysql_field> parameters;
+  parameters.reserve(text.count);
+  for (std::size_t i = 0; i != text.count; ++i) parameters.push_back(field_of(text.values[i], values));
+  return {text.sql, text.name, std::move(parameters)};
 }
 
-void mysql_connection::interrupt() noexcept {
-  broken_.store(true, std::memory_order_release);
-  ::shutdown(socket_, SHUT_RDWR);
-}
-
-bool mysql_connection::alive() noexcept {
-  if (!usable() || hosts_.refusals(host_) != refusals_) return false;
-  // A server has nothing to say to a client that asked nothing, but why it is about to hang up. TLS has: its session
-  // tickets may still lie there unread.
-  const auto farewell = static_cast<short>(encrypted_ ? hang_up : hang_up | POLLIN);
-  if (!has_happened(socket_, farewell)) return true;
-  interrupt();
-  return false;
-}
-
-void mysql_connection::heed(fault& why) noexcept {
-  if (refuses_all(why.native)) hosts_.refuses(host_, refusals_, mysql_hosts::clock::now());
-  try {
-    why.text = fmt::format("{}: {}", where_, why.text);
-  } catch (...) {
-    // Without that, then.
-  }
-  // Our descriptor keeps the socket open; the server must see that nobody is there any more.
-  if (why.connection) interrupt();
-}
-
-bool mysql_connection::may_run(fault& why) {
-  // A statement sent on a connection that the server closed while it was idle would have an unknown outcome.
-  // In a transaction that nobody knows of, it would be done for us alone and undone when the connection ends.
-  const bool strange = usable() && !in_autocommit(handle());
-  if (usable() && !strange && !closed_by_server(socket_)) return true;
-  why = make_own_fault(strange ? "the connection was in a transaction" : "the connection was closed", true, true);
-  heed(why);
-  return false;
-}
-
-// A deadlock undoes the statement, and the server asks to try it again: once others are through it goes. So does a row
-// that changed while a statement with a sub-query waited for it (innodb_snapshot_isolation): the next try sees it.
-bool mysql_connection::retry(const fault& why, tries& made) const {
-  const auto code = static_cast<unsigned>(why.native);
-  if (code != mysql_deadlock && code != mysql_record_changed) return false;
-  const auto now = std::chrono::steady_clock::now();
-  if (made.count++ == 0) made.first = now;
-  if (made.count == most_tries || now - made.first > longest_retry || !usable()) return false;
-  // Losers of the same deadlock must not come back in step.
-  const auto share = (identity_.id * 7 + made.count * 13) % 32;
-  std::this_thread::sleep_for(microseconds{(made.count < 8 ? 20 : 200) * static_cast<int>(share)});
-  return true;
-}
-
-mysql_statement* mysql_connection::statement(mysql_hot which, fault& why) {
-  auto& place = statements_[static_cast<std::size_t>(which)];
-  if (!place && as_text_ != 0) {
-    --as_text_;
-    return nullptr;
-  }
-  if (!place) {
-    place = mysql_statement::prepare(handle(), sql_.hot(which, quick_), values_, why);
-    if (!place && goes_as_text(static_cast<unsigned>(why.native))) {
-      why = {};
-      as_text_ = unprepared_for;
-    }
-  }
-  return place.get();
-}
-
-outcome mysql_connection::execute_as_text(mysql_hot which, mysql_done& done, mysql_look_row* row, fault& why) {
-  const auto& text = sql_.hot(which, quick_);
-  mysql_rows rows;
-  if (!run_mysql(handle(), written_out(text, values_), text.name, row == nullptr ? nullptr : &rows, why)) {
-    return outcome_of_mysql_error(static_cast<unsigned>(why.native));
-  }
-  done = {mysql_affected_rows(handle()), mysql_insert_id(handle())};
-  if (row == nullptr) return outcome::yes;
-  if (rows.empty()) return outcome::absent;
-  take_look_row(*row, rows.front());
-  return outcome::yes;
-}
-
-outcome mysql_connection::execute(mysql_hot which, mysql_done& done, mysql_look_row* row, fault& why) {
-  mysql_statement* const prepared = statement(which, why);
-  if (prepared == nullptr) {
-    // Not even prepared: nothing of it can run.
-    return why.text.empty() ? execute_as_text(which, done, row, why) : outcome::failed;
-  }
-  const auto said = prepared->execute(why);
-  if (said != outcome::yes) return said;
-  done = prepared->done();
-  return row == nullptr ? said : prepared->fetch(*row, why);
-}
-
-outcome mysql_connection::run(mysql_hot which, mysql_done& done, mysql_look_row* row, fault& why) {
-  for (tries made;;) {
-    if (!may_run(why)) return outcome::failed;
-    why = {};
-    const auto said = execute(which, done, row, why);
-    if (said == outcome::yes || said == outcome::absent) return said;
-    heed(why);
-    if (!retry(why, made)) return said;
-  }
-}
-
-outcome mysql_connection::look(mysql_look_row& row, fault& why) {
-  mysql_done done;
-  return run(mysql_hot::look, done, &row, why);
-}
-
-outcome mysql_connection::query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,
-                                fault& why) {
-  for (tries made;;) {
-    if (!may_run(why)) return outcome::failed;
-    if (rows != nullptr) rows->clear();
-    if (run_mysql(handle(), sql, doing, rows, why)) {
-      if (made.count != 0) why = {};
-      if (affected != nullptr) *affected = mysql_affected_rows(handle());
-      return outcome::yes;
-    }
-    heed(why);
-    if (!retry(why, made)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
-  }
-}
-
-bool mysql_connection::prepare_all(fault& why) {
+lease_connection::lease_connection(mysql_opened from, const mysql_sql& sql, mysql_hosts& hosts)
+    : mysql_connection(std::move(from), hosts), prefix_(sql.names().prefix()) {
+  statements_.reserve(mysql_hot_count);
   for (std::size_t i = 0; i != mysql_hot_count; ++i) {
-    if (statement(static_cast<mysql_hot>(i), why) == nullptr && !why.text.empty()) {
-      heed(why);
-      return false;
-    }
+    statements_.push_back(make_statement(sql.hot(static_cast<mysql_hot>(i), quick()), values_));
   }
-  return true;
 }
 
-}  // namespace dlock::detail
+/// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
+void lease_connection::explain(fault& why) const {
+  constexpr int no_such_table = 1146;
+  if (why.native != no_such_table || why.text.find("." + prefix_) == std::string::npos) return;
+  why.text += ": open the store once with schema=create to make the lock tables";
+}
+
+outcome lease_connection::look(mysql_look_row& row, fault& why) {
+  const std::array<mysql_field, 8> fields{mysql_field::bytes(row.holder),   mysql_field::number(row.fence),
+                                          mysql_field::number(row.kept),    mysql_field::number(row.gone),
+                                          mysql_field::number(row.left_us), mysql_field::text(row.host),
+                                          mysql_field::number(row.pid),     mysql_field::text(row.label)};
+  return fetch(statement(mysql_hot::look), fields, why);
+}
+
+bool lease_connection::prepare_all(fault& why) {
+  return std::all_of(statements_.begin(), statements_.end(), [&](auto& each) { return prepare(each, why); });
+}
+
+}  // namespace dlock::stores::mysql::lease_table

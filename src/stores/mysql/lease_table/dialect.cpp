@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What dlock::odb asks about connections and tables of the application's.
+#include <dlock/detail/odb_compat.hpp>
+//
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <map>
+#include <odb/exceptions.hxx>
+#include <odb/mysql/exceptions.hxx>
 #include <utility>
 
-#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/database.hpp"
+#include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
-namespace dlock::stores {
-
-using namespace dlock::detail;
+namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
@@ -199,10 +202,10 @@ outcome mysql_store::glance(odb::connection& with) const noexcept {
   return of_mysql(with) ? outcome::unknown : outcome::no;
 }
 
-transaction_state mysql_store::transaction_on(odb::connection& with) const noexcept {
+sql::transaction_state mysql_store::transaction_on(odb::connection& with) const noexcept {
   const unsigned status = static_cast<odb::mysql::connection&>(with).handle()->server_status;
-  if ((status & SERVER_STATUS_IN_TRANS) != 0) return transaction_state::open;
-  return (status & SERVER_STATUS_AUTOCOMMIT) == 0 ? transaction_state::pending : transaction_state::none;
+  if ((status & SERVER_STATUS_IN_TRANS) != 0) return sql::transaction_state::open;
+  return (status & SERVER_STATUS_AUTOCOMMIT) == 0 ? sql::transaction_state::pending : sql::transaction_state::none;
 }
 
 void mysql_store::break_off(odb::connection& with) const noexcept {
@@ -210,14 +213,16 @@ void mysql_store::break_off(odb::connection& with) const noexcept {
 }
 
 std::string mysql_store::and_here() const {
-  const std::lock_guard lock(server_mutex_);
-  return server_.id_sql.empty() ? "" : " AND " + server_.id_sql + "=" + mysql_literal(server_.id);
+  const auto server = client_.server();
+  return server.id_sql.empty() ? "" : " AND " + server.id_sql + "=" + mysql_literal(server.id);
 }
 
-std::string mysql_store::claim(const claim_request& what) const { return row_sql_.claim(what, zone()) + and_here(); }
+std::string mysql_store::claim(const sql::claim_request& what) const {
+  return row_sql_.claim(what, zone()) + and_here();
+}
 
 session_zone mysql_store::zone() const noexcept {
-  return mariadb_.load(std::memory_order_relaxed) ? session_zone::any_mariadb : session_zone::any_mysql;
+  return client_.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql;
 }
 
 outcome mysql_store::shares(odb::connection& with, fault& why) const {
@@ -225,8 +230,7 @@ outcome mysql_store::shares(odb::connection& with, fault& why) const {
   if (theirs == nullptr) return outcome::no;
   mysql_server server;
   if (!read_server(theirs->handle(), server, why)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
-  const std::lock_guard lock(server_mutex_);
-  return server.id == server_.id ? outcome::yes : outcome::no;
+  return server.id == client_.server().id ? outcome::yes : outcome::no;
 }
 
 outcome mysql_store::describe(odb::connection& with, row_table& table, fault& why) const {
@@ -253,6 +257,8 @@ outcome mysql_store::describe(odb::connection& with, row_table& table, fault& wh
   return outcome::yes;
 }
 
+std::unique_ptr<odb::database> mysql_store::open_database() const { return open_application_database(settings_); }
+
 fault mysql_store::fault_of(const std::exception& error) const {
   if (const auto* const told = dynamic_cast<const odb::mysql::database_exception*>(&error)) {
     return make_mysql_fault(told->error(), told->sqlstate(), told->message(), "the application's statement");
@@ -272,9 +278,9 @@ bool mysql_store::may_be_done(const fault& why) const noexcept {
 }
 
 std::string mysql_store::lock_and_skip(const row_table& table) const {
-  if (!skips_locked_.load(std::memory_order_relaxed)) return " FOR UPDATE";
+  if (!client_.can_skip_locked()) return " FOR UPDATE";
   if (locks_joined_rows()) return " FOR UPDATE SKIP LOCKED";
   return fmt::format(" FOR UPDATE OF {} SKIP LOCKED", quote_mysql_name(bare_table(table.table)));
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::mysql::lease_table

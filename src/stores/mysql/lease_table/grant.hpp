@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/lease_table/connection.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 
 /// The fence of a grant that was made. It comes with the server's answer, unless the table has a trigger: then that says
 /// 0, whatever the trigger does. `select` makes the statement that reads it by session and nonce.
@@ -32,4 +32,4 @@ void tell_fence(mysql_connection& on, std::uint64_t came_along, Select&& select,
   made.what = outcome::unknown;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql::lease_table

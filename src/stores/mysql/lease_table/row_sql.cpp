@@ -9,7 +9,7 @@
 #include "stores/mysql/client/native.hpp"
 #include "stores/sql/row_owner.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 namespace {
 
 /// The unit of a shared expiry column: whole seconds, whatever its precision, because others compare it with now().
@@ -47,7 +47,7 @@ std::string nobody(const row_table& table) { return fmt::format("{0} IS NULL OR 
 
 std::string quoted_text(const std::string& plain) { return "'" + plain + "'"; }
 
-std::string ours(const row_table& table, const row_owner& who) {
+std::string ours(const row_table& table, const sql::row_owner& who) {
   return fmt::format("{} IN ('{}','{}')", table.owner, who.text(), who.verified_text());
 }
 
@@ -108,7 +108,7 @@ void bind_where(bound_sql& to, const row_id& row) {
   }
 }
 
-row_owner owner_of(const request& from) { return {from.session, from.nonce}; }
+sql::row_owner owner_of(const request& from) { return {from.session, from.nonce}; }
 
 void bind_ours(bound_sql& to, const request& grant) {
   const auto& table = *grant.row->table;
@@ -133,7 +133,7 @@ bound_sql& bound_sql::operator<<(const bound& parameter) {
   return *this;
 }
 
-mysql_row_sql::mysql_row_sql(const odb_names& names, const std::string& database) : names_(names) {
+mysql_row_sql::mysql_row_sql(const sql::table_names& names, const std::string& database) : names_(names) {
   for (const char* const table : {"lock", "session", "floor"}) {
     names_.add_text(table, quote_mysql_name(database) + "." + names.quoted_table(table));
   }
@@ -187,14 +187,14 @@ std::string mysql_row_sql::doom(const row_id& row) const {
 // Rule 2: about the holder and the grant that were seen. Another program has no session: only its expiry ends its lock.
 std::string mysql_row_sql::take_over(const request& what) const {
   const auto& table = *what.row->table;
-  const auto dead = by_column(table) || what.of.holder == stranger
+  const auto dead = by_column(table) || what.of.holder == sql::foreign_owner
                         ? expired(table)
                         : fmt::format(
                               "({} OR ({} IS NULL AND NOT EXISTS (SELECT 1 FROM {{session}} s WHERE "
                               "s.{{session.id}}=X'{}')))",
                               expired(table), table.expires_at, what.of.holder.hex());
-  const auto holder = what.of.holder == stranger ? fmt::format("{}<>''", table.owner)
-                                                 : ours(table, row_owner{what.of.holder, what.of.nonce});
+  const auto holder = what.of.holder == sql::foreign_owner ? fmt::format("{}<>''", table.owner)
+                                                           : ours(table, sql::row_owner{what.of.holder, what.of.nonce});
   return expand(fmt::format("UPDATE {} SET {} WHERE {} AND {} AND {}={} AND {}", table.table,
                             grant(table, owner_of(what).text(), expiry(table, what.own_ttl), true), where(*what.row),
                             holder, table.fence, what.of.fence, dead));
@@ -282,8 +282,8 @@ std::string mysql_row_sql::abandoned_rows(const row_table& table) const {
                   as.expires_at, as.owner));
 }
 
-std::string mysql_row_sql::claim(const claim_request& what, session_zone in) const {
-  const auto owner = row_owner{what.session, what.nonce}.text();
+std::string mysql_row_sql::claim(const sql::claim_request& what, session_zone in) const {
+  const auto owner = sql::row_owner{what.session, what.nonce}.text();
   return expand(fmt::format("{}UPDATE {} SET {} WHERE {} AND {}", zone_prefix(what.table, in), what.table.table,
                             grant(what.table, owner, expiry(what.table, what.own_ttl, in), false),
                             rows_by_id(what.table, what.rows), free_rows(what.table)));
@@ -358,4 +358,4 @@ std::string mysql_value_literal(const verification::parameter& value) {
   return std::visit(to_literal{}, value);
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql::lease_table

@@ -8,9 +8,9 @@
 #include "dlock/store/store_types.hpp"
 #include "dlock/store/verification.hpp"
 #include "stores/sql/dialect.hpp"
-#include "stores/sql/names.hpp"
+#include "stores/sql/table_names.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 
 /// A value of a statement.
 struct bound {
@@ -39,10 +39,10 @@ enum class session_zone {
 class mysql_row_sql {
  public:
   /// `database` is that of the lock tables: the application's connections may have another one.
-  mysql_row_sql(const odb_names& names, const std::string& database);
+  mysql_row_sql(const sql::table_names& names, const std::string& database);
 
   /// The table names of these have their database.
-  const odb_names& names() const noexcept { return names_; }
+  const sql::table_names& names() const noexcept { return names_; }
 
   std::string take(const request& what) const;
   /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, doomed.
@@ -61,7 +61,7 @@ class mysql_row_sql {
 
   std::string free_rows(const row_table& table) const;
   std::string abandoned_rows(const row_table& table) const;
-  std::string claim(const claim_request& what, session_zone in) const;
+  std::string claim(const sql::claim_request& what, session_zone in) const;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const;
   std::string add_columns(const row_table& table) const;
 
@@ -70,7 +70,7 @@ class mysql_row_sql {
   std::string grant(const row_table& table, const std::string& owner, const std::string& expiry, bool tell_fence) const;
   std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) const;
 
-  odb_names names_;
+  sql::table_names names_;
 };
 
 /// "`db`.`table`" without its database and quotation marks: "table".
@@ -80,4 +80,4 @@ std::string quote_mysql_name(std::string_view name);
 /// A value as a literal, whatever the character set.
 std::string mysql_value_literal(const verification::parameter& value);
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql::lease_table

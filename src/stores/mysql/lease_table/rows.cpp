@@ -14,7 +14,7 @@
 #include "stores/mysql/lease_table/grant.hpp"
 #include "stores/sql/row_owner.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 namespace {
 
 /// How long another program's lock lasts that has no end: longer than anybody waits.
@@ -26,7 +26,7 @@ reply refused(std::string text) {
   return made;
 }
 
-reply change(mysql_connection& on, const std::string& sql, const char* doing) {
+reply change(lease_connection& on, const std::string& sql, const char* doing) {
   reply made;
   std::uint64_t rows = 0;
   made.what = on.query(sql, doing, nullptr, &rows, made.why);
@@ -34,7 +34,7 @@ reply change(mysql_connection& on, const std::string& sql, const char* doing) {
   return made;
 }
 
-reply grant(mysql_connection& on, const mysql_row_sql& sql, const request& what, const std::string& text,
+reply grant(lease_connection& on, const mysql_row_sql& sql, const request& what, const std::string& text,
             const char* doing) {
   reply made = change(on, std::string(on.quick_prefix()) + text, doing);
   if (made.what == outcome::yes) {
@@ -58,9 +58,9 @@ seen seen_of(const mysql_rows::value_type& row) {
   const auto left = number(row.at(4));
   made.expired = left <= 0;
   made.left = microseconds{std::max<std::int64_t>(0, left)};
-  const auto owner = row_owner::parse(text);
+  const auto owner = sql::row_owner::parse(text);
   if (!owner) {
-    made.holder = stranger;
+    made.holder = sql::foreign_owner;
     made.who = clip_utf8(text, 255);
     // Nothing tells whether that program lives: a lock of its without an expiry is its own for ever.
     if (made.kept) {
@@ -77,7 +77,7 @@ seen seen_of(const mysql_rows::value_type& row) {
   return made;
 }
 
-reply look(mysql_connection& on, const std::string& sql) {
+reply look(lease_connection& on, const std::string& sql) {
   reply made;
   mysql_rows rows;
   made.what = on.query(sql, "look at a row", &rows, nullptr, made.why);
@@ -96,7 +96,7 @@ std::string describe_holder(std::string_view host, std::int64_t pid, std::string
   return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label);
 }
 
-reply find_row_holder(mysql_connection& on, const mysql_row_sql& sql, const row_id& row,
+reply find_row_holder(lease_connection& on, const mysql_row_sql& sql, const row_id& row,
                       std::vector<holder_info>& out) {
   reply made;
   mysql_rows rows;
@@ -107,7 +107,7 @@ reply find_row_holder(mysql_connection& on, const mysql_row_sql& sql, const row_
   const auto& found = rows.front();
   const auto now = seen_of(found);
   if (!now.holder || (!now.kept && now.expired)) return made;
-  const bool theirs = now.holder == stranger;
+  const bool theirs = now.holder == sql::foreign_owner;
   holder_info info{.session = theirs ? id128{} : now.holder, .fence = now.fence, .kept = now.kept};
   info.host = found.at(5).value_or("");
   info.pid = number(found.at(6));
@@ -119,7 +119,7 @@ reply find_row_holder(mysql_connection& on, const mysql_row_sql& sql, const row_
   return made;
 }
 
-reply execute_on_row(mysql_connection& on, const mysql_row_sql& sql, const request& what) {
+reply execute_on_row(lease_connection& on, const mysql_row_sql& sql, const request& what) {
   const auto& row = *what.row;
   if (row.values.empty() || row.values.size() != row.table->id.size()) {
     return refused(fmt::format("a row of {}: {} values for the {} columns of its primary key", row.table->table,
@@ -143,4 +143,4 @@ reply execute_on_row(mysql_connection& on, const mysql_row_sql& sql, const reque
   return refused("no such verb");
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql::lease_table

@@ -6,14 +6,10 @@
 #include <string_view>
 #include <utility>
 
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 namespace {
 
 using enum mysql_value;
-
-// Rule 8: time is the server's alone: UTC, microseconds, whatever the zone of the session, the server or the
-// machine. It stands still while a statement runs, also while it waits for a row.
-constexpr const char* now = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
 
 // NULL + now is NULL: a lease kept by its session has no expiry of its own, and one left from the holder
 // before would free it (rule 1).
@@ -113,8 +109,8 @@ static_assert(std::size(sources) == mysql_hot_count);
 
 }  // namespace
 
-mysql_sql::mysql_sql(odb_names names) : names_(std::move(names)) {
-  names_.add_text("now", now);
+mysql_sql::mysql_sql(sql::table_names names) : names_(std::move(names)) {
+  names_.add_text("now", server_clock);
   names_.add_text("grant", names_.expand(grant));
   for (const auto& source : sources) {
     auto& made = hot_[static_cast<std::size_t>(source.which)];
@@ -129,4 +125,4 @@ mysql_sql::mysql_sql(odb_names names) : names_(std::move(names)) {
   }
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql::lease_table

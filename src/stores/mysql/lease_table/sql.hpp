@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "stores/sql/names.hpp"
+#include "stores/mysql/client/native.hpp"
+#include "stores/sql/table_names.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 
 /// The hot statements: prepared once on each connection.
 enum class mysql_hot {
@@ -40,21 +41,21 @@ struct mysql_hot_text {
 /// All of a store's SQL, with its table names. Immutable.
 class mysql_sql {
  public:
-  explicit mysql_sql(odb_names names);
+  explicit mysql_sql(sql::table_names names);
 
-  const odb_names& names() const noexcept { return names_; }
+  const sql::table_names& names() const noexcept { return names_; }
   /// `quick`: the server understands the prefix below.
   const mysql_hot_text& hot(mysql_hot which, bool quick = false) const noexcept {
     return (quick ? quick_ : hot_)[static_cast<std::size_t>(which)];
   }
 
   /// Before a take: a row that somebody's transaction has locked is busy at once, not after the lock wait timeout.
-  static constexpr std::string_view quick_prefix = "SET STATEMENT innodb_lock_wait_timeout=0 FOR ";
+  static constexpr std::string_view quick_prefix = mysql::quick_prefix;
 
  private:
-  odb_names names_;
+  sql::table_names names_;
   std::array<mysql_hot_text, mysql_hot_count> hot_{};
   std::array<mysql_hot_text, mysql_hot_count> quick_{};
 };
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::mysql::lease_table

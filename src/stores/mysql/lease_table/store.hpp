@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 
 #include "dlock/store/store.hpp"
-#include "stores/mysql/client/factory.hpp"
-#include "stores/mysql/client/settings.hpp"
+#include "stores/mysql/client/client.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
+#include "stores/mysql/lease_table/settings.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/sql/dialect.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::mysql::lease_table {
 
 /// Where clean-up is on its way through the lock table.
 struct mysql_sweep_place {
@@ -24,25 +23,27 @@ struct mysql_sweep_place {
   std::vector<std::string> forgotten{};  ///< those left at its end: nothing names them, so they may go
 };
 
-}  // namespace dlock::detail
-
-namespace dlock::stores {
-
 /// Locks in tables of MySQL or MariaDB. The rules that the comments name are those of docs/protocol.md.
-class mysql_store final : public store, public dlock::detail::odb_place {
+class mysql_store final : public store, public sql::dialect {
  public:
-  explicit mysql_store(dlock::detail::mysql_settings settings);
+  explicit mysql_store(lease_settings settings);
 
   const std::string& name() const noexcept override { return settings_.name; }
-  capabilities caps() const noexcept override;
+  capabilities caps() const noexcept override {
+    return {.rows = true, .verify = true, .take_waits = !client_.can_refuse_to_wait()};
+  }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
   }
-  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
+    return open(limit, cancel, why);
+  }
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb what, const session_record& of) noexcept override;
-  bool settle(connection& on, const connection_identity& lost) noexcept override;
+  bool settle(connection& on, const connection_identity& lost) noexcept override {
+    return end_lost_connection(static_cast<native&>(on), lost);
+  }
   verification verification_of(const request& grant) const override;
   verification release_of(const request& grant) const override;
   reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
@@ -54,10 +55,10 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   reply doom_row(connection& on, const row_id& row) noexcept override;
   reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
-  // odb_place
+  // sql::dialect
   outcome shares(odb::connection& with, fault& why) const override;
   outcome glance(odb::connection& with) const noexcept override;
-  dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
+  sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
   void break_off(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
   outcome describe(odb::connection& with, row_table& table, fault& why) const override;
@@ -68,38 +69,33 @@ class mysql_store final : public store, public dlock::detail::odb_place {
   std::string free_rows(const row_table& table) const override { return row_sql_.free_rows(table); }
   std::string abandoned_rows(const row_table& table) const override { return row_sql_.abandoned_rows(table); }
   std::string lock_and_skip(const row_table& table) const override;
-  bool locks_joined_rows() const noexcept override { return mariadb_.load(std::memory_order_relaxed); }
-  std::string claim(const dlock::detail::claim_request& what) const override;
+  bool locks_joined_rows() const noexcept override { return client_.is_mariadb(); }
+  std::string claim(const sql::claim_request& what) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
     return row_sql_.rows_by_id(table, rows);
   }
   std::string add_columns(const row_table& table) const override { return row_sql_.add_columns(table); }
 
  private:
-  using native = dlock::detail::mysql_connection;
+  using native = lease_connection;
 
-  std::unique_ptr<native> open(microseconds limit, const std::stop_token& cancel, fault& why);
+  std::unique_ptr<native> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {
+    return client_.open<native>(limit, cancel, why, sql_);
+  }
   /// For a condition of a statement that runs on a connection of the application's: " AND <this is our server>". Its
   /// address may lead to another server by then, with a copy of our rows.
   std::string and_here() const;
   /// Of the sessions on connections of the application's.
-  dlock::detail::session_zone zone() const noexcept;
+  session_zone zone() const noexcept;
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
 
-  dlock::detail::mysql_settings settings_;
-  dlock::detail::mysql_sql sql_;
-  dlock::detail::mysql_row_sql row_sql_;
-  dlock::detail::mysql_factory* factory_;  // the database owns it
-  odb::mysql::database database_;
-  // What the server of the last connection was, and can.
-  std::atomic<bool> take_waits_{true};
-  std::atomic<bool> skips_locked_{false};
-  std::atomic<bool> mariadb_{false};
-  mutable std::mutex server_mutex_;
-  dlock::detail::mysql_server server_{};  // of the last connection; guarded by server_mutex_
+  lease_settings settings_;
+  mysql_sql sql_;
+  mysql_row_sql row_sql_;
+  mysql_client client_;
   std::mutex sweep_mutex_;
-  dlock::detail::mysql_sweep_place sweep_at_{};  // guarded by sweep_mutex_
+  mysql_sweep_place sweep_at_{};  // guarded by sweep_mutex_
 };
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::mysql::lease_table

@@ -13,9 +13,7 @@
 #include "stores/mysql/client/guard.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
-namespace dlock::stores {
-
-using namespace dlock::detail;
+namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
@@ -37,7 +35,8 @@ struct idle_key {
 /// One step: at most `limit` keys and `limit` sessions go.
 class sweeper {
  public:
-  sweeper(mysql_connection& on, const odb_names& names, mysql_sweep_place& at, microseconds idle, std::size_t limit)
+  sweeper(lease_connection& on, const sql::table_names& names, mysql_sweep_place& at, microseconds idle,
+          std::size_t limit)
       : on_(on), names_(names), at_(at), idle_(idle.count()), limit_(limit) {}
 
   reply run() {
@@ -257,8 +256,8 @@ class sweeper {
     return true;
   }
 
-  mysql_connection& on_;
-  const odb_names& names_;
+  lease_connection& on_;
+  const sql::table_names& names_;
   mysql_sweep_place& at_;
   const std::int64_t idle_;
   const std::size_t limit_;
@@ -280,4 +279,4 @@ reply mysql_store::sweep(connection& on, microseconds idle, std::size_t limit) n
   });
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::mysql::lease_table

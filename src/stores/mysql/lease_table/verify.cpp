@@ -7,9 +7,7 @@
 #include "stores/mysql/client/guard.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
-namespace dlock::stores {
-
-using namespace dlock::detail;
+namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
@@ -19,14 +17,14 @@ verification::bytes bytes_of(const id128& id) {
   return bytes_of({reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
 }
 
-void bind_grant(bound_sql& to, const odb_names& names, const request& grant) {
+void bind_grant(bound_sql& to, const sql::table_names& names, const request& grant) {
   to << names.expand(" WHERE {lock.lock_key}=") << bound{bytes_of(grant.resource)}
      << names.expand(" AND {lock.session_id}=") << bound{bytes_of(grant.session)} << names.expand(" AND {lock.fence}=")
      << bound{grant.fence};
 }
 
 /// Rule 12, as the store itself does it: min_hold keeps holder and fence and lets the row end by an expiry of its own.
-void bind_min_hold(bound_sql& to, const odb_names& names, microseconds min_hold) {
+void bind_min_hold(bound_sql& to, const sql::table_names& names, microseconds min_hold) {
   const bound hold{std::int64_t{min_hold.count()}};
   to << names.expand("{lock.session_id}=IF({lock.acquired_at_us}+") << hold
      << names.expand(">{now}, {lock.session_id}, NULL), {lock.expires_at_us}=IF({lock.acquired_at_us}+") << hold
@@ -101,4 +99,4 @@ reply mysql_store::blocker(connection& on, const request& key, connection_identi
   });
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::mysql::lease_table

@@ -9,23 +9,20 @@
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/location.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
-std::unique_ptr<sqlite_connection> sqlite_connection::open(std::shared_ptr<sqlite_file> file, microseconds limit,
-                                                           bool create, fault& why, const std::stop_token& cancel) {
-  const std::string path = file->settings.path;
+bool sqlite_connection::open(microseconds limit, bool create, fault& why, const std::stop_token& cancel) {
+  const std::string& path = file_->settings.path;
   try {
     if (carried_over_fork(file_id::of(path.c_str()))) {
       why = {.text = fmt::format("SQLite file '{}': the parent process had it open when it forked this one, and SQLite "
                                  "can't work with it here; close it before the fork, or exec after it",
                                  path)};
-      return nullptr;
+      return false;
     }
-    std::unique_ptr<sqlite_connection> made(new sqlite_connection(std::move(file)));
-    made->connect(create);
-    const std::stop_callback on_cancel(cancel, [&made] { made->interrupt(); });
-    if (!made->set_up(limit, why)) return nullptr;
-    return made;
+    connect(create);
+    const std::stop_callback on_cancel(cancel, [this] { interrupt(); });
+    return set_up(limit, why);
   } catch (const odb::sqlite::database_exception& e) {
     why = sqlite_fault(e.extended_error(), path, e.message());
     why.connection = may_open_later(e.extended_error());
@@ -33,7 +30,7 @@ std::unique_ptr<sqlite_connection> sqlite_connection::open(std::shared_ptr<sqlit
     why = {.text = fmt::format("SQLite file '{}': {}", path, e.what())};
   }
   why.connection = true;
-  return nullptr;
+  return false;
 }
 
 void sqlite_connection::connect(bool create) {
@@ -106,7 +103,7 @@ int sqlite_connection::check() noexcept {
   return SQLITE_READONLY_DBMOVED;
 }
 
-int sqlite_connection::ready(sqlite_statement& statement, const std::string& sql) noexcept {
+int sqlite_connection::ready(sqlite_statement& statement, std::string_view sql) noexcept {
   const int code = statement.prepare(handle(), sql);
   return code == SQLITE_OK ? code : ::sqlite3_extended_errcode(handle());
 }
@@ -128,4 +125,4 @@ reply sqlite_connection::refused(int code, bool wrote) {
   return made;
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

@@ -3,30 +3,32 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
-#include <array>
 #include <atomic>
 #include <memory>
 #include <odb/sqlite/connection.hxx>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "dlock/store/store.hpp"
 #include "stores/sqlite/client/file.hpp"
 #include "stores/sqlite/client/fork.hpp"
 #include "stores/sqlite/client/statement.hpp"
 #include "stores/sqlite/client/turn.hpp"
-#include "stores/sqlite/lease_table/rows.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
-/// One connection to the lock file: ODB's, with the hot statements prepared on its native handle.
-class sqlite_connection final : public connection {
+/// One connection to a file: ODB's, with statements prepared on its native handle. It knows no table: a scheme derives from
+/// it, or uses it, with statements of its own.
+class sqlite_connection : public connection {
  public:
-  /// Null and the reason on failure, or if `cancel` is requested. `create`: makes the file if it is missing. Throws only
-  /// std::bad_alloc.
-  static std::unique_ptr<sqlite_connection> open(std::shared_ptr<sqlite_file> file, microseconds limit, bool create,
-                                                 fault& why, const std::stop_token& cancel = {});
+  explicit sqlite_connection(std::shared_ptr<sqlite_file> file) : file_(std::move(file)) {}
+
+  /// Once, before anything else. False and the reason on failure, or if `cancel` is requested. `create`: makes the file if
+  /// it is missing. Throws only std::bad_alloc.
+  bool open(microseconds limit, bool create, fault& why, const std::stop_token& cancel = {});
 
   void interrupt() noexcept override;
   bool usable() const noexcept override { return !broken_.load() && !interrupted_.load(); }
@@ -35,16 +37,11 @@ class sqlite_connection final : public connection {
   /// Before each batch: SQLITE_OK, or why nothing may be executed (interrupted, file replaced). One stat().
   int check() noexcept;
 
-  /// Runs a hot statement to its end: prepares it at first use, calls bind(statement, now) before each try
+  /// Runs a statement that the caller keeps to its end: prepares it at first use, calls bind(statement, now) before each try
   /// and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it. Throws what
-  /// bind and row do: for lack of memory.
+  /// bind and row do: for lack of memory. The statement must end before the connection does.
   template <class Bind, class Row>
-  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) {
-    return run(statements_[static_cast<std::size_t>(which)], file_->sql[which], turn, bind, row);
-  }
-  /// The same with a statement that the caller keeps.
-  template <class Bind, class Row>
-  int run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind, Row&& row);
+  int run(sqlite_statement& statement, std::string_view sql, sqlite_turn& turn, Bind&& bind, Row&& row);
 
   /// Calls body() between BEGIN IMMEDIATE and COMMIT. It says whether all went well, or sets `failed`. False: `failed`
   /// says why, and what it changed was undone (unless that is unknown). Throws only std::bad_alloc, and what body does.
@@ -60,25 +57,23 @@ class sqlite_connection final : public connection {
   sqlite_file& file() noexcept { return *file_; }
   sqlite3* handle() noexcept { return odb_->handle(); }
   sqlite_link& odb() noexcept { return *odb_; }
-  sqlite_row_statements& rows() noexcept { return rows_; }
   const std::atomic<bool>& interrupted() const noexcept { return interrupted_; }
   sqlite_write_queue::waiter& place() noexcept { return place_; }
 
  private:
-  explicit sqlite_connection(std::shared_ptr<sqlite_file> file) : file_(std::move(file)) {}
   void connect(bool create);
   /// Settings, and what can't work. False: `why` says it.
   bool set_up(microseconds limit, fault& why);
   int pragma(const char* sql, sqlite_turn& turn, std::string& answer);
-  int ready(sqlite_statement& statement, const std::string& sql) noexcept;
+  int ready(sqlite_statement& statement, std::string_view sql) noexcept;
   void roll_back() noexcept;
 
   std::shared_ptr<sqlite_file> file_;
   std::optional<sqlite_open_mark> mark_;  // longer than odb_
   sqlite_link_ptr odb_;
   // After odb_: they must be finalized before it is closed.
-  std::array<sqlite_statement, static_cast<std::size_t>(hot::count_)> statements_;
-  sqlite_row_statements rows_{};
+  sqlite_statement begin_{};
+  sqlite_statement commit_{};
   connection_identity identity_{};
   sqlite_write_queue::waiter place_;
   std::atomic<bool> interrupted_{false};
@@ -86,7 +81,7 @@ class sqlite_connection final : public connection {
 };
 
 template <class Bind, class Row>
-int sqlite_connection::run(sqlite_statement& statement, const std::string& sql, sqlite_turn& turn, Bind&& bind,
+int sqlite_connection::run(sqlite_statement& statement, std::string_view sql, sqlite_turn& turn, Bind&& bind,
                            Row&& row) {
   int code = turn.begin();
   if (code != SQLITE_OK) return code;
@@ -107,7 +102,7 @@ int sqlite_connection::run(sqlite_statement& statement, const std::string& sql, 
 template <class Body>
 bool sqlite_connection::transact(sqlite_turn& turn, reply& failed, Body&& body) {
   const auto nothing = [](auto&&...) {};
-  if (const int code = run(hot::begin, turn, nothing, nothing); code != SQLITE_DONE) {
+  if (const int code = run(begin_, "BEGIN IMMEDIATE", turn, nothing, nothing); code != SQLITE_DONE) {
     failed = refused(code, false);
     return false;
   }
@@ -116,9 +111,9 @@ bool sqlite_connection::transact(sqlite_turn& turn, reply& failed, Body&& body) 
     ~ending() { of.roll_back(); }
   } at_the_end{*this};
   if (!body()) return false;
-  const int code = run(hot::commit, turn, nothing, nothing);
+  const int code = run(commit_, "COMMIT", turn, nothing, nothing);
   if (code != SQLITE_DONE) failed = refused(code, true);
   return code == SQLITE_DONE;
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

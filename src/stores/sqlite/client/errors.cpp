@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "dlock/error.hpp"
 #include "stores/sqlite/client/location.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 namespace {
 
@@ -81,4 +82,19 @@ bool may_open_later(int code) noexcept {
 
 bool may_be_committed(int code) noexcept { return (code & 0xff) == SQLITE_IOERR; }
 
-}  // namespace dlock::stores
+void refuse(const fault& why) {
+  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, "dlock: " + why.text, why.native, "",
+                    why.transient);
+}
+
+void refuse(std::string text) { refuse(fault{.text = std::move(text)}); }
+
+reply out_of_memory() noexcept {
+  // Unknown, because it is not known at which point memory ran out.
+  reply made{.what = outcome::unknown};
+  made.why.native = SQLITE_NOMEM;
+  made.why.transient = true;
+  return made;
+}
+
+}  // namespace dlock::stores::sqlite

@@ -7,7 +7,7 @@
 
 #include "dlock/store/store_types.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 /// `code` (plain or extended) as a fault: one table says what may be tried again and what ends the
 /// connection. `detail` is SQLite's own message; empty: the code's general text. Where a right is missing, it looks which.
@@ -29,4 +29,11 @@ bool may_open_later(int code) noexcept;
 /// not be synced, so a recovery after a crash may find it.
 bool may_be_committed(int code) noexcept;
 
-}  // namespace dlock::stores
+/// Throws store_error.
+[[noreturn]] void refuse(const fault& why);
+[[noreturn]] void refuse(std::string text);
+
+/// For verbs, which never throw: what is left to say when there is no memory for the text.
+reply out_of_memory() noexcept;
+
+}  // namespace dlock::stores::sqlite

@@ -3,7 +3,6 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <odb/sqlite/database.hxx>
@@ -14,9 +13,8 @@
 #include "stores/sqlite/client/link.hpp"
 #include "stores/sqlite/client/settings.hpp"
 #include "stores/sqlite/client/write_queue.hpp"
-#include "stores/sqlite/lease_table/sql.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 /// Which file a path leads to, now.
 struct file_id {
@@ -28,23 +26,16 @@ struct file_id {
   friend bool operator==(const file_id&, const file_id&) noexcept = default;
 };
 
-/// What the connections of one store share.
+/// What the connections of one store share. It knows no table.
 class sqlite_file {
  public:
-  /// Opens nothing. Throws std::invalid_argument for a bad prefix.
-  sqlite_file(sqlite_settings from, std::shared_ptr<const sqlite_host> machine);
+  /// Opens nothing.
+  sqlite_file(sqlite_settings from, std::shared_ptr<const sqlite_host> machine, statement_rewrite rewrite = {});
 
   const sqlite_settings settings;
-  const dlock::detail::odb_names names;
-  const sqlite_sql sql;
   const std::shared_ptr<const sqlite_host> host;
   const std::string boot;  ///< host->boot_id()
   sqlite_write_queue queue{};
-
-  /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set while
-  /// this boot lasts. Known after prepare().
-  microseconds row_epoch() const noexcept { return microseconds{row_epoch_.load(std::memory_order_relaxed)}; }
-  void row_epoch(microseconds found) noexcept { row_epoch_.store(found.count(), std::memory_order_relaxed); }
 
   /// By the clock that all times in the file go by.
   std::int64_t now() const noexcept { return host->now(); }
@@ -56,9 +47,8 @@ class sqlite_file {
   sqlite_link_ptr connect(bool create) { return links_->connect(create ? SQLITE_OPEN_CREATE : 0); }
 
  private:
-  std::atomic<std::int64_t> row_epoch_{0};
   sqlite_link_factory* links_ = nullptr;  // owned by database_
   odb::sqlite::database database_;
 };
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 namespace {
 
@@ -42,4 +42,4 @@ bool carried_over_fork(const file_id& file) noexcept {
   return false;
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

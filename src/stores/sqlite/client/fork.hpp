@@ -5,7 +5,7 @@
 
 #include "stores/sqlite/client/file.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 /// Says that this process has a connection to a file open, while it lives.
 class sqlite_open_mark {
@@ -24,4 +24,4 @@ class sqlite_open_mark {
 /// believe in locks that nobody has, or wait for ever for threads that do not exist. It could lose committed grants.
 bool carried_over_fork(const file_id& file) noexcept;
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <chrono>
 #include <fstream>
 
 #include "dlock/store/clock.hpp"
-#include "stores/sqlite/lease_table/row_sql.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 std::string sqlite_host::boot_id() const {
   std::string id;
@@ -20,7 +20,10 @@ std::string sqlite_host::boot_id() const {
 
 std::int64_t sqlite_host::now() const noexcept { return boot_clock::now().time_since_epoch().count(); }
 
-std::int64_t sqlite_host::wall_clock() const noexcept { return row_time::wall_clock().count(); }
+std::int64_t sqlite_host::wall_clock() const noexcept {
+  using namespace std::chrono;
+  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
 
 bool sqlite_host::shifted_clock() const {
   std::ifstream offsets("/proc/self/timens_offsets");
@@ -62,4 +65,4 @@ bool has_shifted_boot_clock(std::istream& offsets) {
   return false;
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

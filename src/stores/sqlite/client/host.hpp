@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 /// What the store asks of the machine that it runs on. Tests give it another one. Thread safety: any thread.
 class sqlite_host {
@@ -37,4 +37,4 @@ class sqlite_host {
 /// Reads /proc/self/timens_offsets: lines such as "boottime  86400  0", in seconds and nanoseconds.
 bool has_shifted_boot_clock(std::istream& offsets);
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

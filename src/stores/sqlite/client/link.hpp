@@ -3,18 +3,23 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
+#include <functional>
 #include <odb/details/shared-ptr.hxx>
 #include <odb/sqlite/connection-factory.hxx>
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/version.hxx>
 #include <string>
+#include <string_view>
+#include <utility>
 
-#include "stores/sql/names.hpp"
+namespace dlock::stores::sqlite {
 
-namespace dlock::stores {
+/// What a scheme makes of a statement that ODB generated, before it is executed: its tables may have another prefix. Empty:
+/// nothing.
+using statement_rewrite = std::function<std::string(std::string_view)>;
 
-/// ODB's connection, which names the tables as the store's URL says.
+/// ODB's connection, which rewrites the statements of ODB's schema catalogue.
 class sqlite_link final : public odb::sqlite::connection {
  public:
 #if LIBODB_VERSION < 2050000
@@ -22,12 +27,13 @@ class sqlite_link final : public odb::sqlite::connection {
 #else
   using origin = odb::sqlite::connection_factory;
 #endif
-  sqlite_link(origin& from, const dlock::detail::odb_names& names, int flags)
-      : odb::sqlite::connection(from, flags), names_(names) {}
+  sqlite_link(origin& from, const statement_rewrite& rewrite, int flags)
+      : odb::sqlite::connection(from, flags), rewrite_(rewrite) {}
 
   using odb::connection::execute;
   unsigned long long execute(const char* statement, std::size_t size) override {
-    const std::string adapted = names_.adapt({statement, size});
+    if (!rewrite_) return odb::sqlite::connection::execute(statement, size);
+    const std::string adapted = rewrite_({statement, size});
     return odb::sqlite::connection::execute(adapted.data(), adapted.size());
   }
 
@@ -39,7 +45,7 @@ class sqlite_link final : public odb::sqlite::connection {
   bool writes = false;
 
  private:
-  const dlock::detail::odb_names& names_;
+  const statement_rewrite& rewrite_;
 };
 
 using sqlite_link_ptr = odb::details::shared_ptr<sqlite_link>;
@@ -47,15 +53,15 @@ using sqlite_link_ptr = odb::details::shared_ptr<sqlite_link>;
 /// Makes a connection whenever asked; the engine above keeps the pool.
 class sqlite_link_factory final : public odb::sqlite::connection_factory {
  public:
-  explicit sqlite_link_factory(const dlock::detail::odb_names& names) : names_(names) {}
+  explicit sqlite_link_factory(statement_rewrite rewrite) : rewrite_(std::move(rewrite)) {}
 
   sqlite_link_ptr connect(int flags) {
     // A connection is used by one thread at a time, so SQLite needs no mutex for it.
     flags |= SQLITE_OPEN_NOMUTEX;
 #if LIBODB_VERSION < 2050000
-    return sqlite_link_ptr(new (odb::details::shared) sqlite_link(*database_, names_, flags));
+    return sqlite_link_ptr(new (odb::details::shared) sqlite_link(*database_, rewrite_, flags));
 #else
-    return sqlite_link_ptr(new (odb::details::shared) sqlite_link(*this, names_, flags));
+    return sqlite_link_ptr(new (odb::details::shared) sqlite_link(*this, rewrite_, flags));
 #endif
   }
 
@@ -69,10 +75,10 @@ class sqlite_link_factory final : public odb::sqlite::connection_factory {
   }
 
  private:
-  const dlock::detail::odb_names& names_;
+  const statement_rewrite rewrite_;
 #if LIBODB_VERSION < 2050000
   odb::sqlite::database* database_ = nullptr;
 #endif
 };
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

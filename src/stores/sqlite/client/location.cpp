@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <iterator>
 
-#include "stores/sqlite/lease_table/prepare.hpp"
+#include "stores/sqlite/client/errors.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 namespace {
 
@@ -99,7 +99,7 @@ const char* network_file_system(std::uint32_t type) noexcept {
   return found == std::end(shared_kinds) ? nullptr : found->name;
 }
 
-void check_location(const sqlite_file& file) {
+void check_location(const sqlite_file& file, bool to_be_made) {
   const auto& settings = file.settings;
   std::error_code ignored;  // what can't be looked at, SQLite will name
   const fs::path path = settings.path, folder = folder_of(path);
@@ -108,7 +108,7 @@ void check_location(const sqlite_file& file) {
     refuse(fmt::format("SQLite file '{}': the folder '{}' does not exist", settings.path, folder.string()));
   }
   const bool exists = fs::exists(path, ignored);
-  if (settings.schema != dlock::detail::schema_mode::create && !exists) {
+  if (!to_be_made && !exists) {
     refuse(fmt::format("SQLite file '{}' does not exist; schema=create makes it", settings.path));
   }
   if (!settings.any_file_system) check_shared(file, exists ? settings.path : folder.string(), exists);
@@ -124,4 +124,4 @@ std::string not_writable(const std::string& path) {
 
 std::string folder_not_writable(const std::string& path) { return why_not(folder_of(behind_links(path)).string()); }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 namespace {
 
@@ -43,19 +43,16 @@ void check_path(const store_url& url) {
 
 }  // namespace
 
-sqlite_settings sqlite_settings::parse(store_url url) {
+sqlite_settings sqlite_settings::take(store_url& url) {
   sqlite_settings made;
   made.name = url.redacted();
   check_path(url);
   // Absolute from now on: the process may change its working directory.
   const auto slashes = url.path.find_first_not_of('/');  // one is enough
   made.path = std::filesystem::absolute(url.path.substr(slashes > 1 ? slashes - 1 : 0)).string();
-  made.schema = detail::parse_schema_mode(url.take_param("schema", "create"));
-  made.prefix = url.take_param("prefix", std::string(detail::odb_names::default_prefix));
   made.busy_timeout = parse_busy_timeout(url.take_param("busy_timeout", "5000"));
   made.any_file_system = parse_any_file_system(url.take_param("filesystem", "local"));
-  url.expect_no_more_params();
   return made;
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

@@ -6,16 +6,13 @@
 #include <string>
 
 #include "dlock/store/store_url.hpp"
-#include "stores/sql/schema.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
-/// What the URL of an SQLite store says. dlock/stores/sqlite.hpp has the meanings.
+/// What the URL of an SQLite store says of the file. dlock/stores/sqlite.hpp has the meanings.
 struct sqlite_settings {
   std::string name{};  ///< the URL, for messages
   std::string path{};  ///< absolute
-  std::string prefix{};
-  dlock::detail::schema_mode schema{};
   std::chrono::milliseconds busy_timeout{};
   bool any_file_system = false;  ///< also where machines share files
 
@@ -25,8 +22,8 @@ struct sqlite_settings {
     return std::min(busy_timeout, std::chrono::milliseconds{1000});
   }
 
-  /// Throws std::invalid_argument.
-  static sqlite_settings parse(store_url url);
+  /// Takes its parameters out of the URL, so that those of a scheme are left. Throws std::invalid_argument.
+  static sqlite_settings take(store_url& url);
 };
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

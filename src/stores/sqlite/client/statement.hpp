@@ -11,7 +11,7 @@
 
 #include "dlock/store/id128.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 /// A prepared statement. What is bound by reference must live until the statement was stepped to its end.
 ///
@@ -92,4 +92,4 @@ inline id128 sqlite_statement::id(int column) const noexcept {
   return read;
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

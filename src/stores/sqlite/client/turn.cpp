@@ -7,7 +7,7 @@
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/client/errors.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 using std::chrono::microseconds;
 
@@ -51,4 +51,4 @@ void sqlite_turn::pause() noexcept {
   std::this_thread::sleep_for(std::max(shorter, first / 5));
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

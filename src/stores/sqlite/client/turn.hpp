@@ -6,7 +6,7 @@
 
 #include "stores/sqlite/client/write_queue.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 class sqlite_connection;
 
@@ -47,4 +47,4 @@ class sqlite_turn {
   std::optional<sqlite_write_queue::urgent> urgent_{};
 };
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

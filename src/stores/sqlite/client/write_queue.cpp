@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/sqlite/client/write_queue.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 bool sqlite_write_queue::enter(waiter& me, time_point until, const std::atomic<bool>& cancelled) {
   std::unique_lock lock(mutex_);
@@ -52,4 +52,4 @@ void sqlite_write_queue::unlink(waiter& me) noexcept {
   if (last_ == &me) last_ = before;
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

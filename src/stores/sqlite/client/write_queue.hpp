@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <mutex>
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite {
 
 /// The threads of one process that want to write to the same file, first come, first served. SQLite has no
 /// queue: whoever finds the file busy polls. With this, one thread of a process polls and the others sleep.
@@ -61,4 +61,4 @@ class sqlite_write_queue {
   waiter* last_ = nullptr;
 };
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite

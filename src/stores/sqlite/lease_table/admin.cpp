@@ -20,7 +20,7 @@
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
@@ -65,7 +65,7 @@ holder_info described(const held_lock_view& row) {
 }
 
 /// The held locks that `condition` chooses. Several tries see the same place in `out`.
-reply select_held(sqlite_connection& on, const query& condition, std::vector<holder_info>& out) {
+reply select_held(lease_connection& on, const query& condition, std::vector<holder_info>& out) {
   sqlite_turn turn(on, lane::read, on.file().settings.statement_timeout());
   const auto& names = on.file().names;
   const std::size_t before = out.size();
@@ -74,7 +74,7 @@ reply select_held(sqlite_connection& on, const query& condition, std::vector<hol
   do {
     try {
       out.resize(before);
-      detail::odb_scope scope(on.odb());
+      sql::scoped_transaction scope(on.odb());
       const std::int64_t now = on.file().now();
       const query text = query(names.expand(held_until_now)) + query::_val(now) + "AS now," +
                          query::_val(on.file().boot) + names.expand(held_since_now);
@@ -93,14 +93,14 @@ reply select_held(sqlite_connection& on, const query& condition, std::vector<hol
 }
 
 /// Who holds a row of the application's. Nobody: `out` stays as it is.
-reply find_row_holder(sqlite_connection& on, const row_id& row, std::vector<holder_info>& out) {
+reply find_row_holder(lease_connection& on, const row_id& row, std::vector<holder_info>& out) {
   sqlite_turn turn(on, lane::read, on.file().settings.statement_timeout());
   const bool column = row.table->renewal == row_renewal::column;
   std::int64_t sessions_now = 0;
   bool found = false;
   holder_info info;
   const auto read = [&](const sqlite_statement& s) {
-    const auto owner = detail::row_owner::parse(s.text(0));
+    const auto owner = sql::row_owner::parse(s.text(0));
     const auto now = column ? row_time::wall_clock().count() : sessions_now + on.file().row_epoch().count();
     const bool too_far = !column && s.integer(2) > now + row_horizon.count();
     found = !s.text(0).empty() && (s.is_null(2) || (s.integer(2) > now && !too_far));
@@ -130,7 +130,7 @@ std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()};
 /// Calls `body` on a connection that may be used; what it throws becomes the reply.
 template <class Body>
 reply guarded(connection& connection, Body body) noexcept try {
-  auto& on = static_cast<sqlite_connection&>(connection);
+  auto& on = static_cast<lease_connection&>(connection);
   if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
   try {
     return body(on);
@@ -144,19 +144,19 @@ reply guarded(connection& connection, Body body) noexcept try {
 }  // namespace
 
 reply sqlite_store::inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept {
-  return guarded(on, [&](sqlite_connection& c) {
+  return guarded(on, [&](lease_connection& c) {
     const query key(query::_val<odb::sqlite::id_blob>(bytes(resource)));
     return select_held(c, query(c.file().names.expand("AND l.{lock.lock_key} =")) + key, out);
   });
 }
 
 reply sqlite_store::inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept {
-  return guarded(on, [&](sqlite_connection& c) { return find_row_holder(c, row, out); });
+  return guarded(on, [&](lease_connection& c) { return find_row_holder(c, row, out); });
 }
 
 reply sqlite_store::list(connection& on, std::string_view after, std::size_t limit,
                          std::vector<holder_info>& out) noexcept {
-  return guarded(on, [&](sqlite_connection& c) {
+  return guarded(on, [&](lease_connection& c) {
     const auto& names = c.file().names;
     const query order = query(names.expand("ORDER BY l.{lock.lock_key} LIMIT")) + query::_val(clamped(limit));
     if (after.empty()) return select_held(c, order, out);
@@ -166,7 +166,7 @@ reply sqlite_store::list(connection& on, std::string_view after, std::size_t lim
 }
 
 reply sqlite_store::doom(connection& on, std::string_view resource) noexcept {
-  return guarded(on, [&](sqlite_connection& c) -> reply {
+  return guarded(on, [&](lease_connection& c) -> reply {
     if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
     sqlite_turn turn(c, lane::write, file_->settings.statement_timeout());
     const int code = c.run(
@@ -177,7 +177,7 @@ reply sqlite_store::doom(connection& on, std::string_view resource) noexcept {
 }
 
 reply sqlite_store::doom_row(connection& on, const row_id& row) noexcept {
-  return guarded(on, [&](sqlite_connection& c) -> reply {
+  return guarded(on, [&](lease_connection& c) -> reply {
     if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
     sqlite_turn turn(c, lane::write, file_->settings.statement_timeout());
     sqlite_statement doom;
@@ -188,4 +188,4 @@ reply sqlite_store::doom_row(connection& on, const row_id& row) noexcept {
   });
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

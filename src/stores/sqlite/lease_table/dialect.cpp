@@ -15,14 +15,14 @@
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/exceptions.hxx>
 
-#include "engine/transaction_watch.hpp"
 #include "stores/sql/row_owner.hpp"
+#include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 #include "stores/sqlite/lease_table/verify.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
@@ -142,10 +142,10 @@ outcome sqlite_store::glance(odb::connection& with) const noexcept {
   return moved != 0 ? outcome::no : outcome::yes;
 }
 
-dlock::detail::transaction_state sqlite_store::transaction_on(odb::connection& with) const noexcept {
-  using dlock::detail::transaction_state;
+sql::transaction_state sqlite_store::transaction_on(odb::connection& with) const noexcept {
+  using sql::transaction_state;
   auto& theirs = static_cast<odb::sqlite::connection&>(with);
-  return ::sqlite3_get_autocommit(theirs.handle()) == 0 ? transaction_state::open : transaction_state::none;
+  return ::sqlite3_get_autocommit(theirs.handle()) == 0 ? sql::transaction_state::open : sql::transaction_state::none;
 }
 
 outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& why) const {
@@ -169,39 +169,8 @@ outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& w
   return outcome::yes;
 }
 
-namespace {
-
-/// Its connections wait while others write to the file.
-class patient_connections final : public odb::sqlite::connection_pool_factory {
- public:
-  explicit patient_connections(microseconds patience) : patience_(patience) {}
-
- protected:
-  pooled_connection_ptr create() override {
-    auto made = odb::sqlite::connection_pool_factory::create();
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience_).count();
-    ::sqlite3_busy_timeout(made->handle(), static_cast<int>(ms));
-    return made;
-  }
-
- private:
-  const microseconds patience_;
-};
-
-odb::transaction_impl* begin_immediate(odb::database& db) {
-  return static_cast<odb::sqlite::database&>(db).begin_immediate();
-}
-
-[[maybe_unused]] const bool begins_known = (dlock::detail::set_write_begin(odb::id_sqlite, &begin_immediate), true);
-
-}  // namespace
-
 std::unique_ptr<odb::database> sqlite_store::open_database() const {
-  // A cache that all connections shared would make writers wait for readers of this process.
-  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE;
-  const auto patience = std::max<microseconds>(file_->settings.busy_timeout, std::chrono::seconds{20});
-  return std::make_unique<odb::sqlite::database>(file_->settings.path, flags, true, "",
-                                                 std::make_unique<patient_connections>(patience));
+  return open_application_database(file_->settings);
 }
 
 odb::transaction_impl* sqlite_store::begin_to_write(odb::connection& on) const {
@@ -232,8 +201,8 @@ std::string sqlite_store::abandoned_rows(const row_table& table) const {
   return row_abandoned(table, file_->names, microseconds{file_->now()});
 }
 
-std::string sqlite_store::claim(const dlock::detail::claim_request& what) const {
-  const std::string owner = dlock::detail::row_owner{what.session, what.nonce}.text();
+std::string sqlite_store::claim(const sql::claim_request& what) const {
+  const std::string owner = sql::row_owner{what.session, what.nonce}.text();
   return row_claim(what.table, owner, row_ids(what.table, what.rows), row_now(what.table), what.own_ttl);
 }
 
@@ -247,4 +216,4 @@ microseconds sqlite_store::row_now(const row_table& table) const noexcept {
   return table.renewal == row_renewal::column ? file_->wall_clock() : microseconds{file_->now()} + file_->row_epoch();
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

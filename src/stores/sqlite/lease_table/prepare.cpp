@@ -10,21 +10,13 @@
 #include <odb/schema-catalog.hxx>
 #include <odb/sqlite/exceptions.hxx>
 
-#include "dlock/error.hpp"
 #include "stores/sql/schema.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 #include "stores/sqlite/client/location.hpp"
 #include "stores/sqlite/lease_table/prepare.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
-namespace dlock::stores {
-
-void refuse(const fault& why) {
-  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, "dlock: " + why.text, why.native, "",
-                    why.transient);
-}
-
-void refuse(std::string text) { refuse(fault{.text = std::move(text)}); }
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
@@ -45,7 +37,7 @@ void check_system(const sqlite_file& file) {
   }
 }
 
-[[noreturn]] void refuse_tables(const sqlite_file& file, const std::string& why) {
+[[noreturn]] void refuse_tables(const lease_file& file, const std::string& why) {
   const auto& names = file.names;
   refuse(
       fmt::format("SQLite file '{}': the lock tables are not those of this program's version: {}. To make them anew, "
@@ -56,7 +48,7 @@ void check_system(const sqlite_file& file) {
 }
 
 /// Why a statement of ours can't be prepared, by SQLite; empty: all can, so tables and columns are there.
-std::string unfit_tables(sqlite_connection& on) {
+std::string unfit_tables(lease_connection& on) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(hot::count_); ++i) {
     sqlite_statement s;
     if (s.prepare(on.handle(), on.file().sql[static_cast<hot>(i)]) != SQLITE_OK) return ::sqlite3_errmsg(on.handle());
@@ -65,13 +57,13 @@ std::string unfit_tables(sqlite_connection& on) {
 }
 
 /// Whether the statement, whose parameters are the name and the version of our tables, shows a row. Throws as ODB does.
-bool finds_row(sqlite_connection& on, const std::string& sql) {
+bool finds_row(lease_connection& on, const std::string& sql) {
   sqlite_statement s;
   int code = s.prepare(on.handle(), sql);
   if (code == SQLITE_OK) {
-    s.bind_named("?1", std::string_view(detail::odb_names::schema));
+    s.bind_named("?1", std::string_view(sql::table_names::schema));
     s.bind_named("?2",
-                 std::uint64_t{odb::schema_catalog::current_version(on.file().database(), detail::odb_names::schema)});
+                 std::uint64_t{odb::schema_catalog::current_version(on.file().database(), sql::table_names::schema)});
     code = s.step();
   }
   if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
@@ -79,7 +71,7 @@ bool finds_row(sqlite_connection& on, const std::string& sql) {
 }
 
 /// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
-bool is_made(sqlite_connection& on) try {
+bool is_made(lease_connection& on) try {
   return unfit_tables(on).empty() &&
          finds_row(on,
                    on.file().names.expand("SELECT 1 FROM {version} WHERE name = ?1 AND version = ?2 AND NOT migration"
@@ -90,7 +82,7 @@ bool is_made(sqlite_connection& on) try {
 
 /// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the
 /// statements one by one may: what is missing can be made as if nothing had been begun.
-void begin_anew(sqlite_connection& on) {
+void begin_anew(lease_connection& on) {
   const auto& names = on.file().names;
   const std::string there = fmt::format(
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE", names.table("schema_version"));
@@ -98,14 +90,14 @@ void begin_anew(sqlite_connection& on) {
   finds_row(on, names.expand("DELETE FROM {version} WHERE name = ?1 AND migration AND version <= ?2"));
 }
 
-void make_schema(sqlite_connection& on) {
-  sqlite_file& file = on.file();
+void make_schema(lease_connection& on) {
+  lease_file& file = on.file();
   if (is_made(on)) return;
-  on.odb().writes = file.settings.schema == detail::schema_mode::create;
+  on.odb().writes = file.schema == sql::schema_mode::create;
   patiently(on, [&] {
-    detail::odb_scope scope(on.odb());
+    sql::scoped_transaction scope(on.odb());
     if (on.odb().writes) begin_anew(on);
-    detail::ensure_schema(file.database(), file.settings.schema, file.names, file.settings.name);
+    sql::ensure_schema(file.database(), file.schema, file.names, file.settings.name);
     if (const std::string why = unfit_tables(on); !why.empty()) refuse_tables(file, why);
     if (on.odb().writes) {
       // Above what can be seen: if the row was lost, nobody knows what has been given out and swept.
@@ -125,11 +117,11 @@ void make_schema(sqlite_connection& on) {
 
 void sqlite_store::prepare() {
   check_system(*file_);
-  check_location(*file_);
+  const bool create = file_->schema == sql::schema_mode::create;
+  check_location(*file_, create);
   fault why;
-  const bool create = file_->settings.schema == detail::schema_mode::create;
-  const auto on = sqlite_connection::open(file_, file_->settings.busy_timeout, create, why);
-  if (on == nullptr) refuse(why);
+  const auto on = std::make_unique<lease_connection>(file_);
+  if (!on->open(file_->settings.busy_timeout, create, why)) refuse(why);
   try {
     make_schema(*on);
     forget_other_boots(*on);
@@ -138,4 +130,4 @@ void sqlite_store::prepare() {
   }
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

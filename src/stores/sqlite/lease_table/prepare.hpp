@@ -9,17 +9,13 @@
 #include <odb/sqlite/exceptions.hxx>
 #include <string>
 
-#include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
 
-namespace dlock::stores {
-
-/// Throws store_error.
-[[noreturn]] void refuse(const fault& why);
-[[noreturn]] void refuse(std::string text);
+namespace dlock::stores::sqlite::lease_table {
 
 /// Frees what was held under a boot that is over. What may be alive stays, whatever its boot id says.
-void forget_other_boots(sqlite_connection& on);
+void forget_other_boots(lease_connection& on);
 
 /// Calls `step` until SQLite is not busy. The step leaves no transaction open.
 template <class Step>
@@ -41,4 +37,4 @@ void patiently(sqlite_connection& on, Step step) {
   refuse(sqlite_fault(code, on.file().settings.path, is_busy(code) ? "" : text));
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

@@ -11,7 +11,7 @@
 #include "stores/sqlite/lease_table/prepare.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
@@ -44,14 +44,14 @@ constexpr const char* lacks_rows = "(SELECT COUNT(*) FROM {floor} WHERE {floor.i
 /// Statements that run once.
 class statements {
  public:
-  explicit statements(sqlite_connection& on) : on_(on), names_(on.file().names) {
+  explicit statements(lease_connection& on) : on_(on), names_(on.file().names) {
     names_.add_text("of_the_future", names_.expand(of_the_future));
     names_.add_text("lacks_rows", names_.expand(lacks_rows));
   }
 
   /// Whether a row came back; found() is its first column. Throws what ODB throws.
   bool run(std::string_view sql) {
-    sqlite_file& file = on_.file();
+    lease_file& file = on_.file();
     const std::int64_t now = file.now();
     const microseconds epoch = file.wall_clock() - microseconds{now};
     sqlite_statement s;
@@ -69,20 +69,20 @@ class statements {
   std::int64_t found() const noexcept { return found_; }
 
  private:
-  sqlite_connection& on_;
-  dlock::detail::odb_names names_;
+  lease_connection& on_;
+  sql::table_names names_;
   std::int64_t found_ = 0;
 };
 
 }  // namespace
 
-void forget_other_boots(sqlite_connection& on) {
+void forget_other_boots(lease_connection& on) {
   statements file(on);
   patiently(on, [&] {
     // By reading: where there is nothing to do, opening a file waits for no writer.
     if (!file.run("SELECT 1 WHERE {of_the_future} OR {lacks_rows}")) return;
     on.odb().writes = true;
-    dlock::detail::odb_scope scope(on.odb());
+    sql::scoped_transaction scope(on.odb());
     // Again, now that nobody else writes: what was written before is of the past, unless another boot wrote it.
     if (file.run("SELECT 1 WHERE {of_the_future}")) {
       for (const char* sql : free_the_dead) file.run(sql);
@@ -95,4 +95,4 @@ void forget_other_boots(sqlite_connection& on) {
   on.file().row_epoch(microseconds{file.found()});
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

@@ -9,7 +9,7 @@
 
 #include "stores/sql/row_owner.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
@@ -77,7 +77,7 @@ std::string row_free_it(const row_table& table, std::string_view now) {
                      table.expires_at, renews_column(table) ? now : "NULL");
 }
 
-std::string row_sql(row_hot what, const row_table& table, const dlock::detail::odb_names& names) {
+std::string row_sql(row_hot what, const row_table& table, const sql::table_names& names) {
   const auto where = [&](std::string_view condition) {
     return fmt::format(" WHERE {} AND {}", bound_id(table), condition);
   };
@@ -218,7 +218,7 @@ std::string row_free(const row_table& plain, microseconds now) {
   return free_row(table, fmt::to_string(now.count()), fmt::to_string((now + row_horizon).count()));
 }
 
-std::string row_abandoned(const row_table& plain, const dlock::detail::odb_names& names, microseconds now) {
+std::string row_abandoned(const row_table& plain, const sql::table_names& names, microseconds now) {
   const row_table table = qualified(plain);
   if (renews_column(table)) return "FALSE";  // an expiry that has passed frees a row by itself
   return fmt::format("({} IS NULL AND {} LIKE '{:_<32}/{:_<16}%' AND substr({}, 1, 32) NOT IN ({}{}))",
@@ -259,7 +259,7 @@ std::string row_columns(const row_table& table) {
   return sql;
 }
 
-std::string row_holder(const row_id& row, const dlock::detail::odb_names& names) {
+std::string row_holder(const row_id& row, const sql::table_names& names) {
   const row_table table = qualified(*row.table);
   const row_id* const one = &row;
   const auto session = names.expand(
@@ -270,7 +270,7 @@ std::string row_holder(const row_id& row, const dlock::detail::odb_names& names)
                      session, table.table, join, table.owner, row_ids(*row.table, {&one, 1}));
 }
 
-std::string row_doom(const row_id& row, const dlock::detail::odb_names& names) {
+std::string row_doom(const row_id& row, const sql::table_names& names) {
   const row_table table = qualified(*row.table);
   const row_id* const one = &row;
   const auto doom = names.expand("UPDATE {session} SET {session.doomed} = 1 WHERE lower(hex({session.id})) = (SELECT ");
@@ -278,4 +278,4 @@ std::string row_doom(const row_id& row, const dlock::detail::odb_names& names) {
                      row_ids(*row.table, {&one, 1}), table.expires_at);
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

@@ -12,9 +12,9 @@
 #include "dlock/store/row_table.hpp"
 #include "dlock/store/store_types.hpp"
 #include "dlock/store/verification.hpp"
-#include "stores/sql/names.hpp"
+#include "stores/sql/table_names.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 /// The statements about a row that a connection prepares.
 enum class row_hot : unsigned char {
@@ -43,7 +43,7 @@ struct row_parameter {
   static constexpr int id = 10;      ///< and those after it
 };
 
-std::string row_sql(row_hot what, const row_table& table, const dlock::detail::odb_names& names);
+std::string row_sql(row_hot what, const row_table& table, const sql::table_names& names);
 
 /// Whether the fence is a column of its own: the version, where that is the fence, is raised by the holder's own updates
 /// too. The owner's text names the grant by itself.
@@ -77,15 +77,15 @@ verification::parameter row_argument(const row_value& value);
 /// Nobody holds the row. `now`: of the clock that the table's rows go by.
 std::string row_free(const row_table& table, microseconds now);
 /// Its holder's session is gone or has expired. `now`: of the clock that sessions go by.
-std::string row_abandoned(const row_table& table, const dlock::detail::odb_names& names, microseconds now);
+std::string row_abandoned(const row_table& table, const sql::table_names& names, microseconds now);
 std::string row_claim(const row_table& table, std::string_view owner, const std::string& ids, microseconds now,
                       microseconds own_ttl);
 std::string row_ids(const row_table& table, std::span<const row_id* const> rows);
 std::string row_columns(const row_table& table);
 /// Columns: owner, fence, the moment from which the row is free by its own expiry, and of the holder's session: when it
 /// expires, host, pid, label, doomed, ttl, boot.
-std::string row_holder(const row_id& row, const dlock::detail::odb_names& names);
+std::string row_holder(const row_id& row, const sql::table_names& names);
 /// Dooms the session that keeps the row.
-std::string row_doom(const row_id& row, const dlock::detail::odb_names& names);
+std::string row_doom(const row_id& row, const sql::table_names& names);
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

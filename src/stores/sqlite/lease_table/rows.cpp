@@ -8,13 +8,13 @@
 #include <optional>
 
 #include "stores/sql/row_owner.hpp"
-#include "stores/sqlite/client/connection.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-using dlock::detail::row_owner;
+using sql::row_owner;
 
 constexpr auto no_rows = [](const sqlite_statement&) {};
 /// What is left of a lock whose end nobody knows: a waiter looks again at its leisure.
@@ -27,7 +27,7 @@ row_hot statement_for(const request& q) noexcept {
     case verb::look: return row_hot::look;
     case verb::take_over:
       if (q.of.kept) return row_hot::take_over_kept;
-      return q.of.holder == dlock::detail::stranger ? row_hot::take_over_stranger : row_hot::take_over_own;
+      return q.of.holder == sql::foreign_owner ? row_hot::take_over_stranger : row_hot::take_over_own;
     case verb::extend: return row_hot::extend;
     case verb::release: return row_hot::release;
     case verb::cancel: return row_hot::cancel;
@@ -38,13 +38,13 @@ row_hot statement_for(const request& q) noexcept {
 /// The values of one request; they live until its statement was stepped to its end.
 class row_values {
  public:
-  row_values(const request& q, const sqlite_file& file)
+  row_values(const request& q, const lease_file& file)
       : q_(q), column_(q.row->table->renewal == row_renewal::column), file_(file) {
-    const row_owner ours{q.session, q.nonce};
+    const sql::row_owner ours{q.session, q.nonce};
     owner_ = ours.text();
     verified_owner_ = ours.verified_text();
     if (q.what != verb::take_over) return;
-    const row_owner seen{q.of.holder, q.of.nonce};
+    const sql::row_owner seen{q.of.holder, q.of.nonce};
     seen_owner_ = seen.text();
     seen_verified_owner_ = seen.verified_text();
   }
@@ -95,12 +95,12 @@ class row_values {
 
   const request& q_;
   const bool column_;
-  const sqlite_file& file_;
+  const lease_file& file_;
   std::string owner_{}, verified_owner_{}, seen_owner_{}, seen_verified_owner_{}, now_text_{}, end_text_{};
 };
 
 /// Fills in what became of the session that the row names.
-int look_at_session(sqlite_connection& on, sqlite_turn& turn, seen& now) {
+int look_at_session(lease_connection& on, sqlite_turn& turn, seen& now) {
   bool found = false;
   std::int64_t asked = 0;
   const auto bind = [&](sqlite_statement& s, std::int64_t at) {
@@ -122,7 +122,7 @@ int look_at_session(sqlite_connection& on, sqlite_turn& turn, seen& now) {
 }
 
 /// Session and row are read one after the other: a take-over looks at both again, in one statement.
-reply look(sqlite_connection& on, sqlite_turn& turn, const request& q, row_values& values,
+reply look(lease_connection& on, sqlite_turn& turn, const request& q, row_values& values,
            sqlite_row_statements::one& prepared) {
   reply made{.what = outcome::absent};
   microseconds asked{0};
@@ -144,7 +144,7 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q, row_value
   int code = on.run(prepared.statement, prepared.sql, turn, bind, row);
   if (code != SQLITE_DONE) return on.refused(code, false);
   if (owner.empty()) return made;
-  const auto ours = row_owner::parse(owner);
+  const auto ours = sql::row_owner::parse(owner);
   made.now.kept = !end;
   made.now.left = no_end;
   if (end) {
@@ -152,7 +152,7 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q, row_value
     made.now.expired = *end <= asked || too_far;
     made.now.left = made.now.expired ? microseconds{0} : *end - asked;
   }
-  made.now.holder = ours ? ours->session : dlock::detail::stranger;
+  made.now.holder = ours ? ours->session : sql::foreign_owner;
   if (!ours) {
     made.now.who = std::move(owner);
     return made;
@@ -165,7 +165,7 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q, row_value
 }  // namespace
 
 sqlite_row_statements::one& sqlite_row_statements::of(const std::shared_ptr<const row_table>& table, row_hot what,
-                                                      const dlock::detail::odb_names& names) {
+                                                      const sql::table_names& names) {
   auto& all = used_last_first_;
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.table == table; });
   if (found != all.end()) {
@@ -179,7 +179,7 @@ sqlite_row_statements::one& sqlite_row_statements::of(const std::shared_ptr<cons
   return made;
 }
 
-reply run_row(sqlite_connection& on, sqlite_turn& turn, const request& q) {
+reply run_row(lease_connection& on, sqlite_turn& turn, const request& q) {
   if (q.what == verb::insert) return {.what = outcome::absent};  // making rows is the application's business
   const bool needs_ttl = q.what == verb::take || q.what == verb::take_over || q.what == verb::extend;
   if (needs_ttl && q.own_ttl.count() == 0 && q.row->table->renewal == row_renewal::column) {
@@ -206,4 +206,4 @@ reply run_row(sqlite_connection& on, sqlite_turn& turn, const request& q) {
   return {.what = on.changed() ? outcome::yes : outcome::no};
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

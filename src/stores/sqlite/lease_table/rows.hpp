@@ -12,10 +12,13 @@
 #include "stores/sqlite/client/statement.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 
-namespace dlock::stores {
-
-class sqlite_connection;
+namespace dlock::stores::sqlite {
 class sqlite_turn;
+}
+
+namespace dlock::stores::sqlite::lease_table {
+
+class lease_connection;
 
 /// The prepared statements of one connection about the application's tables: those of the tables used last.
 class sqlite_row_statements {
@@ -27,7 +30,7 @@ class sqlite_row_statements {
   static constexpr std::size_t most_tables = 16;
 
   /// Valid until the next call. Throws only std::bad_alloc.
-  one& of(const std::shared_ptr<const row_table>& table, row_hot what, const dlock::detail::odb_names& names);
+  one& of(const std::shared_ptr<const row_table>& table, row_hot what, const sql::table_names& names);
 
  private:
   struct table_statements {
@@ -38,6 +41,6 @@ class sqlite_row_statements {
 };
 
 /// One request about a row. Throws only std::bad_alloc.
-reply run_row(sqlite_connection& on, sqlite_turn& turn, const request& q);
+reply run_row(lease_connection& on, sqlite_turn& turn, const request& q);
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

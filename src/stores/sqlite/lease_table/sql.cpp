@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/sqlite/lease_table/sql.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
@@ -125,15 +125,12 @@ constexpr text texts[] = {
      " AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= ?1 OR ({lock.expires_at_us} IS NULL AND NOT EXISTS"
      " (SELECT 1 FROM {session} AS s WHERE s.{session.id} = {lock}.{lock.session_id}"
      " AND s.{session.expires_at_us} + s.{session.ttl_us} > ?1)))"},
-
-    {hot::begin, "BEGIN IMMEDIATE"},
-    {hot::commit, "COMMIT"},
 };
 
 }  // namespace
 
-sqlite_sql::sqlite_sql(const detail::odb_names& names) {
+sqlite_sql::sqlite_sql(const sql::table_names& names) {
   for (const auto& [which, sql] : texts) texts_[static_cast<std::size_t>(which)] = names.expand(sql);
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <string>
 
-#include "stores/sql/names.hpp"
+#include "stores/sql/table_names.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 /// The statements that a connection prepares once and keeps.
 enum class hot : unsigned char {
@@ -32,19 +32,17 @@ enum class hot : unsigned char {
   sweep_keys,
   sweep_floor,
   sweep_key,
-  begin,
-  commit,
   count_  // how many there are
 };
 
 /// Their texts. ?1 is always the time: microseconds since boot, read anew for each try.
 class sqlite_sql {
  public:
-  explicit sqlite_sql(const dlock::detail::odb_names& names);
+  explicit sqlite_sql(const sql::table_names& names);
   const std::string& operator[](hot which) const noexcept { return texts_[static_cast<std::size_t>(which)]; }
 
  private:
   std::array<std::string, static_cast<std::size_t>(hot::count_)> texts_;
 };
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

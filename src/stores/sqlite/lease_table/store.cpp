@@ -7,24 +7,15 @@
 #include <utility>
 
 #include "dlock/stores/sqlite.hpp"
+#include "stores/sqlite/client/errors.hpp"
 
-namespace dlock::stores {
-
-std::shared_ptr<store> open_sqlite(store_url url) {
-  return std::make_shared<sqlite_store>(sqlite_settings::parse(std::move(url)));
-}
-
-reply out_of_memory() noexcept {
-  // Unknown, because it is not known at which point memory ran out.
-  reply made{.what = outcome::unknown};
-  made.why.native = SQLITE_NOMEM;
-  made.why.transient = true;
-  return made;
-}
+namespace dlock::stores::sqlite::lease_table {
 
 std::unique_ptr<connection> sqlite_store::connect(microseconds limit, fault& why,
                                                   const std::stop_token& cancel) noexcept try {
-  return sqlite_connection::open(file_, limit, false, why, cancel);
+  auto made = std::make_unique<lease_connection>(file_);
+  if (!made->open(limit, false, why, cancel)) return nullptr;
+  return made;
 } catch (...) {
   why = out_of_memory().why;
   return nullptr;
@@ -66,6 +57,15 @@ bool sqlite_store::caller_may_wait(fault& why) const noexcept try {
 } catch (...) {
   why = out_of_memory().why;
   return false;
+}
+
+}  // namespace dlock::stores::sqlite::lease_table
+
+namespace dlock::stores {
+
+std::shared_ptr<store> open_sqlite(store_url url) {
+  return std::make_shared<sqlite::lease_table::sqlite_store>(
+      sqlite::lease_table::lease_settings::parse(std::move(url)));
 }
 
 }  // namespace dlock::stores

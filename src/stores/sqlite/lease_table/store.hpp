@@ -5,10 +5,10 @@
 
 #include "dlock/store/store.hpp"
 #include "stores/sql/dialect.hpp"
-#include "stores/sqlite/client/connection.hpp"
-#include "stores/sqlite/client/file.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
+#include "stores/sqlite/lease_table/file.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 /// Where the next step of clean-up begins.
 struct sqlite_sweep_position {
@@ -17,10 +17,10 @@ struct sqlite_sweep_position {
 };
 
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
-class sqlite_store final : public store, public dlock::detail::odb_place {
+class sqlite_store final : public store, public sql::dialect {
  public:
-  explicit sqlite_store(sqlite_settings settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
-      : file_(std::make_shared<sqlite_file>(std::move(settings), std::move(host))) {}
+  explicit sqlite_store(const lease_settings& settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
+      : file_(std::make_shared<lease_file>(settings, std::move(host))) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers wait for nobody, writers for any transaction that writes to the file.
@@ -49,7 +49,7 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
 
   outcome shares(odb::connection& with, fault& why) const override;
   outcome glance(odb::connection& with) const noexcept override;
-  dlock::detail::transaction_state transaction_on(odb::connection& with) const noexcept override;
+  sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
   outcome describe(odb::connection& with, row_table& table, fault& why) const override;
   std::unique_ptr<odb::database> open_database() const override;
@@ -60,7 +60,7 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   std::string abandoned_rows(const row_table& table) const override;
   /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.
   std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
-  std::string claim(const dlock::detail::claim_request& what) const override;
+  std::string claim(const sql::claim_request& what) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
   std::string add_columns(const row_table& table) const override;
 
@@ -68,12 +68,9 @@ class sqlite_store final : public store, public dlock::detail::odb_place {
   /// By the clock that the table's rows go by.
   microseconds row_now(const row_table& table) const noexcept;
 
-  std::shared_ptr<sqlite_file> file_;
+  std::shared_ptr<lease_file> file_;
   std::mutex sweep_mutex_{};
   sqlite_sweep_position sweep_at_{};  // guarded by sweep_mutex_
 };
 
-/// For verbs, which never throw: what is left to say when there is no memory for the text.
-reply out_of_memory() noexcept;
-
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

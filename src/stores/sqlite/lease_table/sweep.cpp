@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
@@ -25,7 +26,7 @@ struct candidate {
 
 class sweeper {
  public:
-  sweeper(sqlite_connection& on, microseconds idle, std::size_t limit, sqlite_sweep_position& at)
+  sweeper(lease_connection& on, microseconds idle, std::size_t limit, sqlite_sweep_position& at)
       : on_(on), idle_(idle.count()), limit_(std::max<std::size_t>(1, limit)), at_(at) {}
 
   reply run() {
@@ -112,7 +113,7 @@ class sweeper {
     return code == SQLITE_DONE;
   }
 
-  sqlite_connection& on_;
+  lease_connection& on_;
   const std::int64_t idle_;
   const std::size_t limit_;
   sqlite_sweep_position& at_;
@@ -124,7 +125,7 @@ class sweeper {
 }  // namespace
 
 reply sqlite_store::sweep(connection& connection, microseconds idle, std::size_t limit) noexcept try {
-  auto& on = static_cast<sqlite_connection&>(connection);
+  auto& on = static_cast<lease_connection&>(connection);
   if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
   const std::lock_guard lock(sweep_mutex_);
   return sweeper(on, idle, limit, sweep_at_).run();
@@ -132,4 +133,4 @@ reply sqlite_store::sweep(connection& connection, microseconds idle, std::size_t
   return out_of_memory();
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

@@ -9,7 +9,7 @@
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
@@ -29,7 +29,7 @@ hot statement_for(const request& q) noexcept {
 }
 
 /// take, insert, take_over: the row comes back with its new fence.
-reply grant(sqlite_connection& on, sqlite_turn& turn, const request& q) {
+reply grant(lease_connection& on, sqlite_turn& turn, const request& q) {
   std::uint64_t fence = 0;
   const auto bind = [&](sqlite_statement& s, std::int64_t now) {
     fence = 0;  // what an earlier try has shown was not committed
@@ -59,7 +59,7 @@ reply grant(sqlite_connection& on, sqlite_turn& turn, const request& q) {
 }
 
 /// extend, release, cancel: one row changed, or none.
-reply change(sqlite_connection& on, sqlite_turn& turn, const request& q) {
+reply change(lease_connection& on, sqlite_turn& turn, const request& q) {
   const auto bind = [&q](sqlite_statement& s, std::int64_t now) {
     s.bind(1, now);
     s.bind_blob(2, q.resource);
@@ -73,7 +73,7 @@ reply change(sqlite_connection& on, sqlite_turn& turn, const request& q) {
   return {.what = on.changed() ? outcome::yes : outcome::no};
 }
 
-reply look(sqlite_connection& on, sqlite_turn& turn, const request& q) {
+reply look(lease_connection& on, sqlite_turn& turn, const request& q) {
   reply made;
   // Read before the row: a renewal in between can't make a live holder look dead for long, and kill looks again.
   std::int64_t asked = 0;
@@ -100,7 +100,7 @@ reply look(sqlite_connection& on, sqlite_turn& turn, const request& q) {
   return code == SQLITE_DONE ? made : on.refused(code, false);
 }
 
-reply run_one(sqlite_connection& on, sqlite_turn& turn, const request& q) {
+reply run_one(lease_connection& on, sqlite_turn& turn, const request& q) {
   if (q.row != nullptr) return run_row(on, turn, q);
   switch (q.what) {
     case verb::take:
@@ -115,7 +115,7 @@ reply run_one(sqlite_connection& on, sqlite_turn& turn, const request& q) {
 }
 
 /// Several writes cost one commit. The answers count only once that is done.
-void run_batch(sqlite_connection& on, sqlite_turn& turn, std::span<const request> requests, std::span<reply> replies) {
+void run_batch(lease_connection& on, sqlite_turn& turn, std::span<const request> requests, std::span<reply> replies) {
   reply failed;
   const bool done = on.transact(turn, failed, [&] {
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -131,7 +131,7 @@ void run_batch(sqlite_connection& on, sqlite_turn& turn, std::span<const request
 }
 
 /// The row goes, the time that it told stays. The change of the one counts only with the other.
-reply close_session(sqlite_connection& on, sqlite_turn& turn, const id128& id) {
+reply close_session(lease_connection& on, sqlite_turn& turn, const id128& id) {
   reply answer;
   const auto now_only = [](sqlite_statement& s, std::int64_t now) { s.bind(1, now); };
   const auto id_only = [&id](sqlite_statement& s, std::int64_t) { s.bind_id(2, id); };
@@ -148,7 +148,7 @@ reply close_session(sqlite_connection& on, sqlite_turn& turn, const id128& id) {
 
 void sqlite_store::execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept
     try {
-  auto& on = static_cast<sqlite_connection&>(connection);
+  auto& on = static_cast<lease_connection&>(connection);
   if (const int code = on.check(); code != SQLITE_OK) {
     std::fill(replies.begin(), replies.end(), on.refused(code, false));
     return;
@@ -166,7 +166,7 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
 }
 
 reply sqlite_store::session(connection& connection, session_verb what, const session_record& of) noexcept try {
-  auto& on = static_cast<sqlite_connection&>(connection);
+  auto& on = static_cast<lease_connection&>(connection);
   if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
   if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
   const bool renews = what == session_verb::renew;
@@ -194,4 +194,4 @@ reply sqlite_store::session(connection& connection, session_verb what, const ses
   return out_of_memory();
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

@@ -9,7 +9,7 @@
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
@@ -30,7 +30,7 @@ class writer {
   writer& bytes(std::string_view one) { return value(verification::bytes{std::string(one)}); }
 
   /// The key, if it is still ours.
-  verification where_held(const request& grant, const dlock::detail::odb_names& names) {
+  verification where_held(const request& grant, const sql::table_names& names) {
     const auto& id = grant.session.bytes;
     sql(names.expand(" WHERE {lock.lock_key} = ")).bytes(grant.resource);
     sql(names.expand(" AND {lock.session_id} = ")).bytes({reinterpret_cast<const char*>(id.data()), id.size()});
@@ -38,7 +38,7 @@ class writer {
     return std::move(made_);
   }
   /// The row in place, if it is still ours.
-  verification where_owned(const request& grant, const detail::row_owner& owner) {
+  verification where_owned(const request& grant, const sql::row_owner& owner) {
     const row_table& table = *grant.row->table;
     sql(" WHERE ");
     for (std::size_t i = 0; i < table.id.size(); ++i) {
@@ -57,7 +57,7 @@ class writer {
 
 }  // namespace
 
-verification sqlite_verification(const request& grant, const dlock::detail::odb_names& names) {
+verification sqlite_verification(const request& grant, const sql::table_names& names) {
   writer w;
   if (grant.row == nullptr) {
     w.sql(names.expand("UPDATE {lock} SET {lock.verified_by} = ")).value(std::int64_t{::getpid()});
@@ -65,14 +65,14 @@ verification sqlite_verification(const request& grant, const dlock::detail::odb_
     return w.where_held(grant, names);
   }
   const row_table& table = *grant.row->table;
-  const detail::row_owner owner{grant.session, grant.nonce};
+  const sql::row_owner owner{grant.session, grant.nonce};
   w.sql("UPDATE ").sql(table.table).sql(" SET ").sql(table.owner).sql(" = CASE ").sql(table.owner);
   w.sql(" WHEN ").value(owner.text()).sql(" THEN ").value(owner.verified_text());
   w.sql(" ELSE ").value(owner.text()).sql(" END");
   return w.where_owned(grant, owner);
 }
 
-verification sqlite_release(const request& grant, const dlock::detail::odb_names& names) {
+verification sqlite_release(const request& grant, const sql::table_names& names) {
   writer w;
   if (grant.row != nullptr) {
     w.sql(row_free_it(*grant.row->table, "datetime('now')"));
@@ -88,4 +88,4 @@ verification sqlite_release(const request& grant, const dlock::detail::odb_names
   return w.where_held(grant, names);
 }
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

@@ -5,13 +5,13 @@
 
 #include "dlock/store/store_types.hpp"
 #include "dlock/store/verification.hpp"
-#include "stores/sql/names.hpp"
+#include "stores/sql/table_names.hpp"
 
-namespace dlock::stores {
+namespace dlock::stores::sqlite::lease_table {
 
 /// Changes the lock row or the row in place, if it is still ours.
-verification sqlite_verification(const request& grant, const dlock::detail::odb_names& names);
+verification sqlite_verification(const request& grant, const sql::table_names& names);
 /// Frees it.
-verification sqlite_release(const request& grant, const dlock::detail::odb_names& names);
+verification sqlite_release(const request& grant, const sql::table_names& names);
 
-}  // namespace dlock::stores
+}  // namespace dlock::stores::sqlite::lease_table

@@ -17,10 +17,10 @@
 #include "lock_entity.hpp"
 #include "session_entity.hpp"
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 
 /// Immutable after it is filled.
-class odb_names {
+class table_names {
  public:
   static constexpr std::string_view default_prefix = "dlock_";
   /// What ODB calls the set of our tables: the program may have mapped classes of its own.
@@ -28,7 +28,7 @@ class odb_names {
 
   /// Throws std::invalid_argument unless the prefix is 1 to 40 letters, digits or underscores. `quote` is the
   /// database's quotation mark.
-  odb_names(std::string prefix, char quote);
+  table_names(std::string prefix, char quote);
 
   void add_table(const std::string& placeholder, std::string_view generated);
   void add_column(const std::string& placeholder, const char* generated);
@@ -54,14 +54,14 @@ class odb_names {
 /// {lock}, {session}, {floor}, {version} and {lock.<column>}, {session.<column>}, {floor.<column>}. Needs the
 /// generated headers of database `Id`.
 template <odb::database_id Id>
-odb_names make_odb_names(std::string prefix, char quote) {
+table_names make_table_names(std::string prefix, char quote) {
   using lock_traits = odb::access::object_traits_impl<entities::lock_entity, Id>;
   using session_traits = odb::access::object_traits_impl<entities::session_entity, Id>;
   using floor_traits = odb::access::object_traits_impl<entities::floor_entity, Id>;
   using lock = odb::query_columns<entities::lock_entity, Id, lock_traits>;
   using session = odb::query_columns<entities::session_entity, Id, session_traits>;
   using floor = odb::query_columns<entities::floor_entity, Id, floor_traits>;
-  odb_names names(std::move(prefix), quote);
+  table_names names(std::move(prefix), quote);
   names.add_table("lock", lock_traits::table_name);
   names.add_column("lock.lock_key", lock::lock_key.column());
   names.add_column("lock.session_id", lock::session_id.column());
@@ -89,4 +89,4 @@ odb_names make_odb_names(std::string prefix, char quote) {
   return names;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "stores/sql/names.hpp"
+#include "stores/sql/table_names.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-namespace dlock::detail {
+namespace dlock::stores::sql {
 namespace {
 
 bool word_character(char c) noexcept {
@@ -21,22 +21,22 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 }  // namespace
 
-odb_names::odb_names(std::string prefix, char quote) : prefix_(std::move(prefix)), quote_(quote) {
+table_names::table_names(std::string prefix, char quote) : prefix_(std::move(prefix)), quote_(quote) {
   if (prefix_.empty() || prefix_.size() > 40 || !std::all_of(prefix_.begin(), prefix_.end(), word_character)) {
     throw std::invalid_argument(
         fmt::format("dlock: table prefix '{}' is not 1 to 40 letters, digits and underscores", prefix_));
   }
 }
 
-std::string odb_names::quoted_table(std::string_view name) const {
+std::string table_names::quoted_table(std::string_view name) const {
   return fmt::format("{}{}{}{}", quote_, prefix_, name, quote_);
 }
 
-void odb_names::add_table(const std::string& placeholder, std::string_view generated) {
+void table_names::add_table(const std::string& placeholder, std::string_view generated) {
   texts_[placeholder] = adapt(generated);
 }
 
-void odb_names::add_column(const std::string& placeholder, const char* generated) {
+void table_names::add_column(const std::string& placeholder, const char* generated) {
   // ODB's columns are static objects of a template: nothing orders them before other static objects.
   if (generated == nullptr) {
     throw std::logic_error("dlock: a store cannot be opened before main() begins");
@@ -44,9 +44,9 @@ void odb_names::add_column(const std::string& placeholder, const char* generated
   texts_[placeholder] = generated;
 }
 
-void odb_names::add_text(const std::string& placeholder, std::string text) { texts_[placeholder] = std::move(text); }
+void table_names::add_text(const std::string& placeholder, std::string text) { texts_[placeholder] = std::move(text); }
 
-std::string odb_names::expand(std::string_view sql) const {
+std::string table_names::expand(std::string_view sql) const {
   std::string out;
   out.reserve(sql.size() * 2);
   while (!sql.empty()) {
@@ -65,11 +65,11 @@ std::string odb_names::expand(std::string_view sql) const {
   return out;
 }
 
-std::string odb_names::adapt(std::string_view generated) const {
+std::string table_names::adapt(std::string_view generated) const {
   std::string text(generated);
   replace_all(text, fmt::format("{}{}", quote_, default_prefix), fmt::format("{}{}", quote_, prefix_));
   replace_all(text, fmt::format("CREATE TABLE {}", quote_), fmt::format("CREATE TABLE IF NOT EXISTS {}", quote_));
   return text;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::stores::sql

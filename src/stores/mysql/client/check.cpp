@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rule 14: what can't work is said at the start, in words.
+#include "stores/mysql/client/check.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "dlock/error.hpp"
+#include "stores/mysql/client/errors.hpp"
+
+namespace dlock::stores::mysql {
+
+void fail(const std::string& store, const fault& why) {
+  const auto text = why.text.rfind("dlock: ", 0) == 0 ? why.text : fmt::format("dlock: {}: {}", store, why.text);
+  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
+                    why.transient);
+}
+
+void fail(const std::string& store, const std::string& text) { fail(store, make_own_fault(text)); }
+
+namespace {
+
+mysql_rows rows(mysql_connection& on, const std::string& store, const std::string& sql, const char* doing) {
+  mysql_rows made;
+  fault why;
+  if (on.query(sql, doing, &made, nullptr, why) != outcome::yes) fail(store, why);
+  return made;
+}
+
+void check_settings(mysql_connection& on, const std::string& store) {
+  std::map<std::string, std::string> set;
+  for (auto& row : rows(on, store,
+                        "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', 'log_bin', "
+                        "'binlog_format', 'autocommit', 'time_zone', 'version')",
+                        "reading the settings")) {
+    set[row.at(0).value_or("")] = row.at(1).value_or("");
+  }
+  const auto& isolation = set.count("transaction_isolation") != 0 ? set["transaction_isolation"] : set["tx_isolation"];
+  if (isolation != "READ-COMMITTED" || set["autocommit"] != "ON") {
+    fail(store, fmt::format("the session has isolation {} and autocommit {} although READ-COMMITTED and ON were set: "
+                            "something between us and the server (a proxy?) does not pass settings on",
+                            isolation, set["autocommit"]));
+  }
+  if (set["log_bin"] == "ON" && set["binlog_format"] == "STATEMENT") {
+    fail(store,
+         "binlog_format is STATEMENT, with which the server refuses writes in READ COMMITTED (error 1665): "
+         "set "
+         "it to MIXED or ROW");
+  }
+}
+
+void check_clock(mysql_connection& on, const std::string& store) {
+  // One reading in a thousand ends in 000 by chance; five in a row do if the clock has only milliseconds.
+  std::string before;
+  for (int i = 0; i != 5; ++i) {
+    const auto now =
+        rows(on, store, std::string("SELECT ") + server_clock, "reading the clock").at(0).at(0).value_or("");
+    if (now.size() < 16) fail(store, fmt::format("the server's clock says {} microseconds since 1970", now));
+    if (now == before) {
+      fail(store, "the server's clock stands still for this connection: does init_connect set a timestamp?");
+    }
+    if (i != 0 && now.substr(now.size() - 3) != "000") return;
+    before = now;
+  }
+  fail(store, "the server's clock does not count microseconds");
+}
+
+}  // namespace
+
+void check_server(mysql_connection& on, const std::string& store) {
+  check_settings(on, store);
+  check_clock(on, store);
+}
+
+}  // namespace dlock::stores::mysql

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+
+#include "stores/mysql/client/connection.hpp"
+
+namespace dlock::stores::mysql {
+
+/// Throws store_error. `store` is its name, which the text begins with.
+[[noreturn]] void fail(const std::string& store, const fault& why);
+[[noreturn]] void fail(const std::string& store, const std::string& text);
+
+/// Whether a server will do for locks: its settings and its clock, whatever the tables. Throws store_error. At most six
+/// statements.
+void check_server(mysql_connection& on, const std::string& store);
+
+}  // namespace dlock::stores::mysql

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/mysql/database.hxx>
+
+#include <atomic>
+#include <concepts>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/client/factory.hpp"
+#include "stores/mysql/client/settings.hpp"
+
+namespace dlock::stores::mysql {
+
+/// The way to the servers of a URL: what a scheme makes its connections with. Thread safety: all functions may be called
+/// from any thread.
+class mysql_client {
+ public:
+  explicit mysql_client(mysql_settings settings, statement_rewrite rewrite = {});
+
+  const mysql_settings& settings() const noexcept { return settings_; }
+  /// ODB's, for what a scheme does by mapped classes.
+  odb::mysql::database& database() noexcept { return database_; }
+
+  /// A scheme's connection, made of `(mysql_opened, arguments..., mysql_hosts&)`. Null, and the reason, if no server takes
+  /// locks within `limit`, or if `cancel` was requested.
+  template <std::derived_from<mysql_connection> Connection, class... Arguments>
+  std::unique_ptr<Connection> open(microseconds limit, const std::stop_token& cancel, fault& why,
+                                   const Arguments&... arguments) noexcept {
+    try {
+      auto opened = open(limit, cancel, why);
+      if (!opened.link) return nullptr;
+      return std::make_unique<Connection>(std::move(opened), arguments..., factory_->hosts());
+    } catch (const std::exception& e) {
+      note(e, why);
+    }
+    return nullptr;
+  }
+
+  // What the server of the last connection was, and can.
+  bool can_refuse_to_wait() const noexcept { return can_refuse_to_wait_.load(std::memory_order_relaxed); }
+  bool can_skip_locked() const noexcept { return can_skip_locked_.load(std::memory_order_relaxed); }
+  bool is_mariadb() const noexcept { return is_mariadb_.load(std::memory_order_relaxed); }
+  mysql_server server() const;
+
+ private:
+  mysql_opened open(microseconds limit, const std::stop_token& cancel, fault& why);
+  static void note(const std::exception& error, fault& why) noexcept;
+
+  const mysql_settings settings_;
+  const statement_rewrite rewrite_;
+  mysql_factory* factory_;  // the database owns it
+  odb::mysql::database database_;
+  std::atomic<bool> can_refuse_to_wait_{false};
+  std::atomic<bool> can_skip_locked_{false};
+  std::atomic<bool> is_mariadb_{false};
+  mutable std::mutex mutex_;
+  mysql_server server_{};  // guarded by mutex_
+};
+
+}  // namespace dlock::stores::mysql

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/client/connection.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/server.hpp"
+#include "stores/mysql/client/session.hpp"
+
+namespace dlock::stores::mysql {
+namespace {
+
+constexpr unsigned most_tries = 50;
+constexpr unsigned unprepared_for = 100;
+constexpr std::chrono::seconds longest_retry{2};
+
+int own_descriptor(MYSQL* handle) {
+  const int made = ::fcntl(mysql_socket(handle), F_DUPFD_CLOEXEC, 0);
+  if (made < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for a connection");
+  return made;
+}
+
+#ifdef POLLRDHUP
+constexpr short hang_up = POLLRDHUP;
+#else
+constexpr short hang_up = 0;  // POLLHUP and POLLERR are always told
+#endif
+
+/// Whether one of these has happened on a socket; costs less than half a microsecond.
+bool has_happened(int socket, short events) noexcept {
+  pollfd about{socket, events, 0};
+  return ::poll(&about, 1, 0) > 0;
+}
+
+/// Whether the server has closed its side: what we would send then is certainly not done.
+bool closed_by_server(int socket) noexcept { return has_happened(socket, hang_up); }
+
+/// The server keeps its connections, and takes no writes on any of them.
+bool refuses_all(int code) noexcept {
+  constexpr std::array codes{1047, 1290, 1836, 1874, 3032, 4312, 4313};
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+std::string server_of(MYSQL* handle) {
+  if (handle->unix_socket != nullptr) return handle->unix_socket;
+  const std::string_view host = handle->host == nullptr ? "" : handle->host;
+  const bool numbers = host.find(':') != std::string_view::npos;
+  return fmt::format("{}{}{}:{}", numbers ? "[" : "", host, numbers ? "]" : "", handle->port);
+}
+
+}  // namespace
+
+mysql_connection::mysql_connection(mysql_opened from, mysql_hosts& hosts)
+    : native_(std::move(from.link)),
+      hosts_(hosts),
+      host_(from.host),
+      refusals_(from.refusals),
+      quick_(can_refuse_to_wait(native_->handle())),
+      encrypted_(mysql_get_ssl_cipher(native_->handle()) != nullptr),
+      where_(server_of(native_->handle())),
+      identity_{from.server.id, incarnation_text(from.server), from.server.connection},
+      socket_(own_descriptor(native_->handle())) {}
+
+mysql_connection::~mysql_connection() { ::close(socket_); }
+
+void mysql_connection::interrupt() noexcept {
+  broken_.store(true, std::memory_order_release);
+  ::shutdown(socket_, SHUT_RDWR);
+}
+
+bool mysql_connection::alive() noexcept {
+  if (!usable() || hosts_.refusals(host_) != refusals_) return false;
+  // A server has nothing to say to a client that asked nothing, but why it is about to hang up. TLS has: its session
+  // tickets may still lie there unread.
+  const auto farewell = static_cast<short>(encrypted_ ? hang_up : hang_up | POLLIN);
+  if (!has_happened(socket_, farewell)) return true;
+  interrupt();
+  return false;
+}
+
+void mysql_connection::heed(fault& why) noexcept {
+  if (refuses_all(why.native)) hosts_.refuses(host_, refusals_, mysql_hosts::clock::now());
+  try {
+    why.text = fmt::format("{}: {}", where_, why.text);
+  } catch (...) {
+    // Without that, then.
+  }
+  // Our descriptor keeps the socket open; the server must see that nobody is there any more.
+  if (why.connection) interrupt();
+}
+
+bool mysql_connection::may_run(fault& why) {
+  // A statement sent on a connection that the server closed while it was idle would have an unknown outcome.
+  // In a transaction that nobody knows of, it would be done for us alone and undone when the connection ends.
+  const bool strange = usable() && !in_autocommit(handle());
+  if (usable() && !strange && !closed_by_server(socket_)) return true;
+  why = make_own_fault(strange ? "the connection was in a transaction" : "the connection was closed", true, true);
+  heed(why);
+  return false;
+}
+
+// A deadlock undoes the statement, and the server asks to try it again: once others are through it goes. So does a row
+// that changed while a statement with a sub-query waited for it (innodb_snapshot_isolation): the next try sees it.
+bool mysql_connection::retry(const fault& why, tries& made) const {
+  const auto code = static_cast<unsigned>(why.native);
+  if (code != mysql_deadlock && code != mysql_record_changed) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (made.count++ == 0) made.first = now;
+  if (made.count == most_tries || now - made.first > longest_retry || !usable()) return false;
+  // Losers of the same deadlock must not come back in step.
+  const auto share = (identity_.id * 7 + made.count * 13) % 32;
+  std::this_thread::sleep_for(microseconds{(made.count < 8 ? 20 : 200) * static_cast<int>(share)});
+  return true;
+}
+
+/// False: there is an error, or (no text in `why`) the server prepares none now.
+bool mysql_connection::ready(mysql_statement& statement, fault& why) {
+  if (statement.prepared()) return true;
+  if (as_text_ != 0) {
+    --as_text_;
+    return false;
+  }
+  if (statement.prepare(handle(), why)) return true;
+  if (goes_as_text(static_cast<unsigned>(why.native))) {
+    why = {};
+    as_text_ = unprepared_for;
+  }
+  return false;
+}
+
+outcome mysql_connection::execute_as_text(const mysql_statement& statement, mysql_done& done, columns row, fault& why) {
+  mysql_rows rows;
+  if (!run_mysql(handle(), statement.written_out(), statement.name(), row == nullptr ? nullptr : &rows, why)) {
+    return outcome_of_mysql_error(static_cast<unsigned>(why.native));
+  }
+  done = {mysql_affected_rows(handle()), mysql_insert_id(handle())};
+  if (row == nullptr) return outcome::yes;
+  if (rows.empty()) return outcome::absent;
+  for (std::size_t i = 0; i != row->size(); ++i) (*row)[i].put(rows.front().at(i));
+  return outcome::yes;
+}
+
+outcome mysql_connection::execute(mysql_statement& statement, mysql_done& done, columns row, fault& why) {
+  if (!ready(statement, why)) {
+    // Not even prepared: nothing of it can run.
+    return why.text.empty() ? execute_as_text(statement, done, row, why) : outcome::failed;
+  }
+  const auto said = statement.execute(why);
+  if (said != outcome::yes) return said;
+  done = statement.done();
+  return row == nullptr ? said : statement.fetch(*row, why);
+}
+
+outcome mysql_connection::repeat(mysql_statement& statement, mysql_done& done, columns row, fault& why) {
+  for (tries made;;) {
+    if (!may_run(why)) return outcome::failed;
+    why = {};
+    const auto said = execute(statement, done, row, why);
+    if (said == outcome::yes || said == outcome::absent) return said;
+    heed(why);
+    if (!retry(why, made)) return said;
+  }
+}
+
+outcome mysql_connection::fetch(mysql_statement& statement, std::span<const mysql_field> row, fault& why) {
+  mysql_done done;
+  return repeat(statement, done, &row, why);
+}
+
+outcome mysql_connection::query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,
+                                fault& why) {
+  for (tries made;;) {
+    if (!may_run(why)) return outcome::failed;
+    if (rows != nullptr) rows->clear();
+    if (run_mysql(handle(), sql, doing, rows, why)) {
+      if (made.count != 0) why = {};
+      if (affected != nullptr) *affected = mysql_affected_rows(handle());
+      return outcome::yes;
+    }
+    heed(why);
+    if (!retry(why, made)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
+  }
+}
+
+bool mysql_connection::prepare(mysql_statement& statement, fault& why) {
+  why = {};
+  if (ready(statement, why) || why.text.empty()) return true;
+  heed(why);
+  return false;
+}
+
+bool end_lost_connection(mysql_connection& by, const connection_identity& lost) noexcept {
+  if (lost.id == 0) return true;
+  try {
+    switch (compare_servers(lost, by.identity())) {
+      case lost_connection::ended: return true;
+      case lost_connection::out_of_reach: return false;
+      case lost_connection::reachable: break;
+    }
+    fault why;
+    // Killed is not gone: a statement notices when it looks, and it rolls back first. Asked by KILL again, because the
+    // process list does not show other users' connections to everybody.
+    for (int tries = 0; tries != 100; ++tries) {
+      if (by.query(fmt::format("KILL {}", lost.id), "kill", nullptr, nullptr, why) != outcome::yes) {
+        return why.native == static_cast<int>(mysql_no_such_thread);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds{tries < 10 ? 1 : 10});
+    }
+  } catch (...) {
+    return false;  // not certain: asked again later
+  }
+  return false;
+}
+
+}  // namespace dlock::stores::mysql

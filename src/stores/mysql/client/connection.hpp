@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dlock/store/store.hpp"
+#include "stores/mysql/client/factory.hpp"
+#include "stores/mysql/client/native.hpp"
+#include "stores/mysql/client/statement.hpp"
+
+namespace dlock::stores::mysql {
+
+/// A connection to a server that takes locks. It knows no table: a scheme derives from it, or uses it, with statements of
+/// its own.
+class mysql_connection : public connection {
+ public:
+  /// `hosts` must outlive it. Throws std::system_error if there is no file descriptor left.
+  mysql_connection(mysql_opened from, mysql_hosts& hosts);
+  ~mysql_connection() override;
+  mysql_connection(const mysql_connection&) = delete;
+  mysql_connection& operator=(const mysql_connection&) = delete;
+
+  void interrupt() noexcept override;
+  bool usable() const noexcept override { return !broken_.load(std::memory_order_acquire); }
+  bool alive() noexcept override;
+  const connection_identity& identity() const noexcept override { return identity_; }
+
+  odb::mysql::connection& odb() noexcept { return *native_; }
+  MYSQL* handle() noexcept { return native_->handle(); }
+  /// Whether a statement can be told not to wait for a locked row.
+  bool quick() const noexcept { return quick_; }
+  /// What such a statement begins with; empty where the server has nothing for it.
+  std::string_view quick_prefix() const noexcept { return quick_ ? mysql::quick_prefix : std::string_view(); }
+
+  /// Executes a statement of this connection, which is prepared at its first use. A deadlock, or a row that changed
+  /// meanwhile, is tried again. yes: `done` tells what it did. Else failed or unknown.
+  outcome run(mysql_statement& statement, mysql_done& done, fault& why) {
+    return repeat(statement, done, nullptr, why);
+  }
+  /// Likewise a SELECT: yes, and its first row in the columns' places, or absent.
+  outcome fetch(mysql_statement& statement, std::span<const mysql_field> columns, fault& why);
+  /// Likewise a statement whose text holds all its values. `rows` and `affected` may be null.
+  outcome query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected, fault& why);
+  /// Prepares a statement, so that what the server won't have shows now. False, and the reason. True also where it
+  /// prepares no more statements: the text is sent then.
+  bool prepare(mysql_statement& statement, fault& why);
+
+  /// Takes note of an error: some end the connection. Adds which server it was.
+  void heed(fault& why) noexcept;
+  /// Adds to an error what it means for the tables of a scheme.
+  virtual void explain(fault& /*why*/) const {}
+
+ private:
+  using columns = const std::span<const mysql_field>*;  // null: the statement shows no row
+  struct tries {
+    unsigned count = 0;
+    std::chrono::steady_clock::time_point first{};
+  };
+
+  outcome repeat(mysql_statement& statement, mysql_done& done, columns row, fault& why);
+  outcome execute(mysql_statement& statement, mysql_done& done, columns row, fault& why);
+  outcome execute_as_text(const mysql_statement& statement, mysql_done& done, columns row, fault& why);
+  bool ready(mysql_statement& statement, fault& why);
+  bool may_run(fault& why);
+  bool retry(const fault& why, tries& made) const;
+
+  odb::mysql::connection_ptr native_;
+  mysql_hosts& hosts_;
+  const std::size_t host_;
+  const std::uint64_t refusals_;  // of that host, when this connection was made
+  const bool quick_;
+  const bool encrypted_;
+  const std::string where_;
+  connection_identity identity_;
+  // A descriptor of our own for the same socket: the client library closes its one without telling, and the
+  // number may then be anybody's.
+  int socket_;
+  std::atomic<bool> broken_{false};
+  unsigned as_text_ = 0;  // so many more are not tried to be prepared
+};
+
+/// Ends what a lost connection still does at its server, and sees it gone. True only if that is certain. What
+/// store::settle() asks.
+bool end_lost_connection(mysql_connection& by, const connection_identity& lost) noexcept;
+
+}  // namespace dlock::stores::mysql

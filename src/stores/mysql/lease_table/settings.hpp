@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "stores/mysql/client/settings.hpp"
+#include "stores/sql/schema.hpp"
+
+namespace dlock::stores::mysql::lease_table {
+
+/// The same with what a mysql:// URL says of the lock tables.
+struct lease_settings : mysql_settings {
+  sql::schema_mode schema = sql::schema_mode::create;
+  std::string prefix{};
+
+  /// Throws std::invalid_argument naming the parameter and its value.
+  static lease_settings parse(store_url url) {
+    lease_settings made{mysql_settings::take(url)};
+    made.schema = sql::parse_schema_mode(url.take_param("schema", "create"));
+    made.prefix = url.take_param("prefix", std::string(sql::table_names::default_prefix));
+    url.expect_no_more_params();
+    return made;
+  }
+};
+
+}  // namespace dlock::stores::mysql::lease_table

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "stores/sqlite/client/connection.hpp"
+#include "stores/sqlite/client/statement.hpp"
+#include "stores/sqlite/lease_table/file.hpp"
+#include "stores/sqlite/lease_table/rows.hpp"
+#include "stores/sqlite/lease_table/sql.hpp"
+
+namespace dlock::stores::sqlite::lease_table {
+
+/// A connection with the hot statements of the lock tables, and those of the application's tables used last.
+class lease_connection final : public sqlite_connection {
+ public:
+  explicit lease_connection(const std::shared_ptr<lease_file>& file) : sqlite_connection(file), file_(*file) {}
+
+  using sqlite_connection::run;
+  /// Runs a hot statement to its end.
+  template <class Bind, class Row>
+  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) {
+    return run(statements_[static_cast<std::size_t>(which)], file_.sql[which], turn, bind, row);
+  }
+
+  lease_file& file() noexcept { return file_; }
+  sqlite_row_statements& rows() noexcept { return rows_; }
+
+ private:
+  lease_file& file_;  // the base keeps it
+  std::array<sqlite_statement, static_cast<std::size_t>(hot::count_)> statements_{};
+  sqlite_row_statements rows_{};
+};
+
+}  // namespace dlock::stores::sqlite::lease_table

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "stores/sql/schema.hpp"
+#include "stores/sql/table_names.hpp"
+#include "stores/sqlite/client/file.hpp"
+#include "stores/sqlite/lease_table/settings.hpp"
+#include "stores/sqlite/lease_table/sql.hpp"
+
+namespace dlock::stores::sqlite::lease_table {
+
+/// A file with lock tables.
+class lease_file final : public sqlite_file {
+ public:
+  /// Opens nothing. Throws std::invalid_argument for a bad prefix.
+  lease_file(const lease_settings& from, std::shared_ptr<const sqlite_host> machine);
+
+  const sql::schema_mode schema;
+  const sql::table_names names;
+  const sqlite_sql sql;
+
+  /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set while
+  /// this boot lasts. Known after prepare().
+  microseconds row_epoch() const noexcept { return microseconds{row_epoch_.load(std::memory_order_relaxed)}; }
+  void row_epoch(microseconds found) noexcept { row_epoch_.store(found.count(), std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t> row_epoch_{0};
+};
+
+}  // namespace dlock::stores::sqlite::lease_table
