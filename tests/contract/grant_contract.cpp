@@ -64,31 +64,6 @@ TEST_CASE("store: the fence grows by one at each grant and stays at release", "[
   }
 }
 
-TEST_CASE("store: a look shows the holder, its fence, how it is kept and who it is", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place, for_long, "billing"), b(*place);
-  const auto fence = a.acquire("k");
-  const seen kept = b.at("k");
-  CHECK(kept.holder == a.id);
-  CHECK(kept.fence == fence);
-  CHECK(kept.kept);
-  CHECK_FALSE(kept.gone);
-  CHECK_FALSE(kept.expired);
-  CHECK(kept.left > for_long - 1min);
-  CHECK(kept.left <= for_long);
-  CHECK(kept.who == "host-a/4242 billing");
-
-  REQUIRE(answer(a.release("k", fence)) == outcome::yes);
-  CHECK_FALSE(b.at("k").holder);
-
-  a.acquire("k", 20min);
-  const seen own = b.at("k");
-  CHECK_FALSE(own.kept);
-  CHECK_FALSE(own.expired);
-  CHECK(own.left > 19min);
-  CHECK(own.left <= 20min);
-}
-
 TEST_CASE("store: keys that differ in any byte are different locks", "[contract][T56]") {
   const auto place = make_store_place();
   actor a(*place);
@@ -143,7 +118,12 @@ TEST_CASE("store: a batch answers for each key", "[contract]") {
     std::array<request, 4> requests;
     std::array<reply, 4> replies;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      requests[i] = {.what = what, .resource = keys[i], .session = who.id, .nonce = ++who.nonce, .fence = fences[i]};
+      requests[i] = {.what = what,
+                     .resource = keys[i],
+                     .session = who.id,
+                     .nonce = ++who.nonce,
+                     .fence = fences[i],
+                     .own_ttl = who.lasting(0us)};
     }
     who.where->execute(*who.on, requests, replies);
     for (const reply& r : replies) answer(r);

@@ -30,15 +30,15 @@ actor::actor(store_place& place, microseconds session_ttl, std::string label_of)
   on = where->connect(10s, why);
   INFO(why.text);
   REQUIRE(on != nullptr);
-  REQUIRE(session(session_verb::open, id, session_ttl) == outcome::yes);
+  if (keeps) REQUIRE(session(session_verb::open, id, session_ttl) == outcome::yes);
 }
 
 reply actor::take(std::string_view key, microseconds own_ttl) {
-  return run({.what = verb::take, .resource = key, .session = id, .nonce = ++nonce, .own_ttl = own_ttl});
+  return run({.what = verb::take, .resource = key, .session = id, .nonce = ++nonce, .own_ttl = lasting(own_ttl)});
 }
 
 reply actor::insert(std::string_view key, microseconds own_ttl) {
-  return run({.what = verb::insert, .resource = key, .session = id, .nonce = ++nonce, .own_ttl = own_ttl});
+  return run({.what = verb::insert, .resource = key, .session = id, .nonce = ++nonce, .own_ttl = lasting(own_ttl)});
 }
 
 std::uint64_t actor::acquire(std::string_view key, microseconds own_ttl) {
@@ -49,7 +49,12 @@ std::uint64_t actor::acquire(std::string_view key, microseconds own_ttl) {
 }
 
 reply actor::take_over(std::string_view key, const seen& of, microseconds own_ttl) {
-  return run({.what = verb::take_over, .resource = key, .session = id, .nonce = ++nonce, .own_ttl = own_ttl, .of = of});
+  return run({.what = verb::take_over,
+              .resource = key,
+              .session = id,
+              .nonce = ++nonce,
+              .own_ttl = lasting(own_ttl),
+              .of = of});
 }
 
 reply actor::extend(std::string_view key, std::uint64_t fence, microseconds own_ttl) {

@@ -2,7 +2,8 @@
 #pragma once
 
 /// What every store must do, whatever it is made of. The test cases are in contract/*_contract.cpp; a test
-/// program for a store links them (library dlock_store_contract) and defines make_store_place().
+/// program for a store links them and defines make_store_place(). The library dlock_store_contract asks for leases that end
+/// by their expiry; dlock_session_contract adds what capabilities::kept promises: sessions, what they keep, clean-up.
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -41,7 +42,8 @@ inline constexpr microseconds for_moments = 30ms;
 /// Lets time pass until `done` says so; a failure after a while.
 void pass_until(store_place& place, const std::function<bool()>& done);
 
-/// A process as a store sees it: a store object, a connection and a session, which is opened at once. Not thread-safe.
+/// A process as a store sees it: a store object, a connection and, where the store has sessions, one that is opened at once.
+/// Not thread-safe. A ttl of zero asks for a grant that lasts: one that the session keeps, or else one for an hour.
 class actor {
  public:
   explicit actor(store_place& place, microseconds session_ttl = for_long, std::string label = "worker");
@@ -60,12 +62,14 @@ class actor {
 
   outcome renew(microseconds ttl) { return session(session_verb::renew, id, ttl); }
   outcome kill(const id128& whose) { return session(session_verb::kill, whose, 0us); }
-  outcome close() { return session(session_verb::close, id, 0us); }
+  outcome close() { return keeps ? session(session_verb::close, id, 0us) : outcome::yes; }
   outcome session(session_verb what, const id128& whose, microseconds ttl);
 
   reply run(const request& q);
+  microseconds lasting(microseconds ttl) const { return keeps || ttl > 0us ? ttl : for_long; }
 
   std::shared_ptr<store> where;
+  const bool keeps = where->caps().kept;  ///< grants of its session
   std::unique_ptr<connection> on;
   id128 id = id128::random();
   std::uint64_t nonce = 0;  ///< of the last attempt

@@ -48,4 +48,14 @@ std::string clip_utf8(std::string_view text, std::size_t characters) {
   return made;
 }
 
+std::string_view bytes_of(const id128& id) noexcept {
+  return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
+}
+
+id128 id_of(std::string_view bytes) noexcept {
+  id128 made;
+  if (bytes.size() == made.bytes.size()) std::copy(bytes.begin(), bytes.end(), made.bytes.begin());
+  return made;
+}
+
 }  // namespace dlock::stores::mysql

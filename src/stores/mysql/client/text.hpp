@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "dlock/store/id128.hpp"
+
 namespace dlock::stores::mysql {
 
 /// The first `characters` of a text as well-formed UTF-8: a '?' for each byte that is none. What a strict
@@ -11,5 +13,10 @@ namespace dlock::stores::mysql {
 std::string clip_utf8(std::string_view text, std::size_t characters);
 
 bool is_utf8(std::string_view text) noexcept;
+
+/// An id as a BINARY(16) column has it.
+std::string_view bytes_of(const id128& id) noexcept;
+/// Zero for NULL, which is no bytes at all, and for anything but 16 bytes.
+id128 id_of(std::string_view bytes) noexcept;
 
 }  // namespace dlock::stores::mysql

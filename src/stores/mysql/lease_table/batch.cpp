@@ -10,13 +10,12 @@
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
-std::string literal(const id128& id) {
-  return mysql_literal({reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
-}
+std::string literal(const id128& id) { return mysql_literal(bytes_of(id)); }
 
 std::string key_list(std::span<const request> requests) {
   std::string made;

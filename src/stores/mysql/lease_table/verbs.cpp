@@ -18,10 +18,6 @@ namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
-std::string_view bytes_of(const id128& id) noexcept {
-  return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
-}
-
 reply refuse(std::string text) {
   reply made;
   made.why = make_own_fault(std::move(text));
@@ -84,8 +80,8 @@ reply insert(lease_connection& on, const mysql_sql& sql, const request& what) {
 seen seen_of(const mysql_look_row& row) {
   seen made;
   made.fence = row.fence;
-  if (row.holder.size != made.holder.bytes.size()) return made;
-  std::copy_n(row.holder.bytes.data(), row.holder.size, reinterpret_cast<char*>(made.holder.bytes.data()));
+  made.holder = id_of(row.holder.view());
+  if (!made.holder) return made;
   made.kept = row.kept != 0;
   made.gone = made.kept && row.gone != 0;
   made.expired = row.left_us <= 0;

@@ -118,9 +118,7 @@ reply sqlite_connection::refused(int code, bool wrote) {
   // The connection's message is about its last call; a wait that ended otherwise made none.
   const bool own = ::sqlite3_extended_errcode(handle()) == code && !is_busy(code);
   made.why = sqlite_fault(code, file_->settings.path, own ? ::sqlite3_errmsg(handle()) : "");
-  if (code == SQLITE_ERROR && made.why.text.find("no such table: " + file_->names.prefix()) != std::string::npos) {
-    made.why.text += ": open the store once with schema=create to make the lock tables";
-  }
+  if (code == SQLITE_ERROR) explain(made.why);
   if (made.why.connection) broken_.store(true);
   return made;
 }

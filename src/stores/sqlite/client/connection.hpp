@@ -53,6 +53,8 @@ class sqlite_connection : public connection {
 
   /// The reply for a code other than success. `wrote`: the statement was to change something.
   reply refused(int code, bool wrote);
+  /// Adds to an SQLITE_ERROR what it means for the tables of a scheme.
+  virtual void explain(fault& /*why*/) const {}
 
   sqlite_file& file() noexcept { return *file_; }
   sqlite3* handle() noexcept { return odb_->handle(); }

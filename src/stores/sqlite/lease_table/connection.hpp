@@ -26,6 +26,11 @@ class lease_connection final : public sqlite_connection {
   }
 
   lease_file& file() noexcept { return file_; }
+  /// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
+  void explain(fault& why) const override {
+    if (why.text.find("no such table: " + file_.names.prefix()) == std::string::npos) return;
+    why.text += ": open the store once with schema=create to make the lock tables";
+  }
   sqlite_row_statements& rows() noexcept { return rows_; }
 
  private:

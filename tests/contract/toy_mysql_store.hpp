@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// A scheme of its own on MySQL, as small as one can be: one table, and leases that end by their expiry alone. It shows what
+/// is left to write of a store over stores/mysql/client.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "dlock/store/store.hpp"
+#include "stores/mysql/client/check.hpp"
+#include "stores/mysql/client/client.hpp"
+#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/text.hpp"
+
+namespace dlock::test {
+
+using namespace stores::mysql;
+
+struct toy_sql {
+  explicit toy_sql(const std::string& table) {
+    const auto sql = [&](const char* text) {
+      return fmt::format(fmt::runtime(text), fmt::arg("t", table), fmt::arg("now", server_clock));
+    };
+    const auto take =
+        sql("UPDATE {t} SET owner=?, nonce=?, fence=LAST_INSERT_ID(fence+1), taken={now}, expiry=?+{now} WHERE id=? ");
+    of = {take + sql("AND (owner IS NULL OR expiry<={now})"),
+          sql("INSERT INTO {t} SET owner=?, nonce=?, fence=LAST_INSERT_ID(1), taken={now}, expiry=?+{now}, id=?"),
+          sql("SELECT owner, fence, expiry-{now} FROM {t} WHERE id=?"),
+          take + sql("AND owner=? AND fence=? AND expiry<={now}"),
+          sql("UPDATE {t} SET expiry=GREATEST(expiry, ?+{now}) WHERE id=? AND owner=? AND fence=? AND expiry>{now}"),
+          sql("UPDATE {t} SET owner=IF(taken+?>{now}, owner, NULL), expiry=taken+? WHERE id=? AND owner=? AND fence=?"),
+          sql("UPDATE {t} SET owner=NULL WHERE id=? AND owner=? AND nonce=?")};
+    held = sql("SELECT id, owner, fence, expiry-{now} FROM {t} WHERE owner IS NOT NULL AND expiry>{now} AND ");
+    create =
+        sql("CREATE TABLE IF NOT EXISTS {t} (id VARBINARY(255) PRIMARY KEY, owner BINARY(16), nonce BIGINT UNSIGNED, "
+            "fence BIGINT UNSIGNED NOT NULL, taken BIGINT NOT NULL, expiry BIGINT NOT NULL)");
+  }
+
+  std::array<std::string, 7> of{};  ///< in the order of `verb`
+  std::string held{}, create{};
+};
+
+/// A connection with these statements prepared, and room for their parameters.
+class toy_connection final : public mysql_connection {
+ public:
+  toy_connection(mysql_opened from, const toy_sql& sql, mysql_hosts& hosts) : mysql_connection(std::move(from), hosts) {
+    const auto k = mysql_field::bytes(key), o = mysql_field::bytes(owner), seen = mysql_field::bytes(seen_owner);
+    const auto n = mysql_field::number(nonce), f = mysql_field::number(fence), sf = mysql_field::number(seen_fence);
+    const auto t = mysql_field::number(ttl), hold = mysql_field::number(min_hold);
+    const std::vector<std::vector<mysql_field>> fields{
+        {o, n, t, k}, {o, n, t, k}, {k}, {o, n, t, k, seen, sf}, {t, k, o, f}, {hold, hold, k, o, f}, {k, o, n}};
+    for (std::size_t i = 0; i != fields.size(); ++i) statements.emplace_back(sql.of[i], "toy", fields[i]);
+  }
+
+  mysql_bytes<255> key{};
+  mysql_bytes<16> owner{}, seen_owner{};
+  std::uint64_t nonce = 0, fence = 0, seen_fence = 0;
+  std::int64_t ttl = 0, min_hold = 0;
+  std::vector<mysql_statement> statements{};
+};
+
+class toy_mysql_store final : public store {
+ public:
+  toy_mysql_store(store_url url, const std::string& table) : client_(mysql_settings::take(url)), sql_(table) {}
+
+  const std::string& name() const noexcept override { return client_.settings().name; }
+  capabilities caps() const noexcept override { return {.kept = false, .batch = false, .take_waits = true}; }
+  void prepare() override {
+    fault why;
+    const auto on = client_.open<toy_connection>(client_.settings().connect_timeout, {}, why, sql_);
+    if (!on) fail(name(), why);
+    check_server(*on, name());
+    if (on->query(sql_.create, "make the table", nullptr, nullptr, why) != outcome::yes) fail(name(), why);
+  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
+    return client_.open<toy_connection>(limit, {}, why, sql_);
+  }
+  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override {
+    auto& with = static_cast<toy_connection&>(on);
+    std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
+      return guarded(with, "lock", [&] { return each.what == verb::look ? look(with, each) : change(with, each); });
+    });
+  }
+  bool settle(connection& on, const connection_identity& lost) noexcept override {
+    return end_lost_connection(static_cast<toy_connection&>(on), lost);
+  }
+  reply inspect(connection& on, std::string_view key, std::vector<holder_info>& out) noexcept override {
+    return holders(on, "id=" + mysql_literal(key), out);
+  }
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& out) noexcept override {
+    return holders(on, fmt::format("id>{} ORDER BY id LIMIT {}", mysql_literal(after), limit), out);
+  }
+  reply session(connection&, session_verb, const session_record&) noexcept override { return {}; }
+  reply doom(connection&, std::string_view) noexcept override { return {.what = outcome::no}; }
+  reply sweep(connection&, microseconds, std::size_t) noexcept override { return {.what = outcome::yes}; }
+
+ private:
+  static reply change(toy_connection& on, const request& of) {
+    on.key.assign(of.resource);
+    on.owner.assign(bytes_of(of.session));
+    on.seen_owner.assign(bytes_of(of.of.holder));
+    std::tie(on.nonce, on.fence, on.seen_fence) = std::tie(of.nonce, of.fence, of.of.fence);
+    std::tie(on.ttl, on.min_hold) = std::pair(of.own_ttl.count(), of.min_hold.count());
+    reply made;
+    mysql_done done;
+    made.what = on.run(on.statements.at(static_cast<std::size_t>(of.what)), done, made.why);
+    if (made.why.native == static_cast<int>(mysql_duplicate_key)) return {.what = outcome::no};
+    if (made.what == outcome::yes && done.rows == 0) made.what = outcome::no;
+    made.fence = done.insert_id;
+    return made;
+  }
+  static reply look(toy_connection& on, const request& of) {
+    on.key.assign(of.resource);
+    reply made;
+    mysql_bytes<16> owner;
+    std::int64_t left = 0;
+    const std::array row{mysql_field::bytes(owner), mysql_field::number(made.now.fence), mysql_field::number(left)};
+    made.what = on.fetch(on.statements.at(static_cast<std::size_t>(of.what)), row, made.why);
+    made.now.holder = id_of(owner.view());
+    made.now.expired = left <= 0;
+    made.now.left = microseconds{std::max<std::int64_t>(0, left)};
+    return made;
+  }
+  reply holders(connection& on, const std::string& which, std::vector<holder_info>& out) noexcept {
+    auto& with = static_cast<toy_connection&>(on);
+    return guarded(with, "list", [&] {
+      reply made;
+      mysql_rows rows;
+      made.what = with.query(sql_.held + which, "list", &rows, nullptr, made.why);
+      for (const auto& row : rows) {
+        out.push_back({.key = *row[0], .session = id_of(*row[1]), .fence = std::stoull(*row[2])});
+        out.back().left = microseconds{std::stoll(*row[3])};
+      }
+      return made;
+    });
+  }
+
+  mysql_client client_;
+  const toy_sql sql_;
+};
+
+}  // namespace dlock::test
