@@ -4,7 +4,8 @@
 # What the compiler does not check about the sources (docs/architecture.md explains the rules):
 #   - only the database parts include ODB or the clients of MySQL and SQLite;
 #   - a public header includes only what stands before it in the order of layers;
-#   - size: public headers 150 lines, every other C++ file 400;
+#   - a folder of src/ includes only those folders, and public headers of those layers, that are listed for it;
+#   - size: public headers 150 lines, files of src/ 350, every other C++ file 400; functions of src/ 60;
 #   - every file begins with its licence.
 # Prints each offence as file:line: text; exit code 1 when there is one.
 set -euo pipefail
@@ -67,6 +68,57 @@ while IFS= read -r file; do
   done < <(sed -nE '/^ *# *include *[<"](dlock\/[^>"]+)[>"].*/{=;s//\1/p}' "$file" | paste -d: - -)
 done < <(sources include)
 
+# ---- the order of the folders in src/ ---------------------------------------------------------------------------
+
+# For a file: the highest layer of a public header that it may include, and what it may include of src/. A client knows no
+# table, MySQL's stores nothing of SQLite's, no store the engine.
+folder_rule() {
+  case $1 in
+    src/base/*) echo 2 base ;;
+    src/key/*) echo 3 base key ;;
+    src/stores/sql/*) echo 4 stores/sql ;;
+    src/stores/memory/*) echo 4 stores/memory ;;
+    src/stores/mysql/client/*) echo 4 stores/mysql/client ;;
+    src/stores/mysql/lease_table/*) echo 4 stores/mysql stores/sql ;;
+    # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
+    src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/transaction_watch.hpp ;;
+    src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
+    src/stores/*) echo 4 ;;
+    src/engine/*) echo 5 base key engine ;;
+    src/observers/*) echo 7 observers ;;
+    src/odb/*) echo 6 odb engine stores/sql ;;
+    src/api/*) echo 9 base key engine api ;;
+    *) echo 0 ;;
+  esac
+}
+may_include() { # included allowed...: whether it is one of them or below one of them
+  local included=$1 allowed
+  shift
+  for allowed; do
+    case $included in "$allowed" | "$allowed"/*) return 0 ;; esac
+  done
+  return 1
+}
+while IFS= read -r file; do
+  read -r highest allowed <<<"$(folder_rule "$file")"
+  while IFS=: read -r number included; do
+    case $included in
+      dlock/*)
+        other=$(layer "$included")
+        if [ -n "$other" ] && [ "$other" -gt "$highest" ]; then
+          offend "$file:$number: includes $included, which stands above its folder"
+        fi
+        ;;
+      */*)
+        # shellcheck disable=SC2086 # a list of words
+        if [ -d "src/${included%%/*}" ] && ! may_include "$included" $allowed; then
+          offend "$file:$number: includes $included, which its folder may not know"
+        fi
+        ;;
+    esac
+  done < <(sed -nE '/^ *# *include *[<"]([^>"]+\.hpp)[>"].*/{=;s//\1/p}' "$file" | paste -d: - -)
+done < <(sources src)
+
 # ---- size and licence -------------------------------------------------------------------------------------------
 
 while IFS= read -r file; do
@@ -74,10 +126,23 @@ while IFS= read -r file; do
   case $file in
     include/dlock/detail/*) ;;
     include/*) limit=150 ;;
+    src/engine/*) ;;
+    src/*) limit=350 ;;
   esac
   lines=$(wc -l <"$file")
   if [ "$lines" -gt $limit ]; then offend "$file:$limit: has $lines lines; split it by type, the limit is $limit"; fi
 done < <(sources include src odb tests samples bench codegen)
+
+# A function ends with a brace as far to the right as its first line begins; clang-format sees to that.
+while IFS= read -r file; do
+  limit=60
+  case $file in src/engine/*) limit=75 ;; esac
+  while IFS=: read -r number lines; do
+    offend "$file:$number: a function of $lines lines; the limit is $limit"
+  done < <(awk -v limit=$limit '
+    /^(  )?[^ }#\/]/ { match($0, /^ */); first[RLENGTH] = FNR }
+    /^(  )?}$/ { match($0, /^ */); n = FNR - first[RLENGTH] + 1; if (n > limit) print first[RLENGTH] ":" n }' "$file")
+done < <(sources src)
 
 while IFS= read -r file; do
   if ! head -n 2 "$file" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later'; then

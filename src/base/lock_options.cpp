@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "dlock/lock_key.hpp"
+#include "base/printable_text.hpp"
 #include "dlock/service_options.hpp"
 
 namespace dlock {

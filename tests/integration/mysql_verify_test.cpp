@@ -229,7 +229,7 @@ TEST_CASE("mysql verify: the statement with parameters is the one whose text hol
     for (const auto& parameter : from.parameters) {
       const auto mark = rest.find('?');
       REQUIRE(mark != std::string_view::npos);
-      made.append(rest.substr(0, mark)).append(stores::mysql::lease_table::mysql_value_literal(parameter));
+      made.append(rest.substr(0, mark)).append(stores::mysql::mysql_value_literal(parameter));
       rest.remove_prefix(mark + 1);
     }
     CHECK(rest.find('?') == std::string_view::npos);

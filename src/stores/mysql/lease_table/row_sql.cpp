@@ -45,8 +45,6 @@ std::string alive(const row_table& table) {
 
 std::string nobody(const row_table& table) { return fmt::format("{0} IS NULL OR {0}=''", table.owner); }
 
-std::string quoted_text(const std::string& plain) { return "'" + plain + "'"; }
-
 std::string ours(const row_table& table, const sql::row_owner& who) {
   return fmt::format("{} IN ('{}','{}')", table.owner, who.text(), who.verified_text());
 }
@@ -119,19 +117,6 @@ void bind_ours(bound_sql& to, const request& grant) {
 }
 
 }  // namespace
-
-bound_sql& bound_sql::operator<<(std::string_view sql) {
-  made.sql += sql;
-  made.text += sql;
-  return *this;
-}
-
-bound_sql& bound_sql::operator<<(const bound& parameter) {
-  made.sql += "?";
-  made.text += parameter.literal.empty() ? mysql_value_literal(parameter.value) : parameter.literal;
-  made.parameters.push_back(parameter.value);
-  return *this;
-}
 
 mysql_row_sql::mysql_row_sql(const sql::table_names& names, const std::string& database) : names_(names) {
   for (const char* const table : {"lock", "session", "floor"}) {
@@ -314,48 +299,6 @@ std::string mysql_row_sql::add_columns(const row_table& table) const {
     made += fmt::format(", ADD COLUMN {} BIGINT UNSIGNED NOT NULL DEFAULT 0", table.fence);
   }
   return made;
-}
-
-// ---- text -----------------------------------------------------------------------------------------------------------
-
-std::string bare_table(std::string_view quoted) {
-  std::string part;
-  bool inside = false;
-  for (std::size_t i = 0; i != quoted.size(); ++i) {
-    if (quoted[i] == '`') {
-      if (inside && i + 1 != quoted.size() && quoted[i + 1] == '`') {
-        part += quoted[++i];
-      } else {
-        inside = !inside;
-      }
-    } else if (quoted[i] == '.' && !inside) {
-      part.clear();
-    } else {
-      part += quoted[i];
-    }
-  }
-  return part;
-}
-
-std::string quote_mysql_name(std::string_view name) {
-  std::string made = "`";
-  for (const char c : name) made.append(c == '`' ? 2 : 1, c);
-  return made + "`";
-}
-
-std::string mysql_value_literal(const verification::parameter& value) {
-  struct to_literal {
-    std::string operator()(std::int64_t number) const { return std::to_string(number); }
-    std::string operator()(std::uint64_t number) const { return std::to_string(number); }
-    std::string operator()(const std::string& text) const {
-      const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '+';
-      });
-      return plain ? quoted_text(text) : "_utf8mb4 " + mysql_literal(text);
-    }
-    std::string operator()(const verification::bytes& of) const { return mysql_literal(of.value); }
-  };
-  return std::visit(to_literal{}, value);
 }
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -7,24 +7,11 @@
 
 #include "dlock/store/store_types.hpp"
 #include "dlock/store/verification.hpp"
+#include "stores/mysql/client/quoting.hpp"
 #include "stores/sql/dialect.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::mysql::lease_table {
-
-/// A value of a statement.
-struct bound {
-  verification::parameter value;
-  std::string literal{};  ///< empty: as mysql_value_literal() has it
-};
-
-/// A statement made in two forms at once: with markers and parameters, and as one text.
-struct bound_sql {
-  verification made{};
-
-  bound_sql& operator<<(std::string_view sql);
-  bound_sql& operator<<(const bound& parameter);
-};
 
 /// The time zone of the session in which a statement runs, and so how it may write a TIMESTAMP. Not through local time,
 /// which in one hour of a year means two times.
@@ -72,12 +59,5 @@ class mysql_row_sql {
 
   sql::table_names names_;
 };
-
-/// "`db`.`table`" without its database and quotation marks: "table".
-std::string bare_table(std::string_view quoted);
-/// "`name`", with the quotation marks inside doubled.
-std::string quote_mysql_name(std::string_view name);
-/// A value as a literal, whatever the character set.
-std::string mysql_value_literal(const verification::parameter& value);
 
 }  // namespace dlock::stores::mysql::lease_table

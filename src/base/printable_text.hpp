@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dlock::detail {
+
+/// What messages show of a text: bytes that no terminal shows as themselves are written as \xNN.
+std::string printable_text(std::string_view text);
+
+}  // namespace dlock::detail

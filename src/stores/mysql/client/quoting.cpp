@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/client/quoting.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <variant>
+
+#include "stores/mysql/client/native.hpp"
+
+namespace dlock::stores::mysql {
+
+std::string bare_table(std::string_view quoted) {
+  std::string part;
+  bool inside = false;
+  for (std::size_t i = 0; i != quoted.size(); ++i) {
+    if (quoted[i] == '`') {
+      if (inside && i + 1 != quoted.size() && quoted[i + 1] == '`') {
+        part += quoted[++i];
+      } else {
+        inside = !inside;
+      }
+    } else if (quoted[i] == '.' && !inside) {
+      part.clear();
+    } else {
+      part += quoted[i];
+    }
+  }
+  return part;
+}
+
+std::string quote_mysql_name(std::string_view name) {
+  std::string made = "`";
+  for (const char c : name) made.append(c == '`' ? 2 : 1, c);
+  return made + "`";
+}
+
+std::string mysql_value_literal(const verification::parameter& value) {
+  struct to_literal {
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(std::uint64_t number) const { return std::to_string(number); }
+    std::string operator()(const std::string& text) const {
+      const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '+';
+      });
+      return plain ? "'" + text + "'" : "_utf8mb4 " + mysql_literal(text);
+    }
+    std::string operator()(const verification::bytes& of) const { return mysql_literal(of.value); }
+  };
+  return std::visit(to_literal{}, value);
+}
+
+bound_sql& bound_sql::operator<<(std::string_view sql) {
+  made.sql += sql;
+  made.text += sql;
+  return *this;
+}
+
+bound_sql& bound_sql::operator<<(const bound& parameter) {
+  made.sql += "?";
+  made.text += parameter.literal.empty() ? mysql_value_literal(parameter.value) : parameter.literal;
+  made.parameters.push_back(parameter.value);
+  return *this;
+}
+
+}  // namespace dlock::stores::mysql
