@@ -154,9 +154,9 @@ void several_keys(dlock::lock_service& locks, statement_counter& count) {
   std::vector<dlock::lock_key> names;
   for (int i = 0; i < 8; ++i) names.emplace_back(fmt::format("several:{}", i));
   const dlock::lock_keys keys(names);
-  { const auto make_rows = locks.acquire(keys); }
+  { const auto make_rows = locks.acquire_all(keys); }
   dlock::multi_lease held;
-  count.report("acquire of 8 keys", 1, [&] { held = locks.acquire(keys); });
+  count.report("acquire of 8 keys", 1, [&] { held = locks.acquire_all(keys); });
   count.report("release of 8 keys", 1, [&] { held.release(); });
 }
 

@@ -4,7 +4,7 @@
 /// Two classes on equal tables: one locked by dlock, one by hand. C++14: ODB's compiler reads it.
 
 #include <cstdint>
-#include <dlock/odb/row_lock.hpp>
+#include <dlock/odb/lock_columns.hpp>
 #include <odb/core.hxx>
 #include <odb/nullable.hxx>
 #include <string>
@@ -18,7 +18,7 @@ struct ours {
   #pragma db id
   std::int64_t id = 0;
   std::string status;
-  dlock::row_lock lock;
+  dlock::lock_columns lock;
   #pragma db version
   std::uint32_t version = 0;
 };

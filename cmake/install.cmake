@@ -12,7 +12,7 @@ foreach(component core spdlog sqlite mysql odb)
 endforeach()
 # Static libraries need these at their users' link step; nobody names them.
 foreach(part dlock_odb_stores dlock_entities dlock_entities_mysql dlock_entities_sqlite
-             dlock_row_lock_mysql dlock_row_lock_sqlite)
+             dlock_lock_columns_mysql dlock_lock_columns_sqlite)
   if(TARGET ${part})
     install(TARGETS ${part} EXPORT dlock-targets)
   endif()

@@ -51,8 +51,8 @@ layer() {
     dlock/append_part.hpp | dlock/key.hpp | dlock/key_of.hpp | dlock/lock_key.hpp | dlock/lock_keys.hpp | dlock/lock_key_formatter.hpp) echo 3 ;;
     dlock/store/*.hpp) echo 4 ;;
     dlock/lease.hpp | dlock/multi_lease.hpp | dlock/owner.hpp | dlock/observer.hpp) echo 5 ;;
-    dlock/lock_service.hpp) echo 6 ;;
-    dlock/with_lock.hpp | dlock/distributed_mutex.hpp | dlock/spdlog_observer.hpp) echo 7 ;;
+    dlock/lock_service.hpp | dlock/with_lock.hpp) echo 6 ;;  # a class, and its members that are templates
+    dlock/distributed_mutex.hpp | dlock/spdlog_observer.hpp) echo 7 ;;
     dlock/macros.hpp | dlock/locked.hpp) echo 8 ;;
     dlock/dlock.hpp) echo 9 ;;
   esac

@@ -17,7 +17,7 @@ namespace dlock {
 /// A std::timed_mutex across processes and machines: works with std::unique_lock, std::scoped_lock over
 /// several (free of deadlock), std::lock.
 ///
-///   dlock::distributed_mutex door{"report:daily", {.ttl = 30s, .wait = 2s}};
+///   dlock::distributed_mutex door{locks, "report:daily", {.ttl = 30s, .wait = 2s}};
 ///   std::lock_guard guard{door};
 ///
 /// One object may be shared by threads; two objects of one key exclude each other, in one process or in many.
@@ -31,26 +31,22 @@ namespace dlock {
 ///
 /// std::lock and std::scoped_lock wait for one mutex, try the others, and begin again with the one that was busy. Threads
 /// of one process that do so with the same mutexes take turns, once that has failed for them, so that nothing is taken
-/// for nothing; processes come back after pauses of random length. Several keys in one acquire({...}) are cheaper still,
+/// for nothing; processes come back after pauses of random length. Several keys in one acquire_all({...}) are cheaper still,
 /// and whoever can use that should.
 ///
 /// Thread safety: all functions but the destructor may be called from any thread.
 /// Lifetime: the service must outlive the mutex. Destroying it releases what is still locked.
 class distributed_mutex {
  public:
-  /// Without options: the service's defaults. Without a service: the default one, std::logic_error while none
-  /// is set. Throws std::invalid_argument. No statement.
-  explicit distributed_mutex(lock_key key);
-  distributed_mutex(lock_key key, lock_options options);
-  distributed_mutex(lock_service& service, lock_key key);
-  distributed_mutex(lock_service& service, lock_key key, lock_options options);
+  /// Throws std::invalid_argument. No statement.
+  distributed_mutex(lock_service& service, lock_key key, const lock_options& options = {});
   distributed_mutex(const distributed_mutex&) = delete;
   distributed_mutex& operator=(const distributed_mutex&) = delete;
 
   /// Waits at most options().wait. Throws lock_timeout, and as lock_service::acquire().
   /// Cost: one round trip when the key is free, as all of these.
   void lock();
-  /// One attempt. False: busy. Throws as lock_service::try_acquire().
+  /// One attempt, whatever options().wait says. False: busy. Throws as lock_service::try_acquire().
   [[nodiscard]] bool try_lock();
   /// Waits at most `limit` instead of options().wait; rounded up to milliseconds, zero or less: one attempt,
   /// at most 365 days. False: still busy. Throws as lock(), but no lock_timeout.
@@ -71,12 +67,13 @@ class distributed_mutex {
   /// observer. Takes no longer than service_options::release_limit. In a forked child it does nothing: the parent has it.
   void unlock();
 
-  /// The current owner's lease: fencing_token(), lost(), ensure_held(). Valid until its unlock(). Throws
+  /// The current owner's lease: fencing_token(), lost_token(), ensure_held(). Valid until its unlock(). Throws
   /// std::system_error (operation_not_permitted) if the current owner does not hold the mutex.
   const lease& held() const&;
   const lease& held() const&& = delete;
 
   const lock_key& key() const& noexcept { return key_; }
+  /// Every field is set: what was given, and what was inherited.
   const lock_options& options() const& noexcept { return options_; }
   const lock_key& key() const&& = delete;
   const lock_options& options() const&& = delete;

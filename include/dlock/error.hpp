@@ -40,6 +40,7 @@ enum class loss_reason {
   max_hold,         ///< lock_options::max_hold was reached
   server_changed,   ///< the connection now leads to another server: its rows prove nothing
   abandoned,        ///< the session was given up because too many attempts had unknown outcomes
+  closed,           ///< the service was closed with release_all
 };
 
 /// "renewal refused", "unreachable", ...: for messages and labels. Never throws.

@@ -64,9 +64,9 @@ class [[nodiscard]] lease {
 
   /// Requested once the lease can't be trusted: before the server could give the key to another, when the client's
   /// clock and threads run. Callbacks run on a service thread: keep them short.
-  std::stop_token lost() const& noexcept;
-  std::stop_token lost() const&& = delete;  ///< acquire("k").lost(): the lease would be released at once
-  /// Why it was lost; none while held. Looks at the clock: true at once, even before lost() was requested.
+  std::stop_token lost_token() const& noexcept;
+  std::stop_token lost_token() const&& = delete;  ///< acquire("k").lost_token(): the lease would be released at once
+  /// Why it was lost; none while held. Looks at the clock: true at once, even before lost_token() was requested.
   loss_reason loss() const noexcept;
   /// Throws lock_lost if the lease can't be trusted now. Cost: no statement.
   void ensure_held() const;
@@ -84,10 +84,13 @@ class [[nodiscard]] lease {
   dlock::verification verification() const&;
   dlock::verification verification() const&& = delete;
 
-  /// For renewal::manual: expiry = now + ttl, if it is still ours. Throws lock_lost, store_error; std::logic_error if the
-  /// lease renews itself, or inside a transaction of this thread that verified it, which has its row locked. Cost: one
-  /// statement.
+  /// For renewal::manual: expiry = now + ttl of its options, if it is still ours. Throws lock_lost, store_error;
+  /// std::logic_error if the lease renews itself, or inside a transaction of this thread that verified it, which has its row
+  /// locked. Cost: one statement.
   void renew();
+  /// The same with now + `ttl`, this once: 10 ms (5 s for rows with expiring_lock_columns) to 30 days. An expiry that is
+  /// later stays: it is only ever extended. Throws std::invalid_argument as well.
+  void renew(std::chrono::milliseconds ttl);
   /// Frees the key if this is the outermost lease of its grant. Throws lock_lost if it was not ours any more, store_error
   /// if there was no answer (the background goes on trying). The lease is empty afterwards in each case.
   /// Cost: one statement; none for an inner lease.

@@ -35,7 +35,7 @@ std::vector<lock_key> collect_keys(Range&& from) {
 /// Several keys that are locked together: texts and rows, mixed as you like. A key named twice counts once. They are
 /// kept in the one order of lock_key, which is the same in every process, whatever the order they are named in.
 ///
-/// Implicit, so that acquire({from, to}) reads well, and from any range of keys or texts (a vector, a set, a view).
+/// Implicit, so that acquire_all({from, to}) reads well, and from any range of keys or texts (a vector, a set, a view).
 /// Throws: std::invalid_argument unless there are 1 to `max_size` different keys, and for a bad key.
 ///
 /// Thread safety: as a const std::vector. Cost: no round trip. A moved-from one may only be assigned or destroyed.
@@ -69,8 +69,8 @@ class lock_keys {
   std::vector<lock_key> keys_;
 };
 
-/// What a braced list of keys is: {"a", "b"}. Functions that take lock_keys take this too, so that {"a"} means a list
-/// of one, not one key.
+/// What a braced list of keys is: {"a", "b"}. The macros, which take a key or a list of keys, know it by this type: {"a"} means
+/// a list of one, not one key.
 using key_list = std::initializer_list<lock_key>;
 
 /// For a log line: 'a', 'b', 'c'.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// How one lock is taken. An aggregate: use designated initialisers, `{.ttl = 30s, .wait = 2s}`.
+/// How one lock is taken. Aggregates: use designated initialisers, `{.ttl = 30s, .wait = 2s}`.
+///
+/// A field that is not set is inherited, each by itself: a call's from service_options::defaults, and where those leave it
+/// open, from the library, whose value is the default that each field names here. `{.wait = 0s}` changes the wait alone.
 
 #include "dlock/detail/cxx20.hpp"
 //
@@ -22,55 +25,62 @@ enum class renewal {
 enum class reentry {
   /// A second lease on the same grant: same fence, no statement; only the outermost release frees the key. The options of
   /// the inner one hold as far as they can: ttl extends an expiry of its own and means nothing to a lease that is renewed,
-  /// min_hold extends the outer one's. Another `renew`, or a max_hold that would end the outer lease earlier than its own,
-  /// can't: std::invalid_argument.
+  /// min_hold extends the outer one's. Another `renewal`, or a max_hold that would end the outer lease earlier than its
+  /// own, can't: std::invalid_argument.
   allow,
   refuse,  ///< throws lock_refused with errc::already_held
   busy,    ///< answers busy, as to a stranger: for throttles
 };
 
+/// For lock_options::wait: no bound that anybody would see (100 years). Cancel it by lock_options::cancel or close().
+inline constexpr std::chrono::milliseconds wait_forever = std::chrono::hours{24 * 36'525};
+
 /// Pauses between two looks at a busy key: pause, pause * multiplier, ... up to max_pause, each shortened by a
 /// random part. A pause never runs past the end of the wait, nor past the moment the holder's lease can end.
 struct retry_policy {
-  /// First pause. Default 10 ms; > 0.
-  std::chrono::milliseconds pause{10};
+  /// First pause. Default 10 ms; 1 ms to 1 day.
+  std::optional<std::chrono::milliseconds> pause{};
   /// Growth of each next pause. Default 2; 1 to 100.
-  double multiplier = 2.0;
-  /// Longest pause. Default 250 ms; not below pause.
-  std::chrono::milliseconds max_pause{250};
+  std::optional<double> multiplier{};
+  /// Longest pause. Default 250 ms; not below pause, at most 1 day.
+  std::optional<std::chrono::milliseconds> max_pause{};
   /// The random part, as a fraction of the pause. Default 0.5; 0 (none) to 1.
-  double jitter = 0.5;
-  /// Most retries after the first attempt; whichever of limit and wait ends first counts. Default none; 0: one attempt.
+  std::optional<double> jitter{};
+  /// Most retries after the first attempt; whichever of limit and wait ends first counts. Default: none, which the greatest
+  /// unsigned number says as well; 0: one attempt.
   std::optional<unsigned> limit{};
 };
 
-/// An owning type; cheap to copy. Validated at each call: std::invalid_argument names field and value.
+/// An owning type; cheap to copy. Validated at each call, when what is inherited is known: std::invalid_argument names
+/// field and value.
 struct lock_options {
   /// How long the server lets the lease live without renewal: after a crash the key is free within ttl. Default 30 s.
-  /// With renewal::automatic at least 1 s, and the nearest of 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600 s
+  /// With renewal::automatic 1 s to 24 h, and the nearest of 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600 s
   /// that is not above it is used. Otherwise 10 ms to 30 days, exactly.
-  std::chrono::milliseconds ttl{30'000};
-  /// How long acquire() may block, all in all. Default 10 s; 0: one attempt; at most 365 days.
-  std::chrono::milliseconds wait{10'000};
+  std::optional<std::chrono::milliseconds> ttl{};
+  /// How long the call may wait for the key, all in all. Default 10 s; 0: one attempt; at most 365 days, or wait_forever.
+  /// Calls that try (try_acquire() and all that have "try" or "skip" in their names) inherit nothing here: not set, they
+  /// make one attempt.
+  std::optional<std::chrono::milliseconds> wait{};
   /// Who renews. Default automatic.
-  renewal renew = renewal::automatic;
+  std::optional<dlock::renewal> renewal{};
   /// What asking again for a key one holds does. Default: allowed.
-  reentry again = reentry::allow;
+  std::optional<dlock::reentry> reentry{};
   /// Pauses between attempts while the key is busy.
   retry_policy retry{};
   /// The key stays taken at least this long after the grant, even if released earlier (a crash ends it).
   /// For jobs that may not run twice in a while. Default 0: off; at most 30 days.
-  std::chrono::milliseconds min_hold{0};
+  std::optional<std::chrono::milliseconds> min_hold{};
   /// The lease is lost (reason max_hold) this long after the grant, whatever the holder does, and the key freed a
   /// service_options::margin later.
   /// Default 0: no cap; at most 365 days, not below min_hold.
-  std::chrono::milliseconds max_hold{0};
+  std::optional<std::chrono::milliseconds> max_hold{};
   /// Ends the waiting with lock_refused (errc::cancelled) when requested; requested before the call, nothing is asked for.
-  /// Default: never.
-  std::stop_token cancel{};
+  /// Default: never, which an empty token says as well.
+  std::optional<std::stop_token> cancel{};
 };
 
-/// Throws std::invalid_argument naming the first bad field and its value.
+/// Throws std::invalid_argument naming the first bad field and its value. What is not set counts as the library's default.
 void validate(const lock_options& options);
 
 /// The ttl that a kept lease really gets (see lock_options::ttl). Precondition: ttl >= 1 s.

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <chrono>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "dlock/detail/fixed_string.hpp"
+#include "dlock/detail/lease_call.hpp"
 #include "dlock/detail/no_unit.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
@@ -26,7 +28,8 @@ class distributed_mutex;
 class store;
 
 /// Gives out leases from one store. Make one per process and database and keep it; it owns connections and four
-/// threads. Thread safety: all functions may be called from any thread. In a forked child every call throws
+/// threads. What options leave open is inherited from service_options::defaults (lock_options.hpp).
+/// Thread safety: all functions may be called from any thread. In a forked child every call throws
 /// lock_refused(forked), and destroying the service or its leases does nothing.
 class lock_service {
  public:
@@ -43,54 +46,82 @@ class lock_service {
   /// Waits until the key is ours. Throws lock_timeout, lock_refused, store_error, std::invalid_argument; lock_lost if
   /// this owner holds the key by a lease that is lost.
   /// Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
-  lease acquire(const lock_key& key, const lock_options& options);
-  lease acquire(const lock_key& key) { return acquire(key, defaults()); }
+  lease acquire(const lock_key& key, const lock_options& options = {});
+  /// An empty lease when the key is busy: at once where options.wait is not set (one attempt, whatever the defaults say), else
+  /// when it is still busy after that wait. Throws as acquire() otherwise. Cost: one round trip if free, two if busy.
+  lease try_acquire(const lock_key& key, const lock_options& options = {});
 
-  /// One attempt, whatever options.wait says: an empty lease when the key is busy. Throws as acquire() otherwise.
-  /// Cost: one round trip if free, two if busy.
-  lease try_acquire(const lock_key& key, const lock_options& options);
-  lease try_acquire(const lock_key& key) { return try_acquire(key, defaults()); }
   /// For {.wait = 5}: doesn't compile, and says why.
   template <detail::without_units T = detail::options_without_units>
-  lease acquire(const lock_key&, const T&) {
-    return detail::refuse_time_without_unit<T>(), lease{};
-  }
+  detail::time_without_unit<T> acquire(const lock_key&, const T&);
   template <detail::without_units T = detail::options_without_units>
-  lease try_acquire(const lock_key&, const T&) {
-    return detail::refuse_time_without_unit<T>(), lease{};
-  }
+  detail::time_without_unit<T> try_acquire(const lock_key&, const T&);
 
-  /// Several keys, all or none, under the one wait: acquire({from, to}, {.wait = 2s}). See docs/several-locks.md.
+  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/several-locks.md.
   /// Throws as above; lock_timeout names the key that was busy. Keys that this owner holds are entered again.
   /// Cost: two round trips if all are free and known, on MySQL and MariaDB; else about two more for each that is not.
-  multi_lease acquire(const lock_keys& keys, const lock_options& options);
-  multi_lease acquire(const lock_keys& keys) { return acquire(keys, defaults()); }
-  multi_lease acquire(key_list keys, const lock_options& options) { return acquire(lock_keys(keys), options); }
-  multi_lease acquire(key_list keys) { return acquire(lock_keys(keys)); }
-  /// One attempt, whatever options.wait says: empty when one of them is busy.
-  multi_lease try_acquire(const lock_keys& keys, const lock_options& options);
-  multi_lease try_acquire(const lock_keys& keys) { return try_acquire(keys, defaults()); }
-  multi_lease try_acquire(key_list keys, const lock_options& options) { return try_acquire(lock_keys(keys), options); }
-  multi_lease try_acquire(key_list keys) { return try_acquire(lock_keys(keys)); }
+  multi_lease acquire_all(const lock_keys& keys, const lock_options& options = {});
+  /// Empty when one of them is busy: at once, or after options.wait, as try_acquire().
+  multi_lease try_acquire_all(const lock_keys& keys, const lock_options& options = {});
 
-  /// service_options::defaults.
+  /// Calls `fn` under the key and vouches for its result; try_with_lock() gives "nothing" where the key is busy, and waits
+  /// as try_acquire(). The plural is about several keys, all or none. What they promise and throw: with_lock.hpp.
+  template <detail::callable_under_lock F>
+  detail::call_result_t<F> with_lock(const lock_key& key, const lock_options& options, F&& fn);
+  template <detail::callable_under_lock F>
+  detail::call_result_t<F> with_lock(const lock_key& key, F&& fn);
+  template <detail::callable_under_lock F>
+  [[nodiscard]] detail::call_or_nothing_t<F> try_with_lock(const lock_key& key, const lock_options& options, F&& fn);
+  template <detail::callable_under_lock F>
+  [[nodiscard]] detail::call_or_nothing_t<F> try_with_lock(const lock_key& key, F&& fn);
+  template <detail::callable_under_lock F, detail::without_units T = detail::options_without_units>
+  detail::time_without_unit<T> with_lock(const lock_key&, const T&, F&&);
+  template <detail::callable_under_locks F>
+  detail::locks_result_t<F> with_locks(const lock_keys& keys, const lock_options& options, F&& fn);
+  template <detail::callable_under_locks F>
+  detail::locks_result_t<F> with_locks(const lock_keys& keys, F&& fn);
+  template <detail::callable_under_locks F>
+  [[nodiscard]] detail::locks_or_nothing_t<F> try_with_locks(const lock_keys& keys, const lock_options& options,
+                                                             F&& fn);
+  template <detail::callable_under_locks F>
+  [[nodiscard]] detail::locks_or_nothing_t<F> try_with_locks(const lock_keys& keys, F&& fn);
+
+  /// A callable that runs under a lock whose key is composed from its arguments: needs locked.hpp, which explains it.
+  template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
+  [[nodiscard]] auto locked(F&& fn, const lock_options& options = {});
+  template <class Key, detail::not_options F>
+  [[nodiscard]] auto locked(Key&& key, F&& fn, const lock_options& options = {});
+  template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
+  [[nodiscard]] auto locked_or_skip(F&& fn, const lock_options& options = {});
+  template <class Key, detail::not_options F>
+  [[nodiscard]] auto locked_or_skip(Key&& key, F&& fn, const lock_options& options = {});
+
+  /// service_options::defaults with every field set.
   const lock_options& defaults() const& noexcept;
   const lock_options& defaults() const&& = delete;
 
+  /// Whether the current owner holds the key by a lease that can be trusted now and that it could enter again (owner.hpp), or
+  /// by a distributed_mutex. For checks: assert(locks.holds("stock:42")). Throws lock_refused(forked). Cost: no statement.
+  bool holds(const lock_key& key) const;
   /// Who holds the key, or row, now; nobody: empty. One statement. Throws store_error; std::invalid_argument: a row of
   /// another service's.
   std::optional<holder_info> holder(const lock_key& key);
   /// Held keys in byte order, those after `after`, at most `limit`. Rows locked in place are not among them: they are in
   /// tables of the application's, which nobody lists here. One statement. Throws store_error.
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
-  /// Dooms the session of the present holder: its renewals are refused (its process is told "renewal refused" for every
-  /// lease of that session) and the key is taken over after the session's expiry. False: nobody holds it, or by an
-  /// expiry of its own, which ends by itself. At most two statements. Throws as holder().
+  /// Takes the key, or row, from its present holder. One whose session keeps it: the session is doomed, its renewals are
+  /// refused (its process is told "renewal refused" for every lease of that session) and the key is taken over after the
+  /// session's expiry. One with an expiry of its own (also the rest of a min_hold): it is freed at once, and the holder finds
+  /// out by its next statement about it: docs/operations.md#taking-a-lock-away. False: nobody holds it, or a program without dlock.
+  /// At most three statements. Throws as holder().
   bool force_release(const lock_key& key);
 
-  /// No new acquires from now on (lock_refused(closed), waiters too). Waits up to `limit` for leases to be released.
+  /// No new acquires from now on (lock_refused(closed), waiters too). Waits up to `limit` (>= 0) for leases to be released.
   /// Returns the keys still held. Those stay renewed until they are released.
   std::vector<std::string> close(std::chrono::milliseconds limit);
+  /// The same, but what is still held then is lost (loss_reason::closed): its holders are told, and the keys are freed a
+  /// margin later. Returns those keys. Waits for that up to the greatest margin, 1 s, and release_limit.
+  std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t how);
 
   /// How often something happened since the service was made; also without an observer. Never throws.
   std::uint64_t count(event::kind what) const noexcept;
@@ -107,44 +138,12 @@ class lock_service {
   std::shared_ptr<detail::engine> engine_;
 };
 
-/// Makes `service` the one that macros, free functions and decorators use. Set once: throws std::logic_error if another
-/// one is set. It is unset when that service is destroyed. A forked child may replace the one that its parent has set.
+/// Makes `service` the one that macros use. Set once: throws std::logic_error if another one is set. It is unset when that
+/// service is destroyed. A forked child may replace the one that its parent has set.
 void set_default_service(lock_service& service);
 /// Throws std::logic_error with what to do while none is set.
 lock_service& default_service();
 
-/// On the default service.
-inline lease acquire(const lock_key& key, const lock_options& options) {
-  return default_service().acquire(key, options);
-}
-inline lease acquire(const lock_key& key) { return default_service().acquire(key); }
-inline lease try_acquire(const lock_key& key, const lock_options& options) {
-  return default_service().try_acquire(key, options);
-}
-inline lease try_acquire(const lock_key& key) { return default_service().try_acquire(key); }
-template <detail::without_units T = detail::options_without_units>
-lease acquire(const lock_key&, const T&) {
-  return detail::refuse_time_without_unit<T>(), lease{};
-}
-template <detail::without_units T = detail::options_without_units>
-lease try_acquire(const lock_key&, const T&) {
-  return detail::refuse_time_without_unit<T>(), lease{};
-}
-inline multi_lease acquire(const lock_keys& keys, const lock_options& options) {
-  return default_service().acquire(keys, options);
-}
-inline multi_lease acquire(const lock_keys& keys) { return default_service().acquire(keys); }
-inline multi_lease acquire(key_list keys, const lock_options& options) {
-  return default_service().acquire(keys, options);
-}
-inline multi_lease acquire(key_list keys) { return default_service().acquire(keys); }
-inline multi_lease try_acquire(const lock_keys& keys, const lock_options& options) {
-  return default_service().try_acquire(keys, options);
-}
-inline multi_lease try_acquire(const lock_keys& keys) { return default_service().try_acquire(keys); }
-inline multi_lease try_acquire(key_list keys, const lock_options& options) {
-  return default_service().try_acquire(keys, options);
-}
-inline multi_lease try_acquire(key_list keys) { return default_service().try_acquire(keys); }
-
 }  // namespace dlock
+
+#include "dlock/with_lock.hpp"  // the members' definitions

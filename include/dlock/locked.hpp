@@ -5,13 +5,13 @@
 ///
 ///   order_result place_order(const order& o, const user& u);
 ///
-///   const auto place = dlock::locked<"order:{o.id}:{u.name}", "o", "u">(place_order, {.ttl = 30s});
+///   const auto place = locks.locked<"order:{o.id}:{u.name}", "o", "u">(place_order, {.ttl = 30s});
 ///   place(o, u);  // locks "order:42:ann", calls place_order(o, u), releases
 ///
 ///   // Classes with private members; one key for all calls; not called when busy:
-///   auto ship = dlock::locked(dlock::key_of("order", dlock::arg<1>(&order::id)), &depot::ship);
-///   auto report = dlock::locked("report:daily", build_report);
-///   auto tick = dlock::locked_or_skip("tick", [](const dlock::lease& held) { ... });
+///   auto ship = locks.locked(dlock::key_of("order", dlock::arg<1>(&order::id)), &depot::ship);
+///   auto report = locks.locked("report:daily", build_report);
+///   auto tick = locks.locked_or_skip("tick", [](const dlock::lease& held) { ... });
 ///
 /// Any callable: functions, lambdas, function objects, pointers to members (their object is the first
 /// argument), overload sets through a generic lambda, other decorators. It is copied or moved into the
@@ -25,8 +25,10 @@
 /// pattern without braces takes any arguments. Misfits are static_asserts that begin with "dlock:".
 ///
 /// Thread safety: a const decorator may be called from any thread if its callable may.
-/// Lifetime: an explicit service must outlive it; without one, the default service at the time of the call is
-/// used. Cost: that of with_lock. Recursion is re-entry and costs nothing.
+/// Lifetime: the service must outlive it. Cost: that of with_lock. Recursion is re-entry and costs nothing.
+///
+/// Each of the four throws std::invalid_argument for bad options at once; the decorator throws as with_lock does, and
+/// std::invalid_argument for a key that can't be composed.
 
 #include <utility>
 
@@ -37,94 +39,30 @@
 
 namespace dlock {
 
-/// Waits for the key at each call. Throws std::invalid_argument for bad options at once; the decorator throws
-/// as with_lock does, and std::invalid_argument for a key that can't be composed. Without options: the
-/// service's defaults.
+/// Waits for the key at each call.
 template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
-[[nodiscard]] auto locked(F&& fn) {
-  return detail::decorate<detail::when_busy::wait>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn),
-                                                   nullptr, nullptr);
+auto lock_service::locked(F&& fn, const lock_options& options) {
+  return detail::decorate<detail::when_busy::wait>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn), *this,
+                                                   options);
 }
-template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
-[[nodiscard]] auto locked(F&& fn, const lock_options& options) {
-  return detail::decorate<detail::when_busy::wait>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn),
-                                                   nullptr, &options);
-}
-template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
-[[nodiscard]] auto locked(lock_service& service, F&& fn) {
-  return detail::decorate<detail::when_busy::wait>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn),
-                                                   &service, nullptr);
-}
-template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
-[[nodiscard]] auto locked(lock_service& service, F&& fn, const lock_options& options) {
-  return detail::decorate<detail::when_busy::wait>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn),
-                                                   &service, &options);
-}
-
 /// The same with a key of another kind: plain text, a lock_key, key_of(...), or anything that is called with
 /// the arguments by const reference and gives one of these.
 template <class Key, detail::not_options F>
-[[nodiscard]] auto locked(Key&& key, F&& fn) {
-  return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), nullptr, nullptr);
-}
-template <class Key, detail::not_options F>
-[[nodiscard]] auto locked(Key&& key, F&& fn, const lock_options& options) {
-  return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), nullptr, &options);
-}
-template <class Key, detail::not_options F>
-[[nodiscard]] auto locked(lock_service& service, Key&& key, F&& fn) {
-  return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), &service, nullptr);
-}
-template <class Key, detail::not_options F>
-[[nodiscard]] auto locked(lock_service& service, Key&& key, F&& fn, const lock_options& options) {
-  return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), &service, &options);
+auto lock_service::locked(Key&& key, F&& fn, const lock_options& options) {
+  return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), *this, options);
 }
 
-/// Nothing decorated, several keys locked now: acquire(keys, options) by the name that reads well,
-///   const auto both = dlock::locked({"wallet:7", "wallet:9"}, {.wait = 2s});
-inline multi_lease locked(const lock_keys& keys, const lock_options& options) { return acquire(keys, options); }
-inline multi_lease locked(const lock_keys& keys) { return acquire(keys); }
-inline multi_lease locked(key_list keys, const lock_options& options) { return acquire(keys, options); }
-inline multi_lease locked(key_list keys) { return acquire(keys); }
-
-/// One attempt at each call, whatever options.wait says. Busy: the callable is not called and the result is
+/// One attempt at each call, or what options.wait allows (try_acquire()). Busy: the callable is not called and the result is
 /// empty. Otherwise as locked, its result in a std::optional: of a std::reference_wrapper for a reference;
 /// for void, bool says whether it ran. Nothing but busy is taken for busy.
 template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
-[[nodiscard]] auto locked_or_skip(F&& fn) {
-  return detail::decorate<detail::when_busy::skip>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn),
-                                                   nullptr, nullptr);
+auto lock_service::locked_or_skip(F&& fn, const lock_options& options) {
+  return detail::decorate<detail::when_busy::skip>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn), *this,
+                                                   options);
 }
-template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
-[[nodiscard]] auto locked_or_skip(F&& fn, const lock_options& options) {
-  return detail::decorate<detail::when_busy::skip>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn),
-                                                   nullptr, &options);
-}
-template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
-[[nodiscard]] auto locked_or_skip(lock_service& service, F&& fn) {
-  return detail::decorate<detail::when_busy::skip>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn),
-                                                   &service, nullptr);
-}
-template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
-[[nodiscard]] auto locked_or_skip(lock_service& service, F&& fn, const lock_options& options) {
-  return detail::decorate<detail::when_busy::skip>(detail::pattern_key<Pattern, Names...>(), std::forward<F>(fn),
-                                                   &service, &options);
-}
-template <class Key, class F>
-[[nodiscard]] auto locked_or_skip(Key&& key, F&& fn) {
-  return detail::decorate<detail::when_busy::skip>(std::forward<Key>(key), std::forward<F>(fn), nullptr, nullptr);
-}
-template <class Key, class F>
-[[nodiscard]] auto locked_or_skip(Key&& key, F&& fn, const lock_options& options) {
-  return detail::decorate<detail::when_busy::skip>(std::forward<Key>(key), std::forward<F>(fn), nullptr, &options);
-}
-template <class Key, class F>
-[[nodiscard]] auto locked_or_skip(lock_service& service, Key&& key, F&& fn) {
-  return detail::decorate<detail::when_busy::skip>(std::forward<Key>(key), std::forward<F>(fn), &service, nullptr);
-}
-template <class Key, class F>
-[[nodiscard]] auto locked_or_skip(lock_service& service, Key&& key, F&& fn, const lock_options& options) {
-  return detail::decorate<detail::when_busy::skip>(std::forward<Key>(key), std::forward<F>(fn), &service, &options);
+template <class Key, detail::not_options F>
+auto lock_service::locked_or_skip(Key&& key, F&& fn, const lock_options& options) {
+  return detail::decorate<detail::when_busy::skip>(std::forward<Key>(key), std::forward<F>(fn), *this, options);
 }
 
 }  // namespace dlock

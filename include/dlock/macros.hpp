@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// Three statements that run code under a lock of the default service. Each is one call of acquire() or
-/// try_acquire(), which throw as said in lock_service.hpp; nothing needs them: define DLOCK_NO_MACROS, use
-/// with_lock.hpp instead.
+/// Three statements that run code under a lock of the default service. Each is one call of its acquire() or
+/// try_acquire(), for several keys acquire_all() or try_acquire_all(), which throw as said in lock_service.hpp; nothing
+/// needs them: define DLOCK_NO_MACROS, use with_lock.hpp instead.
 ///
 ///   DISTRIBUTED_LOCKED("report:daily", {.ttl = 30s, .wait = 2s}) { build_report(); }
 ///
@@ -16,7 +16,7 @@
 ///   DISTRIBUTED_LOCKED({"wallet:7", "wallet:9"}, {.wait = 2s}) { transfer(); }   // several keys, all or none
 ///
 /// The first argument (after the lease's name) is the key or a list of keys (then the lease is a multi_lease), the
-/// rest one lock_options; without it the service's defaults hold. Key and options are evaluated once, before the
+/// rest one lock_options; what it leaves open is inherited from the service's defaults. Key and options are evaluated once, before the
 /// body. The lease lives until the end of the statement; it is const, so nobody releases it in mid-body (to renew by
 /// hand, use with_lock).
 /// return, break, continue and exceptions leave the statement as they leave a plain block, and release.
@@ -31,6 +31,34 @@
 
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
+
+namespace dlock::detail {
+
+// What the macros expand to: the one place where a braced list must mean "several", also with one key in it.
+inline lease hold(const lock_key& key, const lock_options& options = {}) {
+  return default_service().acquire(key, options);
+}
+inline multi_lease hold(const lock_keys& keys, const lock_options& options = {}) {
+  return default_service().acquire_all(keys, options);
+}
+inline multi_lease hold(key_list keys, const lock_options& options = {}) {
+  return default_service().acquire_all(keys, options);
+}
+inline lease try_hold(const lock_key& key, const lock_options& options = {}) {
+  return default_service().try_acquire(key, options);
+}
+inline multi_lease try_hold(const lock_keys& keys, const lock_options& options = {}) {
+  return default_service().try_acquire_all(keys, options);
+}
+inline multi_lease try_hold(key_list keys, const lock_options& options = {}) {
+  return default_service().try_acquire_all(keys, options);
+}
+template <without_units T = options_without_units>
+time_without_unit<T> hold(const lock_key&, const T&);  // for {.wait = 5}: doesn't compile, and says why
+template <without_units T = options_without_units>
+time_without_unit<T> try_hold(const lock_key&, const T&);
+
+}  // namespace dlock::detail
 
 #define DLOCK_DETAIL_JOIN_2(left, right) left##right
 #define DLOCK_DETAIL_JOIN(left, right) DLOCK_DETAIL_JOIN_2(left, right)
@@ -55,18 +83,18 @@
 //     {"a", "b"} and of key<"{o}:{u}", "o", "u">(o, u).
 
 /// Runs the statement that follows under the lock or locks; the lease is called `lease_name` in it.
-#define DISTRIBUTED_LOCKED_AS(lease_name, key_expr, ...)                                                        \
-  if constexpr ([[maybe_unused]] const auto lease_name = ::dlock::acquire(key_expr __VA_OPT__(, ) __VA_ARGS__); \
-                false) {                                                                                        \
+#define DISTRIBUTED_LOCKED_AS(lease_name, key_expr, ...)                                                             \
+  if constexpr ([[maybe_unused]] const auto lease_name = ::dlock::detail::hold(key_expr __VA_OPT__(, ) __VA_ARGS__); \
+                false) {                                                                                             \
   } else
 
 /// The same where the lease needs no name.
 #define DISTRIBUTED_LOCKED(key_expr, ...) \
   DISTRIBUTED_LOCKED_AS(DLOCK_DETAIL_UNIQUE(dlock_lease_), key_expr __VA_OPT__(, ) __VA_ARGS__)
 
-/// One attempt, whatever options.wait says: runs the statement if the key was (all keys were) free, the one after
+/// One attempt, or what options.wait allows: runs the statement if the key was (all keys were) to be had, the one after
 /// `else` (where there is one) if it was busy. A plain if: the else is the point.
 #define DISTRIBUTED_TRY_LOCKED_AS(lease_name, key_expr, ...) \
-  if ([[maybe_unused]] const auto lease_name = ::dlock::try_acquire(key_expr __VA_OPT__(, ) __VA_ARGS__))
+  if ([[maybe_unused]] const auto lease_name = ::dlock::detail::try_hold(key_expr __VA_OPT__(, ) __VA_ARGS__))
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// The right to several keys, held together: what acquire({k1, k2, ...}) gives.
+/// The right to several keys, held together: what acquire_all({k1, k2, ...}) gives.
 ///
-///   const auto both = dlock::acquire({"wallet:7", "wallet:9"}, {.ttl = 30s, .wait = 2s});
+///   const auto both = locks.acquire_all({"wallet:7", "wallet:9"}, {.ttl = 30s, .wait = 2s});
 ///   const auto fence = both["wallet:9"].fencing_token();
 ///
 /// It has a lease for each of its keys, in the order of the keys, and holds all of them or, after a loss, none that
@@ -27,7 +27,7 @@ class [[nodiscard]] multi_lease {
  public:
   using const_iterator = std::vector<lease>::const_iterator;
 
-  multi_lease() noexcept = default;  ///< empty: what try_acquire gives when a key is busy
+  multi_lease() noexcept = default;  ///< empty: what try_acquire_all gives when a key is busy
   multi_lease(multi_lease&& other) noexcept;
   multi_lease& operator=(multi_lease&& other) noexcept;
   ~multi_lease();
@@ -43,7 +43,7 @@ class [[nodiscard]] multi_lease {
   const_iterator find(const lock_key& key) const& noexcept;
   /// Throws std::out_of_range for a key that is not among them.
   const lease& operator[](const lock_key& key) const&;
-  // acquire({...})["a"]: the leases would be released before anybody could use what these give.
+  // acquire_all({...})["a"]: the leases would be released before anybody could use what these give.
   const_iterator begin() const&& = delete;
   const_iterator end() const&& = delete;
   const_iterator find(const lock_key& key) const&& = delete;
@@ -52,8 +52,8 @@ class [[nodiscard]] multi_lease {
   /// How long all of them can be trusted without another renewal; 0: one is lost.
   std::chrono::microseconds remaining() const noexcept;
   /// Requested once one of them can't be trusted. Callbacks run on a service thread: keep them short.
-  std::stop_token lost() const& noexcept;
-  std::stop_token lost() const&& = delete;
+  std::stop_token lost_token() const& noexcept;
+  std::stop_token lost_token() const&& = delete;
   /// Why the first of those that are lost was lost; none while all are held.
   loss_reason loss() const noexcept;
   /// Throws lock_lost if one of them can't be trusted now. Cost: no statement.
@@ -66,6 +66,8 @@ class [[nodiscard]] multi_lease {
 
   /// For renewal::manual: lease::renew() of all. Cost: one statement for each.
   void renew();
+  /// lease::renew(ttl) of all.
+  void renew(std::chrono::milliseconds ttl);
   /// Frees the keys, the last first; those that this owner held before just count down. Throws, when all have been
   /// tried, lock_lost if one was not ours any more, else store_error if there was no answer for one (the background
   /// goes on trying). Empty afterwards in each case. Cost: one statement for all keys, one for each row.

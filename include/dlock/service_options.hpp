@@ -20,7 +20,7 @@ struct service_options {
   /// Connections for acquires and releases; one more serves renewal. No connection is bound to a held
   /// lock. Default 4; 1 to 256.
   std::size_t connections = 4;
-  /// Options of calls that give none (macros, distributed_mutex::lock()). Default: lock_options{}.
+  /// What calls inherit for each field that they do not set themselves. Default: lock_options{}, the library's own.
   lock_options defaults{};
   /// Trust in a lease ends this long before the server may give it away, and whatever ends it, dlock itself frees the key
   /// no earlier than that. Default 0: max(50 ms, ttl/20), at most ttl/4. At most a quarter of the ttl that a lease gets:
@@ -48,14 +48,20 @@ struct service_options {
   /// MariaDB only. Default 0: never; at least 1 s.
   std::chrono::milliseconds break_verified_after{0};
   /// Told of grants, losses, failures. Default: nobody. See observer.hpp, spdlog_observer.hpp.
-  std::shared_ptr<observer> watch{};
+  std::shared_ptr<dlock::observer> observer{};
   /// Only for tests: another clock. Default: system_time(). Must outlive the service and its leases.
   time_source* time = nullptr;
 };
 
 /// Throws std::invalid_argument naming the first bad field and its value.
 void validate(const service_options& options);
-/// The same, of options of a call to a service.
+/// The same, of options of a call to a service: what is not set counts as its defaults say.
 void validate(const lock_options& options, const service_options& in);
+
+/// For lock_service::close(): what is still held at the end of its limit is taken from its holders.
+struct release_all_t {
+  explicit release_all_t() = default;
+};
+inline constexpr release_all_t release_all{};
 
 }  // namespace dlock

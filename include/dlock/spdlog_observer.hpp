@@ -3,7 +3,7 @@
 
 /// Logs what a lock_service does. In the library dlock::spdlog, so that dlock::core needs no spdlog:
 ///
-///   dlock::lock_service locks{url, {.watch = dlock::make_spdlog_observer(spdlog::default_logger())}};
+///   dlock::lock_service locks{url, {.observer = dlock::make_spdlog_observer(spdlog::default_logger())}};
 ///
 /// One line per event, in key=value pairs whose names never change with the data:
 ///

@@ -3,11 +3,11 @@
 
 /// A function under a lock, and a result that can be trusted:
 ///
-///   int left = dlock::with_lock("stock:42", {.ttl = 30s, .wait = 2s}, [&] { return sell(42); });
-///   dlock::with_lock("report:daily", [](const dlock::lease& held) { build_report(held.fencing_token()); });
+///   int left = locks.with_lock("stock:42", {.ttl = 30s, .wait = 2s}, [&] { return sell(42); });
+///   locks.with_lock("report:daily", [](const dlock::lease& held) { build_report(held.fencing_token()); });
 ///
 /// The function takes nothing, or the lease (`const dlock::lease&`, or `dlock::lease&` to renew or release it
-/// early). One that can be called both ways is called without. Under several keys, with_lock({"a", "b"}, ...), it is a
+/// early). One that can be called both ways is called without. Under several keys, with_locks({"a", "b"}, ...), it is a
 /// dlock::multi_lease.
 ///
 /// Unlike a destructor, with_lock can say at its end that the lock was lost. When the function
@@ -19,11 +19,16 @@
 ///     the release is finished in the background;
 ///   - threw: its exception passes, and the key is released.
 ///
+/// try_with_lock() does not call the function where the key is busy (at once, or after options.wait: as try_acquire()), and
+/// its result is empty then. Otherwise as with_lock, the result in a std::optional: of a std::reference_wrapper for a
+/// reference; for void, bool says whether it ran.
+///
 /// The function never runs without the lock. If it lets the lease go itself (release(), or moving it away),
 /// with_lock checks nothing at its end.
 ///
+/// Throws what acquire() throws, what the function throws, lock_lost and store_error as said.
 /// Thread safety: any thread. Cost: that of lock_service::acquire() and lease::release(): two round trips,
-/// none for re-entry.
+/// none for re-entry; with_locks: that of acquire_all() and multi_lease::release().
 
 #include <utility>
 
@@ -35,97 +40,40 @@
 
 namespace dlock {
 
-/// Waits for the key, calls `fn` under it, releases. Throws what acquire() throws, what `fn` throws,
-/// lock_lost and store_error as said above. Without options: the service's defaults.
 template <detail::callable_under_lock F>
-detail::call_result_t<F> with_lock(lock_service& service, const lock_key& key, const lock_options& options, F&& fn) {
-  return detail::call_checked(service.acquire(key, options), std::forward<F>(fn));
+detail::call_result_t<F> lock_service::with_lock(const lock_key& key, const lock_options& options, F&& fn) {
+  return detail::call_checked(acquire(key, options), std::forward<F>(fn));
 }
 template <detail::callable_under_lock F>
-detail::call_result_t<F> with_lock(lock_service& service, const lock_key& key, F&& fn) {
-  return dlock::with_lock(service, key, service.defaults(), std::forward<F>(fn));
+detail::call_result_t<F> lock_service::with_lock(const lock_key& key, F&& fn) {
+  return with_lock(key, lock_options{}, std::forward<F>(fn));
 }
 
-/// The same on the default service. Throws std::logic_error while none is set.
 template <detail::callable_under_lock F>
-detail::call_result_t<F> with_lock(const lock_key& key, const lock_options& options, F&& fn) {
-  return dlock::with_lock(default_service(), key, options, std::forward<F>(fn));
+detail::call_or_nothing_t<F> lock_service::try_with_lock(const lock_key& key, const lock_options& options, F&& fn) {
+  return detail::call_unless_empty(try_acquire(key, options), std::forward<F>(fn));
 }
 template <detail::callable_under_lock F>
-detail::call_result_t<F> with_lock(const lock_key& key, F&& fn) {
-  return dlock::with_lock(default_service(), key, std::forward<F>(fn));
+detail::call_or_nothing_t<F> lock_service::try_with_lock(const lock_key& key, F&& fn) {
+  return try_with_lock(key, lock_options{}, std::forward<F>(fn));
 }
 
-/// For {.wait = 5}: doesn't compile, and says why.
-template <detail::callable_under_lock F, detail::without_units T = detail::options_without_units>
-void with_lock(const lock_key&, const T&, F&&) {
-  detail::refuse_time_without_unit<T>();
+template <detail::callable_under_locks F>
+detail::locks_result_t<F> lock_service::with_locks(const lock_keys& keys, const lock_options& options, F&& fn) {
+  return detail::call_checked(acquire_all(keys, options), std::forward<F>(fn));
 }
-template <detail::callable_under_lock F, detail::without_units T = detail::options_without_units>
-void with_lock(lock_service&, const lock_key&, const T&, F&&) {
-  detail::refuse_time_without_unit<T>();
-}
-
-/// One attempt, whatever options.wait says. Busy: `fn` is not called and the result is empty. Otherwise as
-/// with_lock, its result in a std::optional: of a std::reference_wrapper for a reference; for void, bool says
-/// whether it ran.
-template <detail::callable_under_lock F>
-[[nodiscard]] detail::call_or_nothing_t<F> try_with_lock(lock_service& service, const lock_key& key,
-                                                         const lock_options& options, F&& fn) {
-  return detail::call_unless_empty(service.try_acquire(key, options), std::forward<F>(fn));
-}
-template <detail::callable_under_lock F>
-[[nodiscard]] detail::call_or_nothing_t<F> try_with_lock(lock_service& service, const lock_key& key, F&& fn) {
-  return dlock::try_with_lock(service, key, service.defaults(), std::forward<F>(fn));
-}
-template <detail::callable_under_lock F>
-[[nodiscard]] detail::call_or_nothing_t<F> try_with_lock(const lock_key& key, const lock_options& options, F&& fn) {
-  return dlock::try_with_lock(default_service(), key, options, std::forward<F>(fn));
-}
-template <detail::callable_under_lock F>
-[[nodiscard]] detail::call_or_nothing_t<F> try_with_lock(const lock_key& key, F&& fn) {
-  return dlock::try_with_lock(default_service(), key, std::forward<F>(fn));
+template <detail::callable_under_locks F>
+detail::locks_result_t<F> lock_service::with_locks(const lock_keys& keys, F&& fn) {
+  return with_locks(keys, lock_options{}, std::forward<F>(fn));
 }
 
-/// The same for several keys, all or none: a list, {"a", "b"}, lock_keys, or a range of keys. Cost: as
-/// lock_service::acquire(keys) and multi_lease::release().
-template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-detail::locks_result_t<Keys, F> with_lock(lock_service& service, const Keys& keys, const lock_options& options,
-                                          F&& fn) {
-  return detail::call_checked(service.acquire(keys, options), std::forward<F>(fn));
+template <detail::callable_under_locks F>
+detail::locks_or_nothing_t<F> lock_service::try_with_locks(const lock_keys& keys, const lock_options& options, F&& fn) {
+  return detail::call_unless_empty(try_acquire_all(keys, options), std::forward<F>(fn));
 }
-template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-detail::locks_result_t<Keys, F> with_lock(lock_service& service, const Keys& keys, F&& fn) {
-  return dlock::with_lock(service, keys, service.defaults(), std::forward<F>(fn));
-}
-template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-detail::locks_result_t<Keys, F> with_lock(const Keys& keys, const lock_options& options, F&& fn) {
-  return dlock::with_lock(default_service(), keys, options, std::forward<F>(fn));
-}
-template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-detail::locks_result_t<Keys, F> with_lock(const Keys& keys, F&& fn) {
-  return dlock::with_lock(default_service(), keys, std::forward<F>(fn));
-}
-
-/// One attempt, as above.
-template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-[[nodiscard]] detail::locks_result_or_nothing_t<Keys, F> try_with_lock(lock_service& service, const Keys& keys,
-                                                                       const lock_options& options, F&& fn) {
-  return detail::call_unless_empty(service.try_acquire(keys, options), std::forward<F>(fn));
-}
-template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-[[nodiscard]] detail::locks_result_or_nothing_t<Keys, F> try_with_lock(lock_service& service, const Keys& keys,
-                                                                       F&& fn) {
-  return dlock::try_with_lock(service, keys, service.defaults(), std::forward<F>(fn));
-}
-template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-[[nodiscard]] detail::locks_result_or_nothing_t<Keys, F> try_with_lock(const Keys& keys, const lock_options& options,
-                                                                       F&& fn) {
-  return dlock::try_with_lock(default_service(), keys, options, std::forward<F>(fn));
-}
-template <detail::several_keys Keys = key_list, detail::callable_under_locks F>
-[[nodiscard]] detail::locks_result_or_nothing_t<Keys, F> try_with_lock(const Keys& keys, F&& fn) {
-  return dlock::try_with_lock(default_service(), keys, std::forward<F>(fn));
+template <detail::callable_under_locks F>
+detail::locks_or_nothing_t<F> lock_service::try_with_locks(const lock_keys& keys, F&& fn) {
+  return try_with_locks(keys, lock_options{}, std::forward<F>(fn));
 }
 
 }  // namespace dlock

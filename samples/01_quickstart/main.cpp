@@ -55,7 +55,7 @@ int sell_until_empty(const std::string& url, const shelf& stock) {
   // Waits up to 20 s for its turn. Should this process die, the others go on within 10 s (ttl); while it lives, the lock is
   // renewed in the background, however long the work takes. Throws lock_lost, rather than return a result that can't be
   // trusted.
-  while (dlock::with_lock(locks, "stock:42", {.ttl = 10s, .wait = 20s}, take_one)) {
+  while (locks.with_lock("stock:42", {.ttl = 10s, .wait = 20s}, take_one)) {
     ++sold;
     std::this_thread::sleep_for(10ms);  // hands it to the customer: that needs no lock, and others have their turn
   }

@@ -63,18 +63,23 @@ std::optional<std::uint64_t> sell(const dlock::lease& held, depot& from, account
 const dlock::lock_options patient{.ttl = 10s, .wait = 20s};
 
 // The listed names are those of all arguments in their order; "_" is one that the key leaves out.
-const auto pay_locked = dlock::locked<"account:{a.number}", "a", "_">(pay, patient);
+auto pay_locked(dlock::lock_service& locks) { return locks.locked<"account:{a.number}", "a", "_">(pay, patient); }
 
 // A class with private members, a member function: its object is the first argument.
-const auto take_locked = dlock::locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)), &depot::take, patient);
+auto take_locked(dlock::lock_service& locks) {
+  return locks.locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)), &depot::take, patient);
+}
 
 // Decorators stack: first the depot's lock, then the account's. Same order everywhere, so no deadlock.
-const auto sell_locked = dlock::locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)),
-                                       dlock::locked<"account:{to.number}", "_", "to", "_">(sell, patient), patient);
+auto sell_locked(dlock::lock_service& locks) {
+  return locks.locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)),
+                      locks.locked<"account:{to.number}", "_", "to", "_">(sell, patient), patient);
+}
 
 // Busy is no error here: the result is empty instead.
-const auto close_the_day =
-    dlock::locked_or_skip<"day:{date}">([](const std::string& date) { return "closed " + date; }, {.ttl = 10s});
+auto close_the_day(dlock::lock_service& locks) {
+  return locks.locked_or_skip<"day:{date}">([](const std::string& date) { return "closed " + date; }, {.ttl = 10s});
+}
 
 // Runs the work in several threads; the first failure is that of all.
 void in_parallel(const std::function<void()>& work) {
@@ -96,10 +101,11 @@ void in_parallel(const std::function<void()>& work) {
   if (failed) std::rethrow_exception(failed);
 }
 
-bool payments() {
+bool payments(dlock::lock_service& locks) {
   account shared{4711, 0};
+  const auto pay_in = pay_locked(locks);
   in_parallel([&] {
-    for (int i = 0; i != rounds; ++i) pay_locked(shared, 10);
+    for (int i = 0; i != rounds; ++i) pay_in(shared, 10);
   });
   const long expected = 10L * workers * rounds;
   fmt::print("{} threads paid 10 into account {}, {} times each: balance {} of {}\n", workers, shared.number, rounds,
@@ -107,25 +113,27 @@ bool payments() {
   return shared.balance == expected;
 }
 
-bool sales() {
+bool sales(dlock::lock_service& locks) {
+  const auto sell_one = sell_locked(locks);
   depot north(1, workers * rounds);
   account till{1, 0};
   in_parallel([&] {
-    while (sell_locked(north, till, 5L)) {
+    while (sell_one(north, till, 5L)) {
     }
   });
   const long expected = 5L * workers * rounds;
   fmt::print("depot {} sold out: stock {}, till {} of {}\n", north.id(), north.stock(), till.balance, expected);
-  return north.stock() == 0 && till.balance == expected && !take_locked(north, 1);
+  return north.stock() == 0 && till.balance == expected && !take_locked(locks)(north, 1);
 }
 
-bool days() {
+bool days(dlock::lock_service& locks) {
+  const auto close_day = close_the_day(locks);
   std::optional<std::string> meanwhile;
-  dlock::with_lock(dlock::key<"day:{date}">("2026-11-21"), patient, [&] {
+  locks.with_lock(dlock::key<"day:{date}">("2026-11-21"), patient, [&] {
     const dlock::owner_scope colleague;  // somebody else, who comes while we hold it
-    meanwhile = close_the_day("2026-11-21");
+    meanwhile = close_day("2026-11-21");
   });
-  const std::optional<std::string> afterwards = close_the_day("2026-11-21");
+  const std::optional<std::string> afterwards = close_day("2026-11-21");
   fmt::print("closing the day while it is locked: {}; afterwards: {}\n", meanwhile.value_or("skipped"),
              afterwards.value_or("skipped"));
   return !meanwhile.has_value() && afterwards == "closed 2026-11-21";
@@ -133,8 +141,7 @@ bool days() {
 
 bool run(const std::string& url) {
   dlock::lock_service locks{url};
-  dlock::set_default_service(locks);  // asked for at each call: the decorators above were made before
-  const bool right = payments() && sales() && days() && locks.held_keys().empty();
+  const bool right = payments(locks) && sales(locks) && days(locks) && locks.held_keys().empty();
   fmt::print("{}\n", right ? "all books balance, every lock is free again" : "WRONG");
   return right;
 }

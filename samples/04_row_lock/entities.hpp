@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <dlock/odb/row_lock.hpp>
+#include <dlock/odb/lock_columns.hpp>
 #include <odb/core.hxx>
 #include <string>
 
@@ -15,7 +15,7 @@ struct order {
 #pragma db mysql : type("VARCHAR(20)") index
   std::string status = "paid";
   std::int32_t shipped_by = 0;
-  dlock::row_lock lock;
+  dlock::lock_columns lock;
 #pragma db version
   std::uint32_t version = 0;
 };

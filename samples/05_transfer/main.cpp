@@ -41,8 +41,8 @@ constexpr std::int64_t opening = 1'000;
 bool move_money(dlock::lock_service& locks, odb::database& db, const transfer& wanted, bool stop) {
   // Both wallets or none, in the same order for everybody: two transfers that cross don't wait for each other for ever.
   const auto both =
-      locks.acquire({dlock::key<"wallet:{name}">(wanted.source), dlock::key<"wallet:{name}">(wanted.target)},
-                    {.ttl = 2s, .wait = 30s});
+      locks.acquire_all({dlock::key<"wallet:{name}">(wanted.source), dlock::key<"wallet:{name}">(wanted.target)},
+                        {.ttl = 2s, .wait = 30s});
   odb::transaction t(dlock::begin_write(db));
   both.verify(t);  // both are ours until the commit, or lock_lost and nothing of this is written
 

@@ -50,7 +50,7 @@ stock load(odb::database& db) {
 // [fencing]
 /// Sells lamps. `written` becomes true once the sale is in the database.
 void sell(dlock::lock_service& locks, odb::database& db, const settings& s, bool& written) {
-  dlock::with_lock(locks, "stock:lamp", {.ttl = 2s, .wait = 20s}, [&](const dlock::lease& held) {
+  locks.with_lock("stock:lamp", {.ttl = 2s, .wait = 20s}, [&](const dlock::lease& held) {
     stock lamps = load(db);
     say(s, fmt::format("has the lock (token {}), sees {} lamps", held.fencing_token(), lamps.pieces));
     held.ensure_held();  // yes. And one moment later?

@@ -71,7 +71,7 @@ class worker final : public desk_listener {
     if (options.locked) {
       service_.emplace(locks_url_, dlock::service_options{.label = "flash_sale worker " + number_,
                                                           .connections = 1,  // one thread, one lock at a time
-                                                          .watch = watch_});
+                                                          .observer = watch_});
       dlock::set_default_service(*service_);
     }
     desk_.emplace(shop_, options, *this);

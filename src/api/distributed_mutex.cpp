@@ -14,29 +14,24 @@
 
 namespace dlock {
 
-distributed_mutex::distributed_mutex(lock_key key) : distributed_mutex(default_service(), std::move(key)) {}
-
-distributed_mutex::distributed_mutex(lock_key key, lock_options options)
-    : distributed_mutex(default_service(), std::move(key), std::move(options)) {}
-
-distributed_mutex::distributed_mutex(lock_service& service, lock_key key)
-    : distributed_mutex(service, std::move(key), service.defaults()) {}
-
-distributed_mutex::distributed_mutex(lock_service& service, lock_key key, lock_options options)
-    : service_(service), key_(std::move(key)), options_(std::move(options)) {
-  validate(options_);
+distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const lock_options& options)
+    : service_(service), key_(std::move(key)) {
+  auto how = service.engine_->shared().settled(options);
+  validate(how);
   // std::lock and guards count on one unlock() per lock(): a second lease would be freed by the first of them.
-  if (options_.again == reentry::allow) options_.again = reentry::refuse;
+  if (how.reentry == reentry::allow) how.reentry = reentry::refuse;
+  options_ = as_options(how);
 }
 
 void distributed_mutex::lock() {
   auto& round = detail::lock_round::here();
   try {
     const auto begun = service_.engine_->shared().now();
-    const std::chrono::microseconds limit = options_.wait;
+    const auto how = detail::settled(options_);
+    const std::chrono::microseconds limit = how.wait;
     round.begin(key_, limit);
-    const auto pause = round.pause(options_.retry, key_.hash() ^ reinterpret_cast<std::uintptr_t>(&round));
-    if (pause.count() > 0) service_.engine_->wait_out(std::min(pause, limit), key_, options_, begun);
+    const auto pause = round.pause(how.retry, key_.hash() ^ reinterpret_cast<std::uintptr_t>(&round));
+    if (pause.count() > 0) service_.engine_->wait_out(std::min(pause, limit), key_, how, begun);
     keep(lock_since(begun));
     round.locked(key_);
   } catch (...) {
@@ -48,17 +43,17 @@ void distributed_mutex::lock() {
 /// What is left of the wait.
 lease distributed_mutex::lock_since(instant begun) {
   const auto waited = std::chrono::floor<std::chrono::milliseconds>(service_.engine_->shared().now() - begun);
-  if (waited.count() <= 0) return service_.engine_->acquire(key_, options_, false);
-  auto rest = options_;
-  rest.wait = std::max(rest.wait - waited, std::chrono::milliseconds{0});
+  auto rest = detail::settled(options_);
+  if (waited.count() > 0) rest.wait = std::max(rest.wait - waited, std::chrono::milliseconds{0});
   return service_.engine_->acquire(key_, rest, false);
 }
 
 bool distributed_mutex::try_lock() {
   auto& round = detail::lock_round::here();
   try {
-    detail::engine::single how{.patience = std::min<std::chrono::microseconds>(round.may_wait(key_), options_.wait)};
-    lease held = service_.engine_->acquire(key_, options_, true, how);
+    const auto wanted = detail::settled(options_);
+    detail::engine::single how{.patience = std::min<std::chrono::microseconds>(round.may_wait(key_), wanted.wait)};
+    lease held = service_.engine_->acquire(key_, wanted, true, how);
     if (!held) {
       round.refused(key_, how.here);
       return false;

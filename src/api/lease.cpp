@@ -74,7 +74,7 @@ std::chrono::microseconds lease::remaining() const noexcept {
   return grant_->left(grant_->home->shared().now());
 }
 
-std::stop_token lease::lost() const& noexcept {
+std::stop_token lease::lost_token() const& noexcept {
   return grant_ == nullptr ? std::stop_token{} : grant_->lost.get_token();
 }
 
@@ -101,6 +101,13 @@ void lease::renew() {
   auto& one = must(grant_, "renew()");
   if (!one.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
   one.home->renew(one, one.ttl);
+}
+
+void lease::renew(std::chrono::milliseconds ttl) {
+  auto& one = must(grant_, "renew()");
+  if (!one.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
+  one.home->check_ttl(one.key, {.ttl = ttl, .renewal = renewal::manual});
+  one.home->renew(one, ttl);
 }
 
 void lease::release() {

@@ -41,7 +41,7 @@ void lock_round::begin(const lock_key& key, std::chrono::microseconds limit) {
   if (standing_ == 0) stand_in_line(std::min(limit, patience));
 }
 
-std::chrono::microseconds lock_round::pause(const retry_policy& retry, std::uint64_t seed) {
+std::chrono::microseconds lock_round::pause(const retry_settings& retry, std::uint64_t seed) {
   if (!std::exchange(pause_next_, false)) return std::chrono::microseconds{0};
   if (!pauses_) {
     auto any = retry;

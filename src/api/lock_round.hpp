@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/lock_settings.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/lock_options.hpp"
 #include "engine/backoff.hpp"
 
 namespace dlock::detail {
@@ -36,7 +36,7 @@ class lock_round {
   /// lock() is to begin with that key; `limit`: how long it may wait in all.
   void begin(const lock_key& key, std::chrono::microseconds limit);
   /// How long it is to pause before that.
-  std::chrono::microseconds pause(const retry_policy& retry, std::uint64_t seed);
+  std::chrono::microseconds pause(const retry_settings& retry, std::uint64_t seed);
   /// lock() has it.
   void locked(const lock_key& key);
   /// How long try_lock() of that key may stand in line.

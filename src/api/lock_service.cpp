@@ -5,6 +5,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "base/lock_settings.hpp"
+#include "dlock/detail/locked_function.hpp"
 #include "dlock/store/store.hpp"
 #include "dlock/store/store_url.hpp"
 #include "engine/engine.hpp"
@@ -33,20 +35,39 @@ lock_service::~lock_service() {
 }
 
 lease lock_service::acquire(const lock_key& key, const lock_options& options) {
-  return engine_->acquire(key, options, false);
+  return engine_->acquire(key, engine_->shared().settled(options), false);
 }
+
+multi_lease lock_service::acquire_all(const lock_keys& keys, const lock_options& options) {
+  return engine_->acquire(keys, engine_->shared().settled(options), false);
+}
+
+namespace {
+
+/// Tries with the patience that the caller asked for. Nothing but busy is an answer.
+template <class Keys>
+auto tried(detail::engine& home, const Keys& keys, const lock_options& options)
+    -> decltype(home.acquire(keys, detail::lock_settings{}, true)) {
+  const auto how = home.shared().settled(options);
+  if (!options.wait || options.wait->count() == 0) return home.acquire(keys, how, true);
+  try {
+    return home.acquire(keys, how, false);
+  } catch (const lock_timeout&) {
+    return {};
+  }
+}
+
+}  // namespace
 
 lease lock_service::try_acquire(const lock_key& key, const lock_options& options) {
-  return engine_->acquire(key, options, true);
+  return tried(*engine_, key, options);
 }
 
-multi_lease lock_service::acquire(const lock_keys& keys, const lock_options& options) {
-  return engine_->acquire(keys, options, false);
+multi_lease lock_service::try_acquire_all(const lock_keys& keys, const lock_options& options) {
+  return tried(*engine_, keys, options);
 }
 
-multi_lease lock_service::try_acquire(const lock_keys& keys, const lock_options& options) {
-  return engine_->acquire(keys, options, true);
-}
+bool lock_service::holds(const lock_key& key) const { return engine_->holds(key); }
 
 const lock_options& lock_service::defaults() const& noexcept { return engine_->shared().options.defaults; }
 
@@ -89,7 +110,22 @@ bool lock_service::force_release(const lock_key& key) {
   const auto doom = [&](connection& on) {
     return key.row() != nullptr ? where.doom_row(on, *key.row()) : where.doom(on, key.view());
   };
-  return engine_->ask(doom, "force_release").what == outcome::yes;
+  if (engine_->ask(doom, "force_release").what == outcome::yes) return true;
+  request about{.what = verb::look, .resource = key.view(), .row = key.row()};
+  const auto send = [&](connection& on) {
+    reply answer;
+    where.execute(on, {&about, 1}, {&answer, 1});
+    return answer;
+  };
+  const auto found = engine_->ask(send, "force_release");
+  const auto& holder = found.now;
+  if (found.what != outcome::yes || !holder.holder || holder.kept || holder.expired) return false;
+  // In the holder's name, and of that very grant: whoever has it next is not touched.
+  about.what = verb::release;
+  about.session = holder.holder;
+  about.nonce = holder.nonce;
+  about.fence = holder.fence;
+  return engine_->ask(send, "force_release").what == outcome::yes;
 }
 
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {
@@ -97,8 +133,23 @@ std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {
   return engine_->close(limit);
 }
 
+std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, release_all_t /*how*/) {
+  engine_->refuse_if_forked();
+  auto left = engine_->close(limit);
+  engine_->take_back_all();
+  return left;
+}
+
 std::uint64_t lock_service::count(event::kind what) const noexcept { return engine_->shared().count(what); }
 std::uint64_t lock_service::statements() const noexcept { return engine_->statements(); }
+
+namespace detail {
+
+void check_options(const lock_service& service, const lock_options& options) {
+  validate(settled(options, settled(service.defaults())));
+}
+
+}  // namespace detail
 
 void set_default_service(lock_service& service) {
   lock_service* set = nullptr;

@@ -31,7 +31,7 @@ struct multi_lease::watch {
 multi_lease::multi_lease(const lock_keys& keys, std::vector<lease> leases)
     : keys_(keys.begin(), keys.end()), leases_(std::move(leases)), watch_(std::make_shared<watch>()) {
   detail::engine::stand(leases_, this);
-  for (const auto& one : leases_) watch_->each.emplace_back(one.lost(), watch::tell{watch_});
+  for (const auto& one : leases_) watch_->each.emplace_back(one.lost_token(), watch::tell{watch_});
 }
 
 multi_lease::multi_lease(multi_lease&& other) noexcept
@@ -79,7 +79,7 @@ std::chrono::microseconds multi_lease::remaining() const noexcept {
   return least;
 }
 
-std::stop_token multi_lease::lost() const& noexcept {
+std::stop_token multi_lease::lost_token() const& noexcept {
   return watch_ == nullptr ? std::stop_token{} : watch_->any.get_token();
 }
 
@@ -98,6 +98,11 @@ void multi_lease::ensure_held() const {
 void multi_lease::renew() {
   if (leases_.empty()) throw std::logic_error("dlock: renew() on an empty multi_lease");
   for (auto& one : leases_) one.renew();
+}
+
+void multi_lease::renew(std::chrono::milliseconds ttl) {
+  if (leases_.empty()) throw std::logic_error("dlock: renew() on an empty multi_lease");
+  for (auto& one : leases_) one.renew(ttl);
 }
 
 void multi_lease::release() {

@@ -60,6 +60,7 @@ std::string_view to_string(loss_reason reason) noexcept {
     case loss_reason::max_hold: return "max hold reached";
     case loss_reason::server_changed: return "server changed";
     case loss_reason::abandoned: return "session abandoned";
+    case loss_reason::closed: return "service closed";
   }
   return "unknown reason";
 }

@@ -5,10 +5,14 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "base/lock_settings.hpp"
 #include "base/printable_text.hpp"
+#include "dlock/lock_key.hpp"
 #include "dlock/service_options.hpp"
 
 namespace dlock {
@@ -38,17 +42,56 @@ void check(const char* field, double value, double low, double high, const char*
   if (!(value >= low && value <= high)) bad(field, std::to_string(value), rule);
 }
 
-void validate(const retry_policy& retry) {
+void check(const detail::retry_settings& retry) {
   check("retry.pause", retry.pause, milliseconds{1}, day, "must be 1 ms to 1 day");
   check("retry.multiplier", retry.multiplier, 1.0, 100.0, "must be 1 to 100");
   check("retry.max_pause", retry.max_pause, retry.pause, day, "must not be below retry.pause, nor above 1 day");
   check("retry.jitter", retry.jitter, 0.0, 1.0, "must be 0 to 1");
 }
 
+template <class T>
+const T& given_or(const std::optional<T>& given, const T& inherited) noexcept {
+  return given ? *given : inherited;
+}
+
 }  // namespace
 
-void validate(const lock_options& options) {
-  if (options.renew == renewal::automatic) {
+namespace detail {
+
+lock_settings settled(const lock_options& given, const lock_settings& defaults) {
+  const auto& retry = given.retry;
+  return {.ttl = given_or(given.ttl, defaults.ttl),
+          .wait = given_or(given.wait, defaults.wait),
+          .renewal = given_or(given.renewal, defaults.renewal),
+          .reentry = given_or(given.reentry, defaults.reentry),
+          .retry = {.pause = given_or(retry.pause, defaults.retry.pause),
+                    .multiplier = given_or(retry.multiplier, defaults.retry.multiplier),
+                    .max_pause = given_or(retry.max_pause, defaults.retry.max_pause),
+                    .jitter = given_or(retry.jitter, defaults.retry.jitter),
+                    .limit = retry.limit ? retry.limit : defaults.retry.limit},
+          .min_hold = given_or(given.min_hold, defaults.min_hold),
+          .max_hold = given_or(given.max_hold, defaults.max_hold),
+          .cancel = given_or(given.cancel, defaults.cancel)};
+}
+
+lock_options as_options(const lock_settings& settings) {
+  const auto& retry = settings.retry;
+  return {.ttl = settings.ttl,
+          .wait = settings.wait,
+          .renewal = settings.renewal,
+          .reentry = settings.reentry,
+          .retry = {.pause = retry.pause,
+                    .multiplier = retry.multiplier,
+                    .max_pause = retry.max_pause,
+                    .jitter = retry.jitter,
+                    .limit = retry.limit ? retry.limit : std::numeric_limits<unsigned>::max()},
+          .min_hold = settings.min_hold,
+          .max_hold = settings.max_hold,
+          .cancel = settings.cancel};
+}
+
+void validate(const lock_settings& options) {
+  if (options.renewal == renewal::automatic) {
     check("ttl", options.ttl, milliseconds{1000}, hours{24},
           options.ttl < milliseconds{1000}
               ? "must be 1 s to 24 h for a lease that is renewed; shorter ones need renewal::none or renewal::manual"
@@ -58,8 +101,10 @@ void validate(const lock_options& options) {
   } else {
     check("ttl", options.ttl, milliseconds{10}, month, "must be 10 ms to 30 days");
   }
-  check("wait", options.wait, milliseconds{0}, year, "must be 0 to 365 days");
-  validate(options.retry);
+  if (options.wait != wait_forever) {
+    check("wait", options.wait, milliseconds{0}, year, "must be 0 to 365 days, or wait_forever");
+  }
+  check(options.retry);
   check("min_hold", options.min_hold, milliseconds{0}, month, "must be 0 to 30 days");
   check("max_hold", options.max_hold, milliseconds{0}, year, "must be 0 (no cap) to 365 days");
   if (options.max_hold.count() != 0 && options.max_hold < options.min_hold) {
@@ -67,13 +112,21 @@ void validate(const lock_options& options) {
   }
 }
 
-void validate(const lock_options& options, const service_options& in) {
+void validate(const lock_settings& options, const service_options& in) {
   validate(options);
-  const auto ttl = options.renew == renewal::automatic ? ttl_class(options.ttl) : options.ttl;
+  const auto ttl = options.renewal == renewal::automatic ? ttl_class(options.ttl) : options.ttl;
   if (in.margin > ttl / 4) {
     const auto rule = "must not be above a quarter of the ttl, which is " + std::to_string(ttl.count()) + " ms";
     bad("margin", std::to_string(in.margin.count()) + " ms", rule.c_str());
   }
+}
+
+}  // namespace detail
+
+void validate(const lock_options& options) { detail::validate(detail::settled(options)); }
+
+void validate(const lock_options& options, const service_options& in) {
+  detail::validate(detail::settled(options, detail::settled(in.defaults)), in);
 }
 
 std::chrono::milliseconds ttl_class(std::chrono::milliseconds ttl) noexcept {
@@ -96,7 +149,7 @@ void validate(const service_options& options) {
   }
   count("connections", options.connections, 1, 256, "must be 1 to 256");
   check("margin", options.margin, milliseconds{0}, day, "must be 0 (max(50 ms, ttl/20)) to a quarter of the ttl");
-  validate(options.defaults, options);
+  detail::validate(detail::settled(options.defaults), options);
   count("max_waiters", options.max_waiters, 1, 10'000'000, "must be 1 to 10 000 000");
   check("release_limit", options.release_limit, milliseconds{10}, milliseconds{60'000}, "must be 10 ms to 60 s");
   check("close_limit", options.close_limit, milliseconds{0}, day, "must be 0 to 1 day");

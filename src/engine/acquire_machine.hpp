@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "dlock/lock_options.hpp"
+#include "base/lock_settings.hpp"
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store_types.hpp"
 #include "engine/backoff.hpp"
@@ -42,7 +42,7 @@ class acquire_machine {
     instant deadline{};       ///< of the whole wait
     bool once = false;        ///< one attempt, whatever the deadline
     bool look_first = false;  ///< the key is known to be contended
-    retry_policy retry{};
+    retry_settings retry{};
     std::uint64_t seed = 0;
     bool patient = false;  ///< it has just had the key for long: pauses begin with the longest
   };

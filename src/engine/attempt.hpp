@@ -23,7 +23,7 @@ inline long long ms(microseconds value) { return std::chrono::duration_cast<std:
 /// What the store granted, and to whom: what becomes a lease. granted() takes pin and turn out of it.
 struct engine::won {
   const lock_key& key;
-  const lock_options& options;
+  const lock_settings& options;
   std::shared_ptr<owner_state> who;
   std::shared_ptr<session> by;  // pinned; the lease takes the pin over
   std::uint64_t nonce = 0;
@@ -39,9 +39,9 @@ struct engine::won {
 
 /// How a lease of these options is kept, and for how long.
 struct keeping {
-  keeping(const lock_key& key, const lock_options& how) noexcept : keeping(column_renewed(key), how) {}
-  keeping(bool by_column, const lock_options& how) noexcept
-      : kept(how.renew == renewal::automatic && !by_column),
+  keeping(const lock_key& key, const lock_settings& how) noexcept : keeping(column_renewed(key), how) {}
+  keeping(bool by_column, const lock_settings& how) noexcept
+      : kept(how.renewal == renewal::automatic && !by_column),
         ttl(kept ? microseconds{ttl_class(how.ttl)} : microseconds{how.ttl}) {}
 
   static bool column_renewed(const lock_key& key) noexcept {
@@ -63,7 +63,7 @@ struct keeping {
 
 /// One acquire of one key, under way.
 struct engine::attempt {
-  attempt(const lock_key& name, const lock_options& options_, bool single, std::shared_ptr<owner_state> whose,
+  attempt(const lock_key& name, const lock_settings& options_, bool single, std::shared_ptr<owner_state> whose,
           instant start, bool look_first, std::uint64_t seed, bool patient = false)
       : key(name),
         options(options_),
@@ -83,7 +83,7 @@ struct engine::attempt {
   enum class left { nothing, sent, answered };
 
   const lock_key& key;
-  const lock_options& options;
+  const lock_settings& options;
   const bool once;
   const std::shared_ptr<owner_state> who;
   const instant begun;

@@ -9,7 +9,7 @@ namespace {
 double us(std::chrono::microseconds value) noexcept { return static_cast<double>(value.count()); }
 }  // namespace
 
-backoff::backoff(const retry_policy& policy, std::uint64_t seed) noexcept
+backoff::backoff(const retry_settings& policy, std::uint64_t seed) noexcept
     : pause_us_(us(policy.pause)),
       max_us_(us(policy.max_pause)),
       brief_us_(std::min(us(policy.pause) * policy.multiplier, us(policy.max_pause))),

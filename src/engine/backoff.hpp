@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "dlock/lock_options.hpp"
+#include "base/lock_settings.hpp"
 
 namespace dlock::detail {
 
@@ -12,7 +12,7 @@ namespace dlock::detail {
 /// several processes do not march in step. Pure: the randomness comes from the seed.
 class backoff {
  public:
-  backoff(const retry_policy& policy, std::uint64_t seed) noexcept;
+  backoff(const retry_settings& policy, std::uint64_t seed) noexcept;
   std::chrono::microseconds next() noexcept;
   /// From now on they are the longest.
   void grow() noexcept { pause_us_ = max_us_; }

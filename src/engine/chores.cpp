@@ -44,6 +44,15 @@ void chores::stop() noexcept {
   shared_.time.notify(wake_);
 }
 
+void chores::wait_released(instant until) {
+  const auto open = [this] {
+    return in_round_ > 0 || std::any_of(waiting_.begin(), waiting_.end(),
+                                        [](const chore& each) { return each.what == chore::kind::release; });
+  };
+  std::unique_lock lock(mutex_);
+  while (open() && shared_.now() < until) shared_.time.wait_until(rounds_, lock, until);
+}
+
 bool chores::cancel(chore& one, connection& on) {
   // Rule 6: first see the old connection gone, then cancel: the other way round it could run afterwards.
   if (!one.settled && !one.lasting) one.settled = one.lost.id == 0 || shared_.where->settle(on, one.lost);
@@ -110,6 +119,8 @@ void chores::round(bool last) {
       const auto one = at++;
       if (last || due(*one) <= now) mine.splice(mine.end(), waiting_, one);
     }
+    in_round_ = static_cast<std::size_t>(
+        std::count_if(mine.begin(), mine.end(), [](const chore& each) { return each.what == chore::kind::release; }));
   }
   const auto end = last ? shared_.now() + shared_.options.release_limit : instant::max();
   bool unreachable = false;  // then the rest of this round need not find that out one by one
@@ -137,6 +148,8 @@ void chores::round(bool last) {
   }
   const std::lock_guard lock(mutex_);
   waiting_.splice(waiting_.begin(), mine);
+  in_round_ = 0;
+  shared_.time.notify(rounds_);
 }
 
 void chores::given_up(const chore& one) noexcept {

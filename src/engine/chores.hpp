@@ -71,6 +71,8 @@ class chores {
   bool attempt(chore& one, microseconds limit) { return attempt(one, limit, nullptr); }
 
   void run();
+  /// Waits until all releases are done that are known now, or until then.
+  void wait_released(instant until);
   /// Ends run() after one more, bounded round over what is left.
   void stop() noexcept;
 
@@ -92,7 +94,9 @@ class chores {
   const releases let_go_;
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable rounds_;  // one has ended
   std::list<chore> waiting_;
+  std::size_t in_round_ = 0;        // releases that a round has taken out of waiting_
   std::atomic<bool> stop_{false};   // set under the mutex
   bool over_ = false;               // run() has ended
   connection* sweeping_ = nullptr;  // guarded by mutex_: in the middle of a sweep

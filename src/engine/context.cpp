@@ -18,6 +18,7 @@ std::string host_name() {
 
 service_options completed(service_options options) {
   validate(options);
+  options.defaults = as_options(settled(options.defaults));
 #ifdef _GNU_SOURCE
   if (options.label.empty()) options.label = std::string(::program_invocation_short_name).substr(0, 64);
 #endif
@@ -35,6 +36,7 @@ std::uint64_t first_nonce() {
 context::context(std::shared_ptr<store> place, service_options how)
     : where(std::move(place)),
       options(completed(std::move(how))),
+      defaults(detail::settled(options.defaults)),
       time(options.time != nullptr ? *options.time : system_time()),
       host(host_name()),
       pid(::getpid()),
@@ -54,9 +56,9 @@ std::string told_once(const std::string& store, std::string_view text) {
 std::string context::trouble(const fault& why) const { return told_once(where->name(), why.text); }
 
 void context::deliver(const event& what) noexcept {
-  if (options.watch == nullptr) return;
+  if (options.observer == nullptr) return;
   try {
-    options.watch->on(what);
+    options.observer->on(what);
   } catch (...) {
     // The contract of observer: its failures change nothing; lock_service::count() shows them.
     add_up(event::kind::observer_failed);

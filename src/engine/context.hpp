@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/lock_settings.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
 #include "dlock/store/store.hpp"
@@ -24,7 +25,8 @@ struct context {
   context(std::shared_ptr<store> place, service_options how);
 
   const std::shared_ptr<store> where;
-  const service_options options;
+  const service_options options;  // with defaults that leave nothing open
+  const lock_settings defaults;
   time_source& time;
   const std::string host;
   const std::int64_t pid;
@@ -34,6 +36,8 @@ struct context {
   std::atomic<std::uint64_t> nonces;
 
   instant now() const noexcept { return time.now(); }
+  /// What a call means that gives these options.
+  lock_settings settled(const lock_options& given) const { return detail::settled(given, defaults); }
   session_record record(const id128& id, microseconds ttl) const noexcept {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
   }

@@ -183,6 +183,20 @@ std::vector<std::string> engine::close(std::chrono::milliseconds limit) {
   return keys;
 }
 
+void engine::take_back_all() {
+  std::vector<std::shared_ptr<const grant>> held;
+  keeper_.for_each_grant([&](const grant& one) {
+    if (auto alive = one.weak_from_this().lock()) held.push_back(std::move(alive));
+  });
+  microseconds margin{0};
+  for (const auto& one : held) {
+    margin = std::max(margin, one->margin);
+    lost(std::const_pointer_cast<grant>(one), loss_reason::closed);
+  }
+  if (held.empty() || serving == this) return;  // what this thread serves would wait for itself
+  chores_.wait_released(shared_.now() + margin + long_enough + shared_.options.release_limit);
+}
+
 void engine::end(std::chrono::milliseconds limit) {
   close(std::chrono::milliseconds{0});  // nothing new from here on
   bool wait = false;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lock_settings.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_keys.hpp"
 #include "dlock/multi_lease.hpp"
@@ -33,7 +34,7 @@ class engine : public std::enable_shared_from_this<engine> {
   static std::shared_ptr<engine> start(std::shared_ptr<store> where, service_options options);
   engine(std::shared_ptr<store> where, service_options options);
 
-  lease acquire(const lock_key& key, const lock_options& options, bool once) {
+  lease acquire(const lock_key& key, const lock_settings& options, bool once) {
     single any;
     return acquire(key, options, once, any);
   }
@@ -43,11 +44,11 @@ class engine : public std::enable_shared_from_this<engine> {
     microseconds patience{0};
     bool here = false;
   };
-  lease acquire(const lock_key& key, const lock_options& options, bool once, single& how);
+  lease acquire(const lock_key& key, const lock_settings& options, bool once, single& how);
   /// Throws lock_refused where the options or close() cancel it.
-  void wait_out(microseconds pause, const lock_key& key, const lock_options& options, instant begun);
+  void wait_out(microseconds pause, const lock_key& key, const lock_settings& options, instant begun);
   /// All or none.
-  multi_lease acquire(const lock_keys& keys, const lock_options& options, bool once);
+  multi_lease acquire(const lock_keys& keys, const lock_settings& options, bool once);
 
   /// Rows that statements of the application's transaction grant (claims): `take` names what it took, under that session
   /// and nonce. Gives their leases; what can't be had is released in the background. If `take` throws, all of `maybe`
@@ -63,7 +64,7 @@ class engine : public std::enable_shared_from_this<engine> {
     lock_key key;
     std::uint64_t fence = 0;
   };
-  std::vector<lease> adopt(const lock_options& options, row_renewal how,
+  std::vector<lease> adopt(const lock_settings& options, row_renewal how,
                            const std::function<std::vector<taken>(ticket&)>& take);
 
   enum class freed { yes, inner, lost, later };
@@ -109,7 +110,14 @@ class engine : public std::enable_shared_from_this<engine> {
   /// thread that verified the grant.
   void renew(grant& one, microseconds ttl);
 
+  /// Throws std::invalid_argument for a ttl that leases on the key can't be renewed with.
+  void check_ttl(const lock_key& key, const lock_settings& with) const;
+  /// Whether the current owner could enter the key again, or holds it by a mutex.
+  bool holds(const lock_key& key) const;
+
   std::vector<std::string> close(std::chrono::milliseconds limit);
+  /// After close(): all that is held is lost, and freed in the background, which is waited for.
+  void take_back_all();
   /// After close(): lets the threads end as soon as nothing is held; waits for that if nothing is.
   void finish() noexcept;
   /// Both, for a service that is destroyed; what it has to wait for, and what outlives it, is told.
@@ -139,30 +147,30 @@ class engine : public std::enable_shared_from_this<engine> {
   class visit;     // a thread inside acquire(): the engine does not end under it
   struct crew;     // the threads, counted apart from the engine: the last of them may be what ends it
 
-  lease drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
+  lease drive(const lock_key& key, const lock_settings& options, bool once, std::shared_ptr<owner_state> who,
               instant begun, bool look_first);
-  lease reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who);
+  lease reenter(const lock_key& key, const lock_settings& options, const std::shared_ptr<owner_state>& who);
   void refuse_held(grant& mine, reentry again) const;
   std::shared_ptr<grant> find_held(const owner_state& who, const lock_key& key) const;
   void see_out(const std::shared_ptr<grant>& one);
   std::string in_this_process(const lock_key& key, owner_state& who) const;
-  void honour(grant& of, const lock_options& options) const;
-  local_queue::turn stand_in_line(const lock_key& key, const lock_options& options, owner_state& who, instant until);
+  void honour(grant& of, const lock_settings& options) const;
+  local_queue::turn stand_in_line(const lock_key& key, const lock_settings& options, owner_state& who, instant until);
   [[noreturn]] void wait_turn(local_queue::turn end, const lock_key& key, owner_state& who, instant begun);
   step send(attempt& a, step what);
   step resolve(attempt& a);
   step rest(attempt& a);
-  microseconds leave_alone(const lock_key& key, const lock_options& options, bool once, instant begun);
+  microseconds leave_alone(const lock_key& key, const lock_settings& options, bool once, instant begun);
   step give_back(attempt& a);
   lease hand_over(attempt& a, bool& has_turn);
   /// Whatever an exception leaves of it at the store is freed by the background. Needs no memory.
   void cancel_later(attempt& a) noexcept;
-  bool looks_first(const lock_options& options, bool once) const;
+  bool looks_first(const lock_settings& options, bool once) const;
   bool pinned(attempt& a, fault& why);
   lease granted(won& w);
-  void check_row(const lock_key& key, const lock_options& options) const;
-  void check_cancelled(const lock_key& key, const lock_options& options) const;
-  void check_rows(const std::string& which, row_renewal how, const lock_options& options) const;
+  void check_row(const lock_key& key, const lock_settings& options) const;
+  void check_cancelled(const lock_key& key, const lock_settings& options) const;
+  void check_rows(const std::string& which, row_renewal how, const lock_settings& options) const;
   [[noreturn]] void refused(attempt& a);
   [[noreturn]] void refused(const lock_key& key, instant begun, const seen& holder, const fault& why, bool unknown);
 
@@ -201,6 +209,10 @@ class engine : public std::enable_shared_from_this<engine> {
   void run_thread(std::function<void(engine&)> body);
   bool wind_down_if_done() noexcept;
   void see_off(std::chrono::milliseconds limit) noexcept;
+
+  /// So long a key that was lost waits to be freed until its holder has been told. In each case it waits for the margin, which
+  /// is the time that a holder has between the one and the other.
+  static constexpr microseconds long_enough = std::chrono::seconds{1};
 
   context shared_;
   herald herald_;

@@ -24,7 +24,7 @@ verb verb_of(step what) noexcept {
 
 }  // namespace
 
-lease engine::acquire(const lock_key& key, const lock_options& options, bool once, single& how) {
+lease engine::acquire(const lock_key& key, const lock_settings& options, bool once, single& how) {
   refuse_if_forked();
   validate(options, shared_.options);
   check_row(key, options);
@@ -62,10 +62,10 @@ lease engine::acquire(const lock_key& key, const lock_options& options, bool onc
   return drive(key, options, once, who, begun, look_first);
 }
 
-local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options& options, owner_state& who,
+local_queue::turn engine::stand_in_line(const lock_key& key, const lock_settings& options, owner_state& who,
                                         instant until) {
   // Only who said in whose name he asks may enter what another thread gets in the meantime.
-  const bool enters = in_owner_scope() && options.again != reentry::busy;
+  const bool enters = in_owner_scope() && options.reentry != reentry::busy;
   const auto held = [&] {
     const std::lock_guard lock(who.mutex);
     const auto mine = find_held(who, key);
@@ -79,7 +79,7 @@ local_queue::turn engine::stand_in_line(const lock_key& key, const lock_options&
 }
 
 /// Before any statement. A later request ends the waiting.
-void engine::check_cancelled(const lock_key& key, const lock_options& options) const {
+void engine::check_cancelled(const lock_key& key, const lock_settings& options) const {
   if (options.cancel.stop_requested()) {
     throw lock_refused(errc::cancelled, fmt::format("key '{}': cancelled before it was asked for", printable(key)));
   }
@@ -99,7 +99,7 @@ void engine::wait_turn(local_queue::turn end, const lock_key& key, owner_state& 
   }
 }
 
-lease engine::drive(const lock_key& key, const lock_options& options, bool once, std::shared_ptr<owner_state> who,
+lease engine::drive(const lock_key& key, const lock_settings& options, bool once, std::shared_ptr<owner_state> who,
                     instant begun, bool look_first) {
   // Whatever happens, the turn goes on, and nothing stays pinned or is left at the store; a grant takes all of it over.
   struct turn {
@@ -186,7 +186,7 @@ void engine::cancel_later(attempt& a) noexcept {
 }
 
 /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
-bool engine::looks_first(const lock_options& options, bool once) const {
+bool engine::looks_first(const lock_settings& options, bool once) const {
   return shared_.where->caps().take_waits && (once || options.wait < 2 * statement_patience);
 }
 
@@ -265,7 +265,7 @@ step engine::resolve(attempt& a) {
 
 /// How long this process leaves alone what it has had again and again. By the machine's time: under a test's clock there are
 /// no other processes.
-microseconds engine::leave_alone(const lock_key& key, const lock_options& options, bool once, instant begun) {
+microseconds engine::leave_alone(const lock_key& key, const lock_settings& options, bool once, instant begun) {
   if (once || shared_.options.time != nullptr) return 0us;
   const auto now = shared_.now();
   return std::min<microseconds>(shared_.had.leave_alone(key, now), std::max(begun + options.wait - now, 0us));
@@ -276,7 +276,7 @@ step engine::rest(attempt& a) {
   return a.machine.paused();
 }
 
-void engine::wait_out(microseconds pause, const lock_key& key, const lock_options& options, instant begun) {
+void engine::wait_out(microseconds pause, const lock_key& key, const lock_settings& options, instant begun) {
   // Not an engine-wide condition: a cancellation wakes just its own waiter.
   std::mutex mutex;
   std::condition_variable wake;
@@ -321,9 +321,9 @@ lease engine::granted(won& w) {
   one->fence = w.fence;
   one->nonce = w.nonce;
   one->kept = how.kept;
-  one->column = keeping::column_renewed(w.key) && w.options.renew == renewal::automatic;
+  one->column = keeping::column_renewed(w.key) && w.options.renewal == renewal::automatic;
   one->has_turn = w.has_turn;
-  one->renewable = w.options.renew == renewal::manual;
+  one->renewable = w.options.renewal == renewal::manual;
   one->ttl = how.ttl;
   one->margin = margin_for(how.ttl, shared_.options.margin);
   one->min_hold = w.options.min_hold;

@@ -12,7 +12,7 @@ namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
-multi_lease engine::acquire(const lock_keys& keys, const lock_options& options, bool once) {
+multi_lease engine::acquire(const lock_keys& keys, const lock_settings& options, bool once) {
   refuse_if_forked();
   validate(options, shared_.options);
   for (const auto& key : keys) check_row(key, options);
@@ -21,7 +21,7 @@ multi_lease engine::acquire(const lock_keys& keys, const lock_options& options, 
   return several(*this, keys, options, once).run();
 }
 
-engine::several::several(engine& home, const lock_keys& keys, const lock_options& options, bool once)
+engine::several::several(engine& home, const lock_keys& keys, const lock_settings& options, bool once)
     : home_(home),
       keys_(keys),
       options_(options),

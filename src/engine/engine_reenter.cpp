@@ -59,6 +59,16 @@ std::shared_ptr<grant> engine::find_held(const owner_state& who, const lock_key&
   return found;
 }
 
+bool engine::holds(const lock_key& key) const {
+  refuse_if_forked();
+  const auto& who = current_owner();
+  const std::lock_guard lock(who->mutex);
+  const auto mine = find_held(*who, key);
+  if (mine == nullptr || mine->leases == 0) return false;
+  const bool reachable = may_enter(*mine) || mine->anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
+  return reachable && mine->left(shared_.now()) > 0us;
+}
+
 void engine::refuse_held(grant& mine, reentry again) const {
   const bool by_mutex = mine.anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
   if (again == reentry::allow) {
@@ -82,7 +92,7 @@ void engine::see_out(const std::shared_ptr<grant>& one) {
   while (!one->over && shared_.now() < until) shared_.time.wait_until(changed_, lock, until);
 }
 
-lease engine::reenter(const lock_key& key, const lock_options& options, const std::shared_ptr<owner_state>& who) {
+lease engine::reenter(const lock_key& key, const lock_settings& options, const std::shared_ptr<owner_state>& who) {
   std::shared_ptr<grant> mine;
   bool enter = false;
   bool first = false;
@@ -92,8 +102,8 @@ lease engine::reenter(const lock_key& key, const lock_options& options, const st
       mine = find_held(*who, key);
       if (mine == nullptr) return {};
       if (!mine->outlived) {
-        if (options.again == reentry::busy) return {};
-        enter = options.again == reentry::allow && may_enter(*mine);
+        if (options.reentry == reentry::busy) return {};
+        enter = options.reentry == reentry::allow && may_enter(*mine);
         if (enter)
           first = mine->leases++ == 0;  // the one before has ended, and the key waits for a transaction's outcome
         break;
@@ -103,7 +113,7 @@ lease engine::reenter(const lock_key& key, const lock_options& options, const st
     see_out(mine);
   }
   if (!enter) {
-    refuse_held(*mine, options.again);
+    refuse_held(*mine, options.reentry);
     return {};  // its own grant, but out of its reach: it is a stranger to it
   }
   lease again(std::move(mine), true, first);  // counts down again whatever happens below
@@ -119,15 +129,15 @@ lease engine::reenter(const lock_key& key, const lock_options& options, const st
 }
 
 /// What the options of an inner lease ask for holds for it, too, or is refused: it shares the grant with the outer one.
-void engine::honour(grant& of, const lock_options& options) const {
+void engine::honour(grant& of, const lock_settings& options) const {
   const auto refuse = [&](const std::string& what) {
     throw std::invalid_argument(fmt::format(
         "dlock: key '{}': {}; the owner holds it already, and an inner lease can't change that of the outer one "
         "(reentry::refuse and reentry::busy don't enter it)",
         printable(of.key), what));
   };
-  if (const auto has = renewal_of(of); options.renew != has) {
-    refuse(fmt::format("renew = {}: the lease that is held has renewal::{}", name_of(options.renew), name_of(has)));
+  if (const auto has = renewal_of(of); options.renewal != has) {
+    refuse(fmt::format("renewal = {}: the lease that is held has renewal::{}", name_of(options.renewal), name_of(has)));
   }
   const auto now = shared_.now();
   if (options.max_hold > 0ms && now + options.max_hold < of.cap) {

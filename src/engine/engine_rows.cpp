@@ -9,11 +9,16 @@ namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
-void engine::check_row(const lock_key& key, const lock_options& options) const {
+void engine::check_row(const lock_key& key, const lock_settings& options) const {
   if (key.row() != nullptr) check_rows("row '" + printable(key) + "'", key.row()->table->renewal, options);
 }
 
-void engine::check_rows(const std::string& which, row_renewal how, const lock_options& options) const {
+void engine::check_ttl(const lock_key& key, const lock_settings& with) const {
+  validate(with, shared_.options);
+  check_row(key, with);
+}
+
+void engine::check_rows(const std::string& which, row_renewal how, const lock_settings& options) const {
   const auto refuse = [&](const std::string& why) { throw std::invalid_argument("dlock: " + which + ": " + why); };
   if (!shared_.where->caps().rows) refuse(shared_.where->name() + " has no tables whose rows could be locked");
   if (options.min_hold > 0ms) {
@@ -26,7 +31,7 @@ void engine::check_rows(const std::string& which, row_renewal how, const lock_op
   }
 }
 
-std::vector<lease> engine::adopt(const lock_options& options, row_renewal how,
+std::vector<lease> engine::adopt(const lock_settings& options, row_renewal how,
                                  const std::function<std::vector<taken>(ticket&)>& take) {
   refuse_if_forked();
   validate(options, shared_.options);

@@ -29,7 +29,7 @@ class reigns {
   /// So long a key is taken again and again before it is left alone; twice as long each time when nobody came.
   static constexpr microseconds shortest = std::chrono::milliseconds{100};
   static constexpr microseconds longest = std::chrono::seconds{2};
-  /// So long it is left alone: nobody who hurries pauses for longer, with the default retry_policy.
+  /// So long it is left alone: nobody who hurries pauses for longer, with the default retry_settings.
   static constexpr microseconds moment = std::chrono::milliseconds{20};
   /// Who leaves a key alone for so long by himself need not do more.
   static constexpr microseconds enough = std::chrono::milliseconds{5};

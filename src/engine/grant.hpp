@@ -16,9 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/lock_settings.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/lock_options.hpp"
 #include "dlock/store/clock.hpp"
 #include "dlock/store/id128.hpp"
 #include "dlock/store/store_types.hpp"

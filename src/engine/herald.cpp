@@ -24,7 +24,7 @@ void herald::post(std::shared_ptr<grant> lost) noexcept {
 
 void herald::post(notice what) {
   shared_.add_up(what.what);
-  if (shared_.options.watch == nullptr) return;
+  if (shared_.options.observer == nullptr) return;
   const std::lock_guard lock(mutex_);
   if (notices_ >= most_waiting) return;
   ++notices_;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "dlock/lock_options.hpp"
+#include "base/lock_settings.hpp"
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store_types.hpp"
 #include "engine/backoff.hpp"
@@ -40,7 +40,7 @@ class multi_machine {
   struct settings {
     instant deadline{};  ///< of the whole wait
     bool once = false;   ///< one round, whatever the deadline
-    retry_policy retry{};
+    retry_settings retry{};
     std::uint64_t seed = 0;
   };
   /// So many rounds may find a key busy that others take back and forth.
@@ -65,7 +65,7 @@ class multi_machine {
   std::chrono::microseconds pause() const noexcept { return pause_; }
   const fault& why() const noexcept { return why_; }
   bool outcome_unknown() const noexcept { return unknown_; }
-  /// What is left of retry_policy::limit.
+  /// What is left of retry_settings::limit.
   std::optional<unsigned> retries_left() const noexcept;
 
   /// Whether the one that a look has shown keeps others out.

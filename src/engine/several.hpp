@@ -17,7 +17,7 @@ namespace dlock::detail {
 /// not in the multi_lease that it gives is given back.
 class engine::several {
  public:
-  several(engine& home, const lock_keys& keys, const lock_options& options, bool once);
+  several(engine& home, const lock_keys& keys, const lock_settings& options, bool once);
   several(const several&) = delete;
   several& operator=(const several&) = delete;
   ~several();
@@ -71,7 +71,7 @@ class engine::several {
 
   engine& home_;
   const lock_keys& keys_;
-  const lock_options& options_;
+  const lock_settings& options_;
   const bool once_;
   const std::shared_ptr<owner_state> who_;
   const instant begun_;

@@ -26,7 +26,7 @@ constexpr std::size_t most_rows = 500;
 class claiming {
  public:
   claiming(lock_service& service, odb::database& db, const row_class& of, const odb::query_base& query,
-           const lock_options& options, const row_reader& read)
+           const lock_settings& options, const row_reader& read)
       : home_(*access::engine_of(service)),
         place_(place_of(home_)),
         db_(db),
@@ -53,7 +53,7 @@ class claiming {
   odb::database& db_;
   const std::shared_ptr<const row_table> table_;
   const query_parts parts_;
-  const lock_options& options_;
+  const lock_settings& options_;
   const row_reader& read_;
   std::vector<claimed_row> rows_;
 };
@@ -175,7 +175,7 @@ void claiming::add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
   std::vector<std::vector<row_value>> ids;
   reading([&] { ids = read_.ids(query(condition) + fmt::format("LIMIT {}", most - to.size())); });
   auto one_by_one = options_;
-  one_by_one.again = reentry::busy;
+  one_by_one.reentry = reentry::busy;
   for (const auto& id : ids) {
     const auto key = lock_key::of_row(table_, id);
     lease held;
@@ -202,12 +202,13 @@ std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, co
   if (most == 0 || most > most_rows) {
     throw std::invalid_argument(fmt::format("dlock: claim: most = {}: 1 to {} rows at a time", most, most_rows));
   }
-  if (options.min_hold.count() > 0) {
+  const auto how = access::engine_of(service)->shared().settled(options);
+  if (how.min_hold.count() > 0) {
     throw std::invalid_argument(
-        fmt::format("dlock: claim: min_hold = {} ms: a row keeps no time of its grant", options.min_hold.count()));
+        fmt::format("dlock: claim: min_hold = {} ms: a row keeps no time of its grant", how.min_hold.count()));
   }
-  validate(options);
-  claiming claim(service, db, of, query, options, read);
+  validate(how);
+  claiming claim(service, db, of, query, how, read);
   auto claimed = claim.free_rows(most);
   if (claimed.size() < most) claim.add_abandoned(claimed, most);
   return claimed;

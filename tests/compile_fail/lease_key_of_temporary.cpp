@@ -5,10 +5,10 @@
 
 std::size_t length() {
 #ifdef DLOCK_SHOULD_COMPILE
-  const auto held = dlock::acquire("k");
+  const auto held = dlock::default_service().acquire("k");
   const auto name = held.key();
 #else
-  const auto name = dlock::acquire("k").key();
+  const auto name = dlock::default_service().acquire("k").key();
 #endif
   return name.size();
 }

@@ -5,10 +5,10 @@
 
 bool stopped() {
 #ifdef DLOCK_SHOULD_COMPILE
-  const auto held = dlock::acquire("k");
-  const auto lost = held.lost();
+  const auto held = dlock::default_service().acquire("k");
+  const auto lost = held.lost_token();
 #else
-  const auto lost = dlock::acquire("k").lost();
+  const auto lost = dlock::default_service().acquire("k").lost_token();
 #endif
   return lost.stop_requested();
 }

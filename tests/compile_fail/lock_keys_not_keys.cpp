@@ -4,8 +4,8 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return dlock::try_acquire({"1", "2"}) ? 0 : 1;
+  return dlock::default_service().try_acquire_all({"1", "2"}) ? 0 : 1;
 #else
-  return dlock::try_acquire({1, 2}) ? 0 : 1;
+  return dlock::default_service().try_acquire_all({1, 2}) ? 0 : 1;
 #endif
 }

@@ -8,9 +8,9 @@ struct order {
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  const auto place = dlock::locked<"order:{o.id}", "o">([](const order&) {});
+  const auto place = dlock::default_service().locked<"order:{o.id}", "o">([](const order&) {});
 #else
-  const auto place = dlock::locked<"order:{o.number}", "o">([](const order&) {});
+  const auto place = dlock::default_service().locked<"order:{o.number}", "o">([](const order&) {});
 #endif
   place(order{42});
 }

@@ -8,9 +8,9 @@ struct order {
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  const auto place = dlock::locked<"order:{o.id}:{user}">([](const order&, int) {});
+  const auto place = dlock::default_service().locked<"order:{o.id}:{user}">([](const order&, int) {});
 #else
-  const auto place = dlock::locked<"order:{o.id}">([](const order&, int) {});
+  const auto place = dlock::default_service().locked<"order:{o.id}">([](const order&, int) {});
 #endif
   place(order{42}, 1);
 }

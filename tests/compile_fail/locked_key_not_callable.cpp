@@ -4,9 +4,9 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  const auto place = dlock::locked([](int id) { return std::to_string(id); }, [](int) {});
+  const auto place = dlock::default_service().locked([](int id) { return std::to_string(id); }, [](int) {});
 #else
-  const auto place = dlock::locked([](int id) { return id; }, [](int) {});
+  const auto place = dlock::default_service().locked([](int id) { return id; }, [](int) {});
 #endif
   place(42);
 }

@@ -3,7 +3,7 @@
 #include "dlock/locked.hpp"
 
 int main() {
-  const auto place = dlock::locked("k", [](int) {});
+  const auto place = dlock::default_service().locked("k", [](int) {});
 #ifdef DLOCK_SHOULD_COMPILE
   place(42);
 #else

@@ -5,10 +5,10 @@
 
 std::uint64_t fence() {
 #ifdef DLOCK_SHOULD_COMPILE
-  const auto held = dlock::acquire({"a", "b"});
+  const auto held = dlock::default_service().acquire_all({"a", "b"});
   const auto one = held.find("a");
 #else
-  const auto one = dlock::acquire({"a", "b"}).find("a");
+  const auto one = dlock::default_service().acquire_all({"a", "b"}).find("a");
 #endif
   return one->fencing_token();
 }

@@ -6,9 +6,9 @@ using namespace std::chrono_literals;
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  const auto held = dlock::acquire("k", {.ttl = 30s, .wait = 5s});
+  const auto held = dlock::default_service().acquire("k", {.ttl = 30s, .wait = 5s});
 #else
-  const auto held = dlock::acquire("k", {.ttl = 30s, .wait = 5});
+  const auto held = dlock::default_service().acquire("k", {.ttl = 30s, .wait = 5});
 #endif
   return held ? 0 : 1;
 }

@@ -10,9 +10,9 @@ struct plain {
 int main() {
   odb::database* db = nullptr;
 #ifdef DLOCK_SHOULD_COMPILE
-  auto row = dlock::lock_row<dlock::test::order>(*db, 42);
+  auto row = dlock::lock_row<dlock::test::order>(dlock::default_service(), *db, 42);
 #else
-  auto row = dlock::lock_row<plain>(*db, 42);
+  auto row = dlock::lock_row<plain>(dlock::default_service(), *db, 42);
 #endif
   return row ? 0 : 1;
 }

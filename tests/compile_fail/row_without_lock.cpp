@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fails: dlock: rows of this class cannot be locked in place: add a member `dlock::row_lock lock;`
+// fails: dlock: rows of this class cannot be locked in place: add a member `dlock::lock_columns lock;`
 #include "dlock/odb/lock_row.hpp"
 #include "entities-odb.hxx"
 #include "unlockable-odb.hxx"
@@ -7,9 +7,9 @@
 int main() {
   odb::database* db = nullptr;
 #ifdef DLOCK_SHOULD_COMPILE
-  auto row = dlock::lock_row<dlock::test::order>(*db, 42);
+  auto row = dlock::lock_row<dlock::test::order>(dlock::default_service(), *db, 42);
 #else
-  auto row = dlock::lock_row<dlock::test::bare>(*db, 42);
+  auto row = dlock::lock_row<dlock::test::bare>(dlock::default_service(), *db, 42);
 #endif
   return row ? 0 : 1;
 }

@@ -7,9 +7,9 @@
 int main() {
   odb::database* db = nullptr;
 #ifdef DLOCK_SHOULD_COMPILE
-  auto row = dlock::lock_row<dlock::test::order>(*db, 42);
+  auto row = dlock::lock_row<dlock::test::order>(dlock::default_service(), *db, 42);
 #else
-  auto row = dlock::lock_row<dlock::test::draft>(*db, 42);
+  auto row = dlock::lock_row<dlock::test::draft>(dlock::default_service(), *db, 42);
 #endif
   return row ? 0 : 1;
 }

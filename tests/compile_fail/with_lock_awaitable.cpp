@@ -9,5 +9,5 @@ awaiter operator co_await(awaitable);
 #endif
 
 int main() {
-  return dlock::try_with_lock("k", [] { return awaitable(); }) ? 0 : 1;
+  return dlock::default_service().try_with_lock("k", [] { return awaitable(); }) ? 0 : 1;
 }

@@ -9,5 +9,5 @@ struct task {
 };
 
 int main() {
-  dlock::with_lock("k", [] { return task(); });
+  dlock::default_service().with_lock("k", [] { return task(); });
 }

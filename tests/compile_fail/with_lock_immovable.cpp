@@ -10,5 +10,5 @@ struct result {
 };
 
 int main() {
-  dlock::with_lock("k", [] { return result(); });
+  dlock::default_service().with_lock("k", [] { return result(); });
 }

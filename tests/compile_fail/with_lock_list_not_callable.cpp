@@ -5,8 +5,8 @@
 // Under several keys there is a multi_lease, not a lease.
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return dlock::with_lock({"a", "b"}, [](const dlock::multi_lease&) { return 0; });
+  return dlock::default_service().with_locks({"a", "b"}, [](const dlock::multi_lease&) { return 0; });
 #else
-  return dlock::with_lock({"a", "b"}, [](const dlock::lease&) { return 0; });
+  return dlock::default_service().with_locks({"a", "b"}, [](const dlock::lease&) { return 0; });
 #endif
 }

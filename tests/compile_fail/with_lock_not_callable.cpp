@@ -4,8 +4,8 @@
 
 int main() {
 #ifdef DLOCK_SHOULD_COMPILE
-  return dlock::with_lock("k", [](const dlock::lease&) { return 0; });
+  return dlock::default_service().with_lock("k", [](const dlock::lease&) { return 0; });
 #else
-  return dlock::with_lock("k", [](int value) { return value; });
+  return dlock::default_service().with_lock("k", [](int value) { return value; });
 #endif
 }

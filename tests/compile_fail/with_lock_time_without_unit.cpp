@@ -7,9 +7,9 @@ using namespace std::chrono_literals;
 int main() {
   int runs = 0;
 #ifdef DLOCK_SHOULD_COMPILE
-  dlock::with_lock("k", {.wait = 5s}, [&] { ++runs; });
+  dlock::default_service().with_lock("k", {.wait = 5s}, [&] { ++runs; });
 #else
-  dlock::with_lock("k", {.wait = 5}, [&] { ++runs; });
+  dlock::default_service().with_lock("k", {.wait = 5}, [&] { ++runs; });
 #endif
   return runs;
 }

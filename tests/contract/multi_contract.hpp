@@ -35,7 +35,7 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: new, known and held ones 
   b.acquire("also known").release();
   const auto outer = a.acquire("mine");
   {
-    auto held = a.acquire({"new", "known", "mine", "also known", "new"});
+    auto held = a.acquire_all({"new", "known", "mine", "also known", "new"});
     REQUIRE(held.size() == 4);
     CHECK(held["known"].fencing_token() == 2);
     CHECK(held["also known"].fencing_token() == 2);
@@ -58,10 +58,10 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: new, known and held ones 
 TEST_CASE_METHOD(multi_service_fixture, "several keys: one that is busy keeps all from being taken", "[T76]") {
   for (const auto* key : {"a", "b", "c", "d"}) b.acquire(key).release();
   auto theirs = b.acquire("c");
-  CHECK_FALSE(a.try_acquire({"d", "c", "b", "a"}));
+  CHECK_FALSE(a.try_acquire_all({"d", "c", "b", "a"}));
   std::string text;
   try {
-    static_cast<void>(a.acquire({"a", "c"}, {.wait = 50ms}));
+    static_cast<void>(a.acquire_all({"a", "c"}, {.wait = 50ms}));
   } catch (const lock_timeout& e) {
     text = e.what();
   }
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: one that is busy keeps al
   for (const auto* key : {"a", "b", "d"}) CHECK(is_free(key));
   CHECK_NOTHROW(theirs.ensure_held());
   multi_lease held;
-  std::thread waiter([&] { held = a.acquire({"a", "b", "c", "d"}, {.wait = 20s}); });
+  std::thread waiter([&] { held = a.acquire_all({"a", "b", "c", "d"}, {.wait = 20s}); });
   CHECK(eventually([&] { return is_free("a") && is_free("d"); }));  // it waits without them
   theirs.release();
   waiter.join();
@@ -81,13 +81,13 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: one that is busy keeps al
 TEST_CASE_METHOD(multi_service_fixture, "several keys: a dead process's are taken over, its multi_lease is lost before",
                  "[T30][T91]") {
   process dying(*place);
-  auto dead = dying.locks.acquire({"a", "b"}, {.ttl = 1s});
+  auto dead = dying.locks.acquire_all({"a", "b"}, {.ttl = 1s});
   dying.where->cut();
-  const auto mine = a.acquire({"a", "b", "c"}, {.wait = 30s});
+  const auto mine = a.acquire_all({"a", "b", "c"}, {.wait = 30s});
   CHECK(dead.remaining() == 0us);
   CHECK(mine["a"].fencing_token() == 2);
   CHECK(mine["b"].fencing_token() == 2);
-  CHECK(eventually([&] { return dead.lost().stop_requested(); }));
+  CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
   dying.where->cut(false);
   CHECK(code_of([&] { return dead.release(), 0; }) == errc::lost);
   CHECK_NOTHROW(mine.ensure_held());
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: a dead process's are take
 
 TEST_CASE_METHOD(multi_service_fixture, "several keys: of one expiry when they have their own", "[T12]") {
   for (const auto* key : {"a", "b", "c"}) b.acquire(key).release();
-  const auto held = a.acquire({"a", "b", "c"}, {.ttl = 10s, .renew = renewal::none});
+  const auto held = a.acquire_all({"a", "b", "c"}, {.ttl = 10s, .renewal = renewal::none});
   const auto row = b.holder("a");
   REQUIRE(row);
   CHECK_FALSE(row->kept);
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: threads of two processes 
         for (std::size_t k = 0; k <= random() % keys; ++k) names.push_back("k" + std::to_string(order[k]));
         try {
           const auto held =
-              (t % 2 == 0 ? a : b).acquire(names, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
+              (t % 2 == 0 ? a : b).acquire_all(names, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
           for (const auto& each : held) {
             auto& of = data[static_cast<std::size_t>(each.key().back() - '0')];
             if (++of.inside != 1 || each.fencing_token() <= of.last) ++wrong;

@@ -40,7 +40,7 @@ TEST_CASE("row: rows and keys are locked together, and a text that reads like a 
   const auto two = at.s.make(2);
   const lock_key alike(std::string(one.view()));
   {
-    const auto held = at.a.acquire({two, "k", one, alike, two});
+    const auto held = at.a.acquire_all({two, "k", one, alike, two});
     REQUIRE(held.size() == 4);
     CHECK(held[one].fencing_token() == at.s.number(at.s.table->fence, one));
     CHECK(held[alike].fencing_token() == 1);
@@ -56,11 +56,11 @@ TEST_CASE("row: a busy row keeps keys and rows from being taken", "[contract][ro
   const auto one = at.s.make(1);
   const auto two = at.s.make(2);
   auto theirs = at.b.acquire(two);
-  CHECK_FALSE(at.a.try_acquire({one, two, "k"}));
+  CHECK_FALSE(at.a.try_acquire_all({one, two, "k"}));
   CHECK(at.is_free(one));
   CHECK(at.is_free("k"));
   multi_lease held;
-  std::thread waiter([&] { held = at.a.acquire({one, two, "k"}, {.wait = 20s}); });
+  std::thread waiter([&] { held = at.a.acquire_all({one, two, "k"}, {.wait = 20s}); });
   theirs.release();
   waiter.join();
   REQUIRE(held.size() == 3);
@@ -72,7 +72,7 @@ TEST_CASE("row: a busy row keeps keys and rows from being taken", "[contract][ro
 TEST_CASE("row: one that does not exist is named, and nothing is held", "[contract][rows][T76]") {
   rows_and_keys at;
   const auto one = at.s.make(1);
-  CHECK(code_of([&] { return at.a.acquire({one, "k", at.s.key({std::int64_t{7}})}); }) == errc::no_such_row);
+  CHECK(code_of([&] { return at.a.acquire_all({one, "k", at.s.key({std::int64_t{7}})}); }) == errc::no_such_row);
   CHECK(at.is_free(one));
   CHECK(at.is_free("k"));
 }
@@ -85,13 +85,13 @@ TEST_CASE("row: rows that renew their own expiry are locked together with keys k
   const auto one = s.make(1);
   const auto two = s.make(2);
   {
-    const auto held = a.acquire({one, two, "k"}, {.ttl = 10s});
+    const auto held = a.acquire_all({one, two, "k"}, {.ttl = 10s});
     CHECK_NOTHROW(held.ensure_held());
     CHECK(held.remaining() > 5s);
-    CHECK_FALSE(b.try_acquire({two, "other"}, {.ttl = 10s}));
+    CHECK_FALSE(b.try_acquire_all({two, "other"}, {.ttl = 10s}));
     CHECK(b.try_acquire("other"));
   }
-  CHECK(b.try_acquire({one, two, "k"}, {.ttl = 10s}));
+  CHECK(b.try_acquire_all({one, two, "k"}, {.ttl = 10s}));
 }
 
 }  // namespace dlock::test

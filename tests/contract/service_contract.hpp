@@ -5,6 +5,7 @@
 /// and engine do together; the engine alone is tested under a virtual clock in engine/. A program for a store defines
 /// make_service_place() and includes this once.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -130,15 +131,15 @@ TEST_CASE_METHOD(service_fixture, "service: a lease lasts longer than its ttl wh
 TEST_CASE_METHOD(service_fixture, "service: a dead process's key is granted after its expiry, its lease is lost before",
                  "[T30][T91][T92]") {
   const bool kept = GENERATE(true, false);
-  const lock_options how{.ttl = kept ? 1s : 300ms, .renew = kept ? renewal::automatic : renewal::none};
+  const lock_options how{.ttl = kept ? 1s : 300ms, .renewal = kept ? renewal::automatic : renewal::none};
   auto dead = a.locks.acquire("k", how);
   const auto granted = now();
   a.where->cut();
   const auto mine = b.locks.acquire("k", {.wait = 30s});
   CHECK(dead.remaining() == 0us);
-  CHECK(now() - granted >= how.ttl - 100ms);  // it was asked for a little before `granted`
+  CHECK(now() - granted >= *how.ttl - 100ms);  // it was asked for a little before `granted`
   CHECK(mine.fencing_token() == dead.fencing_token() + 1);
-  CHECK(eventually([&] { return dead.lost().stop_requested(); }));
+  CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
   CHECK(code_of([&] { return dead.ensure_held(), 0; }) == errc::lost);
 
   // It comes back and wants to tidy up: nothing of ours is touched.
@@ -209,14 +210,14 @@ TEST_CASE_METHOD(service_fixture, "service: a forced holder is told, and its key
   CHECK_FALSE(b.locks.force_release("nobody's"));
   const auto row = b.locks.holder("k");
   CHECK((!row || row->doomed));
-  CHECK(eventually([&] { return forced.lost().stop_requested() && kin.lost().stop_requested(); }));
+  CHECK(eventually([&] { return forced.lost_token().stop_requested() && kin.lost_token().stop_requested(); }));
   CHECK(forced.loss() == loss_reason::renewal_refused);
   CHECK(b.locks.acquire("k", {.wait = 20s}).fencing_token() == forced.fencing_token() + 1);
 }
 
 TEST_CASE_METHOD(service_fixture, "service: operators see who holds what", "[T22]") {
   const auto kept = a.locks.acquire("kept", {.ttl = 60s});
-  const auto own = b.locks.acquire("own", {.ttl = 10s, .renew = renewal::none});
+  const auto own = b.locks.acquire("own", {.ttl = 10s, .renewal = renewal::none});
   CHECK_FALSE(a.locks.holder("nobody's"));
   const auto row = b.locks.holder("kept");
   REQUIRE(row);
@@ -233,11 +234,42 @@ TEST_CASE_METHOD(service_fixture, "service: operators see who holds what", "[T22
   CHECK(own.remaining() <= all[1].left);
   CHECK(a.locks.held_keys(1).size() == 1);
   CHECK(a.locks.held_keys(10, "kept").size() == 1);
-  CHECK_FALSE(b.locks.force_release("own"));
+}
+
+TEST_CASE_METHOD(service_fixture, "service: what an expiry of its own keeps is forced at once, and no later grant",
+                 "[T15]") {
+  auto forced = a.locks.acquire("own", {.ttl = 60s, .renewal = renewal::manual});
+  CHECK(b.locks.force_release("own"));
+  CHECK_FALSE(b.locks.holder("own"));
+  const auto next = b.locks.try_acquire("own");
+  CHECK(next.fencing_token() == forced.fencing_token() + 1);
+  CHECK_THROWS_AS(forced.renew(), lock_lost);
+  CHECK(forced.loss() == loss_reason::taken_over);
+  CHECK(next.loss() == loss_reason::none);
+  CHECK(b.locks.holder("own")->fence == next.fencing_token());
+}
+
+TEST_CASE_METHOD(service_fixture, "service: the rest of a min_hold is forced", "[T15]") {
+  a.locks.acquire("job", {.min_hold = 1h}).release();
+  CHECK_FALSE(b.locks.try_acquire("job"));
+  CHECK(b.locks.force_release("job"));
+  CHECK(b.locks.try_acquire("job"));
+}
+
+TEST_CASE_METHOD(service_fixture, "service: a closed one takes back what is held, and its holders are told", "[T90]") {
+  const auto kept = a.locks.acquire("kept", {.ttl = 1s});
+  const auto own = a.locks.acquire("own", {.ttl = 60s, .renewal = renewal::none});
+  auto keys = a.locks.close(0ms, release_all);
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == std::vector<std::string>{"kept", "own"});
+  CHECK(kept.loss() == loss_reason::closed);
+  CHECK(own.lost_token().stop_requested());
+  CHECK(b.locks.try_acquire("kept"));
+  CHECK(b.locks.try_acquire("own"));
 }
 
 TEST_CASE_METHOD(service_fixture, "service: renew() by hand prolongs an expiry of its own", "[T12]") {
-  auto held = a.locks.acquire("k", {.ttl = 600ms, .renew = renewal::manual});
+  auto held = a.locks.acquire("k", {.ttl = 600ms, .renewal = renewal::manual});
   for (int i = 0; i < 4; ++i) {
     pass(250ms);
     held.renew();

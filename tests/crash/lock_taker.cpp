@@ -8,7 +8,7 @@
 ///                     and before that, once a busy key has been seen: waiting
 ///   more <n>          more <n>                        (takes <key without its last part>-1 to -n too)
 ///   check             trusted <remaining us> | lost <reason> <time>
-///                     at any time, from lease::lost(): told <reason> <time> <us since the grant>
+///                     at any time, from lease::lost_token(): told <reason> <time> <us since the grant>
 ///   release           released | error <code> <text>
 ///   drop              dropped <us that the lease's destructor took>
 ///   sleep <ms>        slept
@@ -139,7 +139,7 @@ void take(unsigned wait) {
     stop();
     if (!mine) return say("busy {}", now());
     held.emplace(std::move(mine));
-    when_lost.emplace(held->lost(), [granted = now()] {
+    when_lost.emplace(held->lost_token(), [granted = now()] {
       const auto at = now();
       say("told {} {} {}", reason(*held), at, at - granted);
     });

@@ -26,7 +26,7 @@ void start_loop(lock_service& locks, const std::string& key) {
   std::thread([&locks, key] {
     for (;;) {
       try {
-        with_lock(locks, key, {.ttl = 10s, .wait = 20s}, [] { std::this_thread::sleep_for(2ms); });
+        locks.with_lock(key, {.ttl = 10s, .wait = 20s}, [] { std::this_thread::sleep_for(2ms); });
         ++grants;
       } catch (const lock_timeout&) {
         ++timeouts;
@@ -43,11 +43,11 @@ void exit_inside(lock_service& locks, const std::string& key, const lock_options
     inside();
     std::exit(0);
   };
-  if (how == "lease") with_lock(locks, key, as, leave);
+  if (how == "lease") locks.with_lock(key, as, leave);
   if (how == "nested") {
-    with_lock(locks, key, as, [&] { with_lock(locks, key, as, leave); });
+    locks.with_lock(key, as, [&] { locks.with_lock(key, as, leave); });
   }
-  if (how == "leases") with_lock(locks, {key, key + "-2", key + "-3"}, as, leave);
+  if (how == "leases") locks.with_locks({key, key + "-2", key + "-3"}, as, leave);
   if (how == "mutex") {
     static distributed_mutex door{locks, key, as};  // destroyed before the service
     const std::lock_guard guard(door);
@@ -55,7 +55,7 @@ void exit_inside(lock_service& locks, const std::string& key, const lock_options
   }
   if (how == "task") {
     const owner_scope task;
-    with_lock(locks, key, as, leave);
+    locks.with_lock(key, as, leave);
   }
 }
 

@@ -11,7 +11,7 @@ namespace dlock::test {
 void teller::lock(const std::vector<std::uint64_t>& wallets, const lock_options& how) {
   std::vector<lock_key> keys;
   for (const auto id : wallets) keys.push_back(wallet_key(locks_, bank_, id));
-  auto mine = locks_.acquire(lock_keys(keys), how);
+  auto mine = locks_.acquire_all(lock_keys(keys), how);
   std::vector<std::string> proofs;
   for (const auto& each : mine) proofs.push_back(each.verification().text);
   for (std::size_t i = 0; i != wallets.size(); ++i) fences_[wallets[i]] = mine[keys[i]].fencing_token();

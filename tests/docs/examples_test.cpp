@@ -36,7 +36,7 @@ struct order {
 
 int ship(const order& o) { return o.id; }
 
-int ship_in_any_way(const order& o, int& skipped) {
+int ship_in_any_way(dlock::lock_service& locks, const order& o, int& skipped) {
   int shipped = 0;
   // clang-format off
   // [faces]
@@ -46,7 +46,7 @@ int ship_in_any_way(const order& o, int& skipped) {
     held.ensure_held();  // throws lock_lost if it is not ours any more
   }
 
-  // One attempt.
+  // One attempt; with {.wait = 2s} it would wait so long before it goes on without.
   DISTRIBUTED_TRY_LOCKED_AS(held, "report:daily") {
     shipped += ship(o);
   } else {
@@ -54,11 +54,11 @@ int ship_in_any_way(const order& o, int& skipped) {
   }
 
   // A function that locks by its arguments at each call, and checks its result at the end.
-  const auto ship_locked = dlock::locked<"order:{o.id}:{o.customer}", "o">([](const order& it) { return ship(it); });
+  const auto ship_locked = locks.locked<"order:{o.id}:{o.customer}", "o">([](const order& it) { return ship(it); });
   shipped += ship_locked(o);
 
   // A mutex as the standard library knows it.
-  dlock::distributed_mutex door{"warehouse:7"};
+  dlock::distributed_mutex door{locks, "warehouse:7"};
   std::lock_guard guard{door};
   // [/faces]
   // clang-format on
@@ -68,7 +68,7 @@ int ship_in_any_way(const order& o, int& skipped) {
 
 int transfer(int from, int) { return from; }
 
-int transfer_in_any_way() {
+int transfer_in_any_way(dlock::lock_service& locks) {
   int moved = 0;
   // clang-format off
   // [several]
@@ -76,13 +76,13 @@ int transfer_in_any_way() {
     moved += transfer(7, 9);
   }
 
-  const auto both = dlock::locked({"wallet:7", "wallet:9"}, {.wait = 2s});  // or acquire(...), the same
+  const auto both = locks.acquire_all({"wallet:7", "wallet:9"}, {.wait = 2s});
   moved += transfer(9, 7);
   both.ensure_held();                                    // throws lock_lost if one of them is lost
   const auto token = both["wallet:9"].fencing_token();   // each key has its own lease
 
   const std::vector<std::string> products{"stock:3", "stock:1", "stock:3"};
-  dlock::with_lock(products, [&](const dlock::multi_lease& held) { moved += static_cast<int>(held.size()); });  // 2
+  locks.with_locks(products, [&](const dlock::multi_lease& held) { moved += static_cast<int>(held.size()); });  // 2
   // [/several]
   // clang-format on
   return moved + static_cast<int>(token);
@@ -109,7 +109,7 @@ int report(const std::string&) { return -3; }
 int ship_42(dlock::lock_service& locks) {
   // [errors]
   try {
-    return dlock::with_lock(locks, "order:42", {.ttl = 30s, .wait = 2s}, [&] { return ship(42); });
+    return locks.with_lock("order:42", {.ttl = 30s, .wait = 2s}, [&] { return ship(42); });
   } catch (const dlock::lock_timeout& busy) {
     return try_later(busy.what());  // "dlock: key 'order:42': waited 2000 ms, held by app1/4312 shipping: ..."
   } catch (const dlock::lock_lost& lost) {
@@ -161,13 +161,13 @@ TEST_CASE_METHOD(two_workers, "example: with_lock throws away a result that was 
     clock.advance(40s);  // longer than the ttl allows
     return 42;
   };
-  CHECK_THROWS_AS(dlock::with_lock(locks, "report:daily", {.ttl = 30s}, work), dlock::lock_lost);
+  CHECK_THROWS_AS(locks.with_lock("report:daily", {.ttl = 30s}, work), dlock::lock_lost);
   // [/result]
 }
 
 TEST_CASE_METHOD(two_workers, "example: an expiry of its own ends a lease that nobody renews") {
   // [expiry]
-  const auto held = locks.acquire("tick", {.ttl = 100ms, .renew = dlock::renewal::none});
+  const auto held = locks.acquire("tick", {.ttl = 100ms, .renewal = dlock::renewal::none});
   clock.advance(100ms);
   CHECK(held.loss() == dlock::loss_reason::expired);
   CHECK(others.try_acquire("tick"));
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(two_workers, "example: an expiry of its own ends a lease that n
 
 TEST_CASE_METHOD(two_workers, "example: a service counts what happened") {
   // [counts]
-  dlock::with_lock(locks, "order:42", [] {});
+  locks.with_lock("order:42", [] {});
   CHECK(locks.count(dlock::event::kind::granted) == 1);
   CHECK(locks.count(dlock::event::kind::released) == 1);
   CHECK(locks.count(dlock::event::kind::lost) == 0);
@@ -226,10 +226,10 @@ TEST_CASE_METHOD(two_workers, "example: the faces that the README shows") {
   dlock::set_default_service(locks);
   const order o{42, "ann"};
   int skipped = 0;
-  CHECK(ship_in_any_way(o, skipped) == 4 * 42);
+  CHECK(ship_in_any_way(locks, o, skipped) == 4 * 42);
   CHECK(skipped == 0);
   const auto theirs = others.acquire("order:42:ann");
-  CHECK_THROWS_AS(ship_in_any_way(o, skipped), dlock::lock_timeout);
+  CHECK_THROWS_AS(ship_in_any_way(locks, o, skipped), dlock::lock_timeout);
 }
 
 TEST_CASE_METHOD(two_workers, "example: a coroutine, or any task, with an owner of its own") {
@@ -251,8 +251,8 @@ TEST_CASE_METHOD(two_workers, "example: the example of errors.md") { CHECK(ship_
 
 TEST_CASE_METHOD(two_workers, "example: several locks at once") {
   dlock::set_default_service(locks);
-  CHECK(transfer_in_any_way() == 7 + 9 + 2 + 2);
+  CHECK(transfer_in_any_way(locks) == 7 + 9 + 2 + 2);
   const auto theirs = others.acquire("wallet:9");
-  CHECK_THROWS_AS(locks.acquire({"wallet:7", "wallet:9"}, {.wait = 0s}), dlock::lock_timeout);
+  CHECK_THROWS_AS(locks.acquire_all({"wallet:7", "wallet:9"}, {.wait = 0s}), dlock::lock_timeout);
   CHECK(others.try_acquire("wallet:7"));
 }

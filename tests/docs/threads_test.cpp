@@ -35,7 +35,7 @@ void report(const char*) { ++reported; }
 void work(dlock::lock_service& locks, const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     try {
-      dlock::with_lock(locks, "report:hourly", {.ttl = 10s, .wait = 60s, .cancel = stop}, [&](const dlock::lease& held) {
+      locks.with_lock("report:hourly", {.ttl = 10s, .wait = 60s, .cancel = stop}, [&](const dlock::lease& held) {
         while (!stop.stop_requested() && do_a_step()) held.ensure_held();
       });
     } catch (const dlock::error& failed) {
@@ -73,7 +73,7 @@ void build_report(const std::stop_token& lost) {
 void hand_over(dlock::lock_service& locks) {
   // [hand_over]
   std::jthread worker{[held = locks.acquire("report:daily")]() mutable {
-    build_report(held.lost());  // a std::stop_token: stop early when the lock is lost
+    build_report(held.lost_token());  // a std::stop_token: stop early when the lock is lost
     held.release();
   }};
   // [/hand_over]
@@ -93,7 +93,7 @@ void submit(dlock::lock_service& locks, nested_pool& pool) {
   // [task]
   pool.submit([&] {
     const dlock::owner_scope here{};  // a new owner, for as long as this task runs
-    dlock::with_lock(locks, "order:42", {.ttl = 30s, .wait = 0s}, [&] { ship(42); });
+    locks.with_lock("order:42", {.ttl = 30s, .wait = 0s}, [&] { ship(42); });
   });
   // [/task]
 }

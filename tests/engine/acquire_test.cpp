@@ -166,7 +166,8 @@ TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late
                  "[acquire][T25][T38]") {
   const auto locks = service();
   where->next(verb::insert, {.during = [&] { clock.advance(1s); }});
-  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 500ms, .renew = renewal::none}); }) == errc::store_failed);
+  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 500ms, .renewal = renewal::none}); }) ==
+        errc::store_failed);
   CHECK(fence_of("k") == 0);
   CHECK(is_free("k"));
 }
@@ -175,7 +176,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: trust counts from the sending of the 
                  "[acquire][T29][T22]") {
   const auto locks = service();
   where->next(verb::insert, {.during = [&] { clock.advance(15s); }});
-  const auto held = locks->acquire("k", {.ttl = 30s, .renew = renewal::none});
+  const auto held = locks->acquire("k", {.ttl = 30s, .renewal = renewal::none});
   CHECK(held.remaining() == 30s - 15s - 1500ms);
   CHECK(held.remaining() <= locks->holder("k")->left);
 }

@@ -177,7 +177,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: an expiry of its own that passed in betw
         clock.advance(2850ms);
         return claimed{{key, fence}};
       },
-      {.ttl = 3s, .renew = renewal::none});
+      {.ttl = 3s, .renewal = renewal::none});
   CHECK(held.empty());
   CHECK(eventually([&] { return where->count(verb::cancel) == 1; }));
   CHECK(is_free(key));

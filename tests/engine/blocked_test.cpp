@@ -47,7 +47,7 @@ struct blocked_fixture : engine_fixture {
 
   std::unique_ptr<lock_service> watched(std::chrono::milliseconds grace = 0ms) {
     auto how = options();
-    how.watch = told;
+    how.observer = told;
     how.break_verified_after = grace;
     how.connections = 1;
     return service(how);

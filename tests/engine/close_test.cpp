@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -25,7 +26,7 @@ using namespace dlock::test;
 TEST_CASE_METHOD(engine_fixture, "close: no new leases, and what is held is named", "[close][T90]") {
   const auto locks = service();
   auto a = locks->acquire("a");
-  auto b = locks->acquire("b", {.ttl = 10s, .renew = renewal::none});
+  auto b = locks->acquire("b", {.ttl = 10s, .renewal = renewal::none});
   auto keys = locks->close(0ms);
   std::sort(keys.begin(), keys.end());
   CHECK(keys == std::vector<std::string>{"a", "b"});
@@ -142,7 +143,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about t
   auto held = locks->acquire("k");
   std::atomic<bool> ended{false};
   std::thread::id where_told{};
-  const std::stop_callback on_loss(held.lost(), [&] {
+  const std::stop_callback on_loss(held.lost_token(), [&] {
     where_told = std::this_thread::get_id();
     locks.reset();
     ended = true;
@@ -161,7 +162,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a service may end while a callback abou
   std::atomic<bool> inside{false};
   std::atomic<bool> go_on{false};
   bool finished = false;
-  const std::stop_callback on_loss(held->lost(), [&] {
+  const std::stop_callback on_loss(held->lost_token(), [&] {
     inside = true;
     static_cast<void>(eventually([&] { return go_on.load(); }));
     finished = true;
@@ -223,7 +224,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, 
   std::atomic<bool> ended{false};
   bool finished = false;
   bool too_early = true;
-  const std::stop_callback on_loss(held->lost(), [&] {
+  const std::stop_callback on_loss(held->lost_token(), [&] {
     slow.inside = true;
     // If it is not waited for, the service ends at once; this only gives it the time to do so.
     static_cast<void>(eventually([&] { return ended.load(); }, 300ms));
@@ -246,7 +247,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own c
   std::optional<lease> held = locks->acquire("k");
   std::atomic<bool> told{false};
   std::optional<std::stop_callback<std::function<void()>>> on_loss;
-  on_loss.emplace(held->lost(), [&] {
+  on_loss.emplace(held->lost_token(), [&] {
     held.reset();
     told = true;
   });
@@ -264,7 +265,7 @@ TEST_CASE_METHOD(engine_fixture, "close: the destructor does not wait for what i
   multi_lease both;
   auto locks = service(how);
   held = locks->acquire("k");
-  both = locks->acquire({"l", "m"});
+  both = locks->acquire_all({"l", "m"});
   locks.reset();  // time stands still
   CHECK_NOTHROW(held.ensure_held());
   CHECK_NOTHROW(both.ensure_held());
@@ -284,4 +285,45 @@ TEST_CASE_METHOD(engine_fixture, "close: what the destructor waits for, and what
   REQUIRE(texts.size() == 2);
   CHECK(texts[0].starts_with("k: the service ends, and waits up to 2000 ms"));
   CHECK(texts[1].starts_with("k: the service has ended"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its holders, tells them, and frees it",
+                 "[close]") {
+  const auto locks = service();
+  const auto kept = locks->acquire("kept");
+  const auto own = locks->acquire("own", {.ttl = 1h, .renewal = renewal::none});
+  std::atomic<bool> free_when_told{false};
+  const std::stop_callback on_loss(kept.lost_token(), [&] { free_when_told = is_free("kept"); });
+  const auto begun = clock.now();
+  auto keys = while_time_passes([&] { return locks->close(100ms, release_all); });
+  CHECK(clock.now() - begun >= 100ms);
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == std::vector<std::string>{"kept", "own"});
+  CHECK(kept.loss() == loss_reason::closed);
+  CHECK(own.loss() == loss_reason::closed);
+  CHECK(own.lost_token().stop_requested());
+  CHECK_FALSE(free_when_told);  // told first
+  CHECK(fence_of("kept") == 0);
+  CHECK(fence_of("own") == 0);
+  CHECK(thrown([&] { return locks->acquire("other"); }) == errc::closed);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: release_all takes nothing that is released in time, and waits for nothing",
+                 "[close]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  std::thread releasing([&] { held.release(); });
+  CHECK(locks->close(1h, release_all).empty());  // time stands still
+  releasing.join();
+  CHECK(seen->count(event::kind::lost) == 0);
+  CHECK(locks->close(0ms, release_all).empty());
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: release_all ends though the store is away", "[close]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k");
+  where->cut();
+  CHECK(while_time_passes([&] { return locks->close(0ms, release_all); }) == std::vector<std::string>{"k"});
+  CHECK(held.loss() == loss_reason::closed);
+  where->cut(false);
 }

@@ -74,7 +74,7 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two o
   std::array<guarded, keys> data;
   std::vector<std::unique_ptr<lock_service>> all;
   auto how = options();
-  how.watch = nullptr;
+  how.observer = nullptr;
   for (int i = 0; i < 2; ++i) all.push_back(service(how));
   std::atomic<bool> over{false};
   std::thread mischief([&] {
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two o
 TEST_CASE_METHOD(engine_fixture, "concurrency: leases end by release, loss and expiry at the same time",
                  "[concurrency]") {
   auto how = options();
-  how.watch = nullptr;
+  how.observer = nullptr;
   const auto locks = service(how);
   std::atomic<int> ended{0};
   while_time_passes([&] {
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: leases end by release, loss and e
       threads.emplace_back([&, t] {
         for (int i = 0; i < 100; ++i) {
           const auto key = "k" + std::to_string(t) + "." + std::to_string(i);
-          auto held = locks->acquire(key, {.ttl = 10ms, .renew = renewal::none, .max_hold = 5ms});
+          auto held = locks->acquire(key, {.ttl = 10ms, .renewal = renewal::none, .max_hold = 5ms});
           if (i % 10 == 0) std::this_thread::sleep_for(1ms);
           static_cast<void>(thrown([&] { held.release(); }));
           ++ended;

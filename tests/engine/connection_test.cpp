@@ -65,18 +65,18 @@ TEST_CASE_METHOD(connection_fixture,
       {"acquire without a retry", [&] { CHECK(locks->acquire("c", {.retry = {.limit = 0U}})); }},
       {"try_acquire of several",
        [&] {
-         CHECK(locks->try_acquire({"d", "e"}));
+         CHECK(locks->try_acquire_all({"d", "e"}));
        }},
       {"acquire of several",
        [&] {
-         CHECK(locks->acquire({"f", "g"}, {.wait = 0ms}));
+         CHECK(locks->acquire_all({"f", "g"}, {.wait = 0ms}));
        }},
-      {"try_with_lock", [&] { CHECK(try_with_lock(*locks, "h", [] { return 1; }) == 1); }},
+      {"try_with_lock", [&] { CHECK(locks->try_with_lock("h", [] { return 1; }) == 1); }},
       {"holder", [&] { CHECK(locks->holder("foreign")); }},
       {"held_keys", [&] { CHECK_FALSE(locks->held_keys().empty()); }},
       {"force_release", [&] { CHECK(locks->force_release("foreign")); }},
       {"a new session", [&] { CHECK(locks->try_acquire("i", {.ttl = 10s})); }},
-      {"renew", [&] { locks->try_acquire("j", {.renew = renewal::manual}).renew(); }},
+      {"renew", [&] { locks->try_acquire("j", {.renewal = renewal::manual}).renew(); }},
       {"release", [&] { held->release(); }},
   };
   for (const auto& [name, call] : calls) {
@@ -269,27 +269,27 @@ TEST_CASE("connection: a service ends within its release limit while nothing ans
   CHECK(where->connections() == 0);
 }
 
-TEST_CASE_METHOD(connection_fixture, "lease: lost() fires though its renewal hangs and nothing can interrupt it",
+TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its renewal hangs and nothing can interrupt it",
                  "[connection][renewal][T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
-  const auto own = locks->acquire("own", {.ttl = 20s, .renew = renewal::none});
+  const auto own = locks->acquire("own", {.ttl = 20s, .renewal = renewal::none});
   const auto at = std::make_shared<gate>();
   where->next(session_verb::renew, {.before = at, .deaf = true});
   clock.advance(4s);
   REQUIRE(at->reached());
   clock.advance(5500ms - 1us);
-  CHECK_FALSE(held.lost().stop_requested());
+  CHECK_FALSE(held.lost_token().stop_requested());
   clock.advance(1us);
-  CHECK(eventually([&] { return held.lost().stop_requested(); }));
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::unreachable);
   CHECK(seen->wait_for(event::kind::lost));
   clock.advance(10s);
-  CHECK(eventually([&] { return own.lost().stop_requested(); }));
+  CHECK(eventually([&] { return own.lost_token().stop_requested(); }));
   at->open();
 }
 
-TEST_CASE_METHOD(connection_fixture, "lease: lost() fires though its keeper hangs in connecting",
+TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keeper hangs in connecting",
                  "[connection][renewal][T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
@@ -299,7 +299,7 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost() fires though its keeper hang
   clock.advance(4s);
   REQUIRE(at->reached());
   clock.advance(5500ms);
-  CHECK(eventually([&] { return held.lost().stop_requested(); }));
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::unreachable);
   at->open();
 }
@@ -315,12 +315,12 @@ TEST_CASE_METHOD(connection_fixture, "session: once the server has changed, none
   where->next(verb::look, {.what = fate::vanish});  // breaks one; the next leads elsewhere
   static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
   static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
-  while (where->connections() > 1 && !held.lost().stop_requested()) {
+  while (where->connections() > 1 && !held.lost_token().stop_requested()) {
     where->next(verb::take, {.what = fate::vanish});
     static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
     where->forget_scripts();
   }
-  CHECK(eventually([&] { return held.lost().stop_requested(); }));
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::server_changed);
   CHECK(eventually([&] { return where->connections() <= 2; }));
 }
@@ -359,7 +359,8 @@ TEST_CASE_METHOD(connection_fixture, "ghost: one with an expiry of its own is no
   locks->acquire("k").release();
   where->settles(false);
   where->next(verb::take, {.what = fate::ghost});
-  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 10h, .renew = renewal::none}); }) == errc::outcome_unknown);
+  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 10h, .renewal = renewal::none}); }) ==
+        errc::outcome_unknown);
   where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);  // the session that it was asked for with is over, and a margin later it is closed
   CHECK(eventually([&] {

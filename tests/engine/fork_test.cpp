@@ -58,7 +58,7 @@ TEST_CASE_METHOD(engine_fixture, "fork: the child's lease and service end withou
 
 TEST_CASE_METHOD(engine_fixture, "fork: every call in the child says so", "[fork][T47]") {
   auto locks = service();
-  auto held = locks->acquire("k", {.ttl = 1h, .renew = renewal::manual});
+  auto held = locks->acquire("k", {.ttl = 1h, .renewal = renewal::manual});
   CHECK(in_child([&] {
           int wrong = 0;
           const auto must_refuse = [&](auto&& call) { wrong += thrown(call) == errc::forked ? 0 : 1; };

@@ -160,7 +160,8 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is no
   locks->acquire("k").release();
   where->settles(false);
   where->next(verb::take, {.what = fate::vanish});
-  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 1h, .renew = renewal::none}); }) == errc::outcome_unknown);
+  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 1h, .renewal = renewal::none}); }) ==
+        errc::outcome_unknown);
   for (int i = 0; i < 65; ++i) REQUIRE(live_on(another, 10s, 30s));
   const auto sent = where->count(verb::cancel);
   CHECK(sent > 20);
@@ -173,7 +174,8 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry outli
   locks->acquire("k").release();
   where->settles(false);
   where->next(verb::take, {.what = fate::ghost});
-  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 1h, .renew = renewal::none}); }) == errc::outcome_unknown);
+  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 1h, .renewal = renewal::none}); }) ==
+        errc::outcome_unknown);
   where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);
   REQUIRE(clock.at_rest());
@@ -193,7 +195,8 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry does 
   locks->acquire("k").release();
   where->settles(false);
   where->next(verb::take, {.what = fate::drop});
-  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 1h, .renew = renewal::none}); }) == errc::outcome_unknown);
+  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 1h, .renewal = renewal::none}); }) ==
+        errc::outcome_unknown);
   CHECK(is_free_soon("k"));
 }
 
@@ -204,9 +207,9 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: too many of them end the session, not th
   where->next(verb::take, {.what = fate::vanish, .times = 33});
   for (int i = 0; i < 33; ++i) {
     CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::outcome_unknown);
-    if (i < 32) REQUIRE_FALSE(held.lost().stop_requested());
+    if (i < 32) REQUIRE_FALSE(held.lost_token().stop_requested());
   }
-  CHECK(eventually([&] { return held.lost().stop_requested(); }));
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::abandoned);
   const auto next = locks->acquire("other");
   CHECK(where->opened().size() == 2);

@@ -17,7 +17,7 @@ using namespace dlock::test;
 
 struct hold_fixture : engine_fixture {
   bool is_lost(const lease& one) {
-    return eventually([&] { return one.lost().stop_requested(); });
+    return eventually([&] { return one.lost_token().stop_requested(); });
   }
 };
 
@@ -25,7 +25,7 @@ struct hold_fixture : engine_fixture {
 
 TEST_CASE_METHOD(hold_fixture, "renewal::none: ends ttl after it was asked for, whatever happens", "[hold][T10][T37]") {
   const auto locks = service();
-  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::none});
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   CHECK(held.remaining() == 9500ms);
   CHECK_THROWS_AS(held.renew(), std::logic_error);
   clock.advance(9500ms);
@@ -39,7 +39,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::none: ends ttl after it was asked for, 
 TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[hold][T91]") {
   auto crashed = std::make_shared<faulty_store>(rows);
   lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
-  const auto theirs = dying.acquire("k", {.ttl = 100ms, .renew = renewal::none});
+  const auto theirs = dying.acquire("k", {.ttl = 100ms, .renewal = renewal::none});
   crashed->cut();
   clock.advance(100ms - 1us);
   CHECK_FALSE(is_free("k"));
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at
 
 TEST_CASE_METHOD(hold_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[hold][T10]") {
   const auto locks = service();
-  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   for (int i = 0; i < 5; ++i) {
     clock.advance(8s);
     const auto before = locks->statements();
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: renew() sets it to now + ttl, b
 
 TEST_CASE_METHOD(hold_fixture, "renewal::manual: an answer that comes late, or not, promises nothing", "[hold][T29]") {
   const auto locks = service();
-  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
   where->next(verb::extend, {.during = [&] { clock.advance(2s); }});
   held.renew();
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: an answer that comes late, or n
 TEST_CASE_METHOD(hold_fixture, "renewal::manual: one that is refused because it comes too late finds the lease expired",
                  "[hold][T12]") {
   const auto locks = service();
-  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   where->next(verb::extend, {.ahead = [&] { clock.advance(10s); }});
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
   CHECK(held.loss() == loss_reason::expired);
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: one that is refused because it 
 
 TEST_CASE_METHOD(hold_fixture, "renewal::manual: a row that is not ours any more is a loss", "[hold][T12]") {
   const auto locks = service();
-  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   const auto row = locks->holder("k");
   fault why;
   const auto on = rows->connect(1s, why);
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::automatic: renew() by hand is misuse", 
 TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][T20]") {
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   const auto locks = service();
-  auto held = locks->acquire("k", {.ttl = 30s, .renew = renew, .max_hold = 5s});
+  auto held = locks->acquire("k", {.ttl = 30s, .renewal = renew, .max_hold = 5s});
   const auto at = where->hold(verb::release);
   clock.advance(5s - 1us);
   CHECK_NOTHROW(held.ensure_held());
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][
   clock.advance(1us);
   CHECK(held.remaining() == 0us);
   CHECK(clock.at_rest());
-  CHECK(held.lost().stop_requested());
+  CHECK(held.lost_token().stop_requested());
   CHECK(held.loss() == loss_reason::max_hold);
   clock.advance(1500ms);   // the margin: time to stop in
   REQUIRE(at->reached());  // not yet freed
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(hold_fixture, "margin: whatever ends a lease, its holder has so
   const auto locks = service(how);
   lease held;
   SECTION("an expiry of its own") {
-    held = locks->acquire("k", {.ttl = 20s, .renew = renewal::none});
+    held = locks->acquire("k", {.ttl = 20s, .renewal = renewal::none});
     clock.advance(20s - margin);
   }
   SECTION("no renewal") {
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(hold_fixture, "margin: whatever ends a lease, its holder has so
     return;
   }
   SECTION("max_hold") {
-    held = locks->acquire("k", {.ttl = 20s, .renew = renewal::none, .max_hold = 5s});
+    held = locks->acquire("k", {.ttl = 20s, .renewal = renewal::none, .max_hold = 5s});
     clock.advance(5s);
   }
   REQUIRE(is_lost(held));
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(hold_fixture, "margin: a service that ends does not free the ke
   auto locks = service();
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   {
-    const auto held = locks->acquire("k", {.ttl = 30s, .renew = renew, .max_hold = 5s});
+    const auto held = locks->acquire("k", {.ttl = 30s, .renewal = renew, .max_hold = 5s});
     clock.advance(5s);
     REQUIRE(is_lost(held));
     REQUIRE(clock.at_rest());
@@ -231,10 +231,10 @@ TEST_CASE_METHOD(hold_fixture, "margin: trust ends so much before the server's e
   auto how = options();
   how.margin = 400ms;
   const auto locks = service(how);
-  CHECK(locks->acquire("a", {.ttl = 10s, .renew = renewal::none}).remaining() == 9600ms);
+  CHECK(locks->acquire("a", {.ttl = 10s, .renewal = renewal::none}).remaining() == 9600ms);
   CHECK(locks->acquire("b", {.ttl = 10s}).remaining() == 9600ms);
   const auto usual = service();
-  CHECK(usual->acquire("a", {.ttl = 10s, .renew = renewal::none}).remaining() == 9500ms);
+  CHECK(usual->acquire("a", {.ttl = 10s, .renewal = renewal::none}).remaining() == 9500ms);
 }
 
 TEST_CASE_METHOD(hold_fixture, "margin: one that is more than a quarter of the ttl is refused, not made smaller",
@@ -252,8 +252,8 @@ TEST_CASE_METHOD(hold_fixture, "margin: one that is more than a quarter of the t
     return false;
   };
   CHECK(refused([&] { return locks->acquire("k", {.ttl = 1999ms}); }));
-  CHECK(refused([&] { return locks->try_acquire("k", {.ttl = 1s, .renew = renewal::none}); }));
-  CHECK(refused([&] { return locks->acquire({"k", "l"}, {.ttl = 1s}); }));
+  CHECK(refused([&] { return locks->try_acquire("k", {.ttl = 1s, .renewal = renewal::none}); }));
+  CHECK(refused([&] { return locks->acquire_all({"k", "l"}, {.ttl = 1s}); }));
   CHECK(where->tried() == 0);
   CHECK(locks->acquire("k", {.ttl = 2s}).remaining() == 1500ms);
   how.margin = 7501ms;
@@ -264,11 +264,11 @@ TEST_CASE_METHOD(hold_fixture, "margin: a renewal by hand leaves it as well", "[
   auto how = options();
   how.margin = 400ms;
   const auto locks = service(how);
-  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
   held.renew();
   CHECK(held.remaining() == 9600ms);
-  const auto again = locks->acquire("k", {.ttl = 20s, .renew = renewal::manual});
+  const auto again = locks->acquire("k", {.ttl = 20s, .renewal = renewal::manual});
   CHECK(held.remaining() == 19600ms);
 }
 
@@ -280,7 +280,7 @@ TEST_CASE_METHOD(hold_fixture, "max_hold: a callback that blocks does not keep t
   later.max_hold = 6s;
   const auto second = locks->acquire("second", later);
   std::atomic<bool> go_on{false};
-  const std::stop_callback on_loss(first.lost(),
+  const std::stop_callback on_loss(first.lost_token(),
                                    [&] { static_cast<void>(eventually([&] { return go_on.load(); }, 60s)); });
   clock.advance(5s);
   REQUIRE(is_lost(first));
@@ -288,7 +288,7 @@ TEST_CASE_METHOD(hold_fixture, "max_hold: a callback that blocks does not keep t
   CHECK(is_free_after("first", 1s, {.busy = 1}));
   CHECK(second.loss() == loss_reason::max_hold);
   // It keeps that of the second from being called, but that does not go on for ever either.
-  CHECK_FALSE(second.lost().stop_requested());
+  CHECK_FALSE(second.lost_token().stop_requested());
   CHECK(is_free_after("second", 1s, {.busy = 1}));
   go_on = true;
   CHECK(is_lost(second));

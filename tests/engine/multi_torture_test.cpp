@@ -83,9 +83,10 @@ TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several
         for (int i = 0; i < rounds; ++i) {
           const auto which = some(random);
           try {
-            auto held = random() % 4 == 0
-                            ? locks.try_acquire(names(which))
-                            : locks.acquire(names(which), {.wait = 24h, .retry = {.pause = 1ms, .max_pause = 20ms}});
+            auto held =
+                random() % 4 == 0
+                    ? locks.try_acquire_all(names(which))
+                    : locks.acquire_all(names(which), {.wait = 24h, .retry = {.pause = 1ms, .max_pause = 20ms}});
             if (!held) continue;
             of.visit(which, held);
             ++granted;
@@ -109,7 +110,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing an
                  "[multi][T76][T80]") {
   table of;
   auto how = options();
-  how.watch = nullptr;
+  how.observer = nullptr;
   std::vector<std::unique_ptr<lock_service>> all;
   for (int i = 0; i < 2; ++i) all.push_back(service(how));
   std::atomic<bool> over{false};
@@ -136,7 +137,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing an
         for (int i = 0; i < 20; ++i) {
           const auto which = some(random);
           try {
-            const auto held = all[static_cast<std::size_t>(t % 2)]->acquire(
+            const auto held = all[static_cast<std::size_t>(t % 2)]->acquire_all(
                 names(which), {.wait = 3s, .retry = {.pause = 1ms, .max_pause = 5ms}});
             of.visit(which, held);
             ++granted;

@@ -30,7 +30,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its hol
   const auto theirs = rival->acquire("b", {.ttl = 1h});
   const auto begun = clock.now();
   const auto text = while_time_passes([&] {
-    return message([&] { return locks->acquire({"a", "b", "c"}, {.wait = 1s}); });
+    return message([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1s}); });
   });
   CHECK(clock.now() - begun >= 1s);
   CHECK(text.starts_with("dlock: key 'b': waited 1"));
@@ -39,7 +39,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its hol
   CHECK(is_free("c"));
   CHECK(seen->count(event::kind::busy) == 1);
   // wait = 0 is one attempt.
-  CHECK(thrown([&] { return locks->acquire({"a", "b"}, {.wait = 0ms}); }) == errc::timed_out);
+  CHECK(thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 0ms}); }) == errc::timed_out);
   CHECK(is_free("a"));
 }
 
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: who waits holds nothing, looks at the bu
   const auto before = where->count(verb::look);
   multi_lease held;
   while_time_passes([&] {
-    std::thread waiter([&] { held = locks->acquire({"a", "b", "c"}, {.wait = 1h}); });
+    std::thread waiter([&] { held = locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); });
     CHECK(eventually([&] { return where->count(verb::look) >= before + 4; }));
     CHECK(where->count(verb::take) == 2 * 3);  // known(), and one round
     CHECK(is_free("a"));
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind",
   std::error_code end;
   std::atomic<bool> over{false};
   std::thread waiter([&] {
-    end = thrown([&] { return locks->acquire({"a", "b", "c"}, {.wait = 1h, .cancel = stop.get_token()}); });
+    end = thrown([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1h, .cancel = stop.get_token()}); });
     over = true;
   });
   CHECK(clock.at_rest({.callers = 1}));  // in line, or between two looks
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one be
   const auto looks = where->count(verb::look);
   const auto end = while_time_passes([&] {
     std::error_code code;
-    std::thread waiter([&] { code = thrown([&] { return locks->acquire({"a", "b"}, {.wait = 1h}); }); });
+    std::thread waiter([&] { code = thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}); }); });
     CHECK(eventually([&] { return where->count(verb::look) > looks; }));
     locks->close(0ms);
     waiter.join();
@@ -102,8 +102,8 @@ TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one be
   });
   CHECK(end == errc::closed);
   CHECK(is_free("a"));
-  CHECK(thrown([&] { return locks->acquire({"a", "c"}); }) == errc::closed);
-  CHECK(thrown([&] { return locks->try_acquire({"a", "c"}); }) == errc::closed);
+  CHECK(thrown([&] { return locks->acquire_all({"a", "c"}); }) == errc::closed);
+  CHECK(thrown([&] { return locks->try_acquire_all({"a", "c"}); }) == errc::closed);
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: after three rounds in vain they are taken one by one, holding those before",
@@ -122,7 +122,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: after three rounds in vain they are take
   const auto takes = where->batches(verb::take);
   multi_lease held;
   while_time_passes([&] {
-    std::thread waiter([&] { held = locks->acquire({"a", "b", "c"}, {.wait = 1h}); });
+    std::thread waiter([&] { held = locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); });
     // The third round has failed: a is held from now on, and b waited for.
     CHECK(eventually([&] { return where->batches(verb::take) == takes + 3 + 1; }));
     const auto looks = where->count(verb::look);
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: the wait for a key that this process hol
   auto mine = locks->acquire("b");
   multi_lease held;
   while_time_passes([&] {
-    std::thread waiter([&] { held = locks->acquire({"a", "b"}, {.wait = 1h}); });
+    std::thread waiter([&] { held = locks->acquire_all({"a", "b"}, {.wait = 1h}); });
     // Other threads get a again and again.
     for (int i = 0; i < 20; ++i) CHECK(thrown([&] { return locks->acquire("a", {.wait = 1h}); }) == std::error_code());
     CHECK(where->batches(verb::cancel) == 0);
@@ -172,7 +172,9 @@ TEST_CASE_METHOD(multi_fixture, "multi: keys with an expiry of their own that ar
   const auto takes = where->batches(verb::take);
   multi_lease held;
   while_time_passes([&] {
-    std::thread waiter([&] { held = locks->acquire({"a", "b"}, {.ttl = ttl, .wait = 24h, .renew = renewal::none}); });
+    std::thread waiter([&] {
+      held = locks->acquire_all({"a", "b"}, {.ttl = ttl, .wait = 24h, .renewal = renewal::none});
+    });
     CHECK(eventually([&] { return where->batches(verb::take) >= takes + 3 + 1; }));
     const auto until = clock.now() + 5s;  // the short one ends meanwhile
     CHECK(eventually([&] { return clock.now() > until; }));

@@ -28,7 +28,7 @@ struct observer_fixture : engine_fixture {
 
   service_options watched() {
     auto how = options();
-    how.watch = watch;
+    how.observer = watch;
     return how;
   }
 };
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service fro
   CHECK(eventually([&] { return locks->count(event::kind::renewal_late) == 1; }));
   CHECK(locks->force_release("k"));
   clock.advance(1s);
-  CHECK(eventually([&] { return held.lost().stop_requested(); }));
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(eventually([&] { return calls >= 6; }));
   enough = true;  // a service must not be called while it ends
   CHECK(eventually([&] { return running == 0; }));
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event
 
 TEST_CASE_METHOD(observer_fixture, "observer: without one everything is counted just the same", "[observer][T94]") {
   auto how = options();
-  how.watch = nullptr;
+  how.observer = nullptr;
   const auto locks = service(how);
   auto held = locks->acquire("k");
   CHECK(locks->force_release("k"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Each option has a test that fails when its meaning is flipped [T10]; those not here are in the files of what they
 // are about: max_waiters, cancel: waiting_test; release_limit: release_test; close_limit: close_test; retry.limit:
-// acquire_test; again: reentry_test; renew, min_hold, max_hold, margin: hold_test; watch: observer_test; the pauses of
+// acquire_test; reentry: reentry_test; renewal, min_hold, max_hold, margin: hold_test; observer: observer_test; the pauses of
 // retry: backoff_test.
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "dlock/locked.hpp"
 #include "support/engine_fixture.hpp"
 
 namespace {
@@ -23,7 +24,7 @@ using namespace dlock::test;
 TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[options][T10]") {
   const auto locks = service();
   const auto kept = locks->acquire("kept", {.ttl = 59s});
-  const auto own = locks->acquire("own", {.ttl = 59s, .renew = renewal::none});
+  const auto own = locks->acquire("own", {.ttl = 59s, .renewal = renewal::none});
   CHECK(locks->holder("kept")->left == 30s);
   CHECK(locks->holder("kept")->kept);
   CHECK(locks->holder("own")->left == 59s);
@@ -77,6 +78,62 @@ TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give
   const auto held = locks->acquire("k");
   CHECK(locks->holder("k")->left == 10s);
   CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k"); }); }) == errc::timed_out);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inherits each other field",
+                 "[options][T10]") {
+  auto how = options();
+  how.defaults = {.ttl = 20s,
+                  .wait = 0ms,
+                  .renewal = renewal::manual,
+                  .reentry = reentry::refuse,
+                  .retry = {.pause = 7ms, .limit = 3},
+                  .max_hold = 40s};
+  const auto locks = service(how);
+  auto held = locks->acquire("k", {.wait = 50ms});  // the wait, and nothing else
+  CHECK(locks->holder("k")->left == 20s);
+  CHECK_FALSE(locks->holder("k")->kept);
+  CHECK_NOTHROW(held.renew());
+  CHECK(thrown([&] { return locks->acquire("k", {.ttl = 5s}); }) == errc::already_held);
+  held.renew(60s);
+  CHECK(held.remaining() == 40s);  // max_hold
+  const auto kept = locks->acquire("kept", {.renewal = renewal::automatic, .max_hold = 0ms});
+  CHECK(locks->holder("kept")->kept);
+  CHECK(locks->holder("kept")->left == 15s);  // the class of 20 s
+  CHECK(kept.remaining() < 15s);
+  // Time stands still: who does not inherit wait = 0 waits for ever.
+  CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k", {.ttl = 5s}); }); }) == errc::timed_out);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open", "[options]") {
+  auto how = options();
+  how.defaults = {.ttl = 10s, .retry = {.pause = 7ms}};
+  const auto locks = service(how);
+  const auto& all = locks->defaults();
+  CHECK(all.ttl == 10s);
+  CHECK(all.wait == 10s);
+  CHECK(all.renewal == renewal::automatic);
+  CHECK(all.reentry == reentry::allow);
+  CHECK(all.retry.pause == 7ms);
+  CHECK(all.retry.multiplier == 2.0);
+  CHECK(all.retry.max_pause == 250ms);
+  CHECK(all.retry.jitter == 0.5);
+  CHECK(all.retry.limit.has_value());
+  CHECK(all.min_hold == 0ms);
+  CHECK(all.max_hold == 0ms);
+  CHECK(all.cancel.has_value());
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: what is inherited is validated with what is given", "[options]") {
+  auto how = options();
+  how.defaults = {.ttl = 100ms, .renewal = renewal::none, .retry = {.pause = 200ms}};
+  const auto locks = service(how);
+  CHECK_THROWS_AS(locks->acquire("k", {.renewal = renewal::automatic}), std::invalid_argument);  // ttl = 100 ms
+  CHECK_THROWS_AS(locks->acquire("k", {.retry = {.max_pause = 100ms}}), std::invalid_argument);
+  CHECK_THROWS_AS(locks->locked("k", [] {}, {.renewal = renewal::automatic}), std::invalid_argument);
+  CHECK(locks->acquire("k", {.ttl = 10s, .renewal = renewal::automatic}));
+  how.defaults = {.ttl = 100ms};
+  CHECK_THROWS_AS(service(how), std::invalid_argument);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: sweep_every and idle_key forget what is long unused, but no fence",

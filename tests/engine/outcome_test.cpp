@@ -60,12 +60,12 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: after it one attempt is enough", "[t
     CHECK(next.fencing_token() == fence + 1);
   }
   SECTION("of several") {
-    const auto next = locks->try_acquire({"j", "k"});
+    const auto next = locks->try_acquire_all({"j", "k"});
     REQUIRE(next);
     CHECK(next["k"].fencing_token() == fence + 1);
   }
   SECTION("where the owner's own lease counts as busy") {
-    const auto next = locks->try_acquire("k", {.again = reentry::busy});
+    const auto next = locks->try_acquire("k", {.reentry = reentry::busy});
     REQUIRE(next);
     CHECK(next.fencing_token() == fence + 1);
   }
@@ -73,7 +73,9 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: after it one attempt is enough", "[t
 
 TEST_CASE_METHOD(outcome_fixture, "outcome: after it the key is not the owner's any more", "[transaction][T45]") {
   const auto fence = outlived();
-  SECTION("to reentry::refuse") { CHECK(locks->acquire("k", {.again = reentry::refuse}).fencing_token() == fence + 1); }
+  SECTION("to reentry::refuse") {
+    CHECK(locks->acquire("k", {.reentry = reentry::refuse}).fencing_token() == fence + 1);
+  }
   SECTION("to a mutex") {
     distributed_mutex mutex(*locks, "k");
     mutex.lock();
@@ -85,7 +87,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: after it the key is not the owner's 
 TEST_CASE_METHOD(outcome_fixture, "outcome: the new lease has its own options, not those of the old one",
                  "[transaction]") {
   outlived();
-  auto next = locks->acquire("k", {.ttl = 20s, .renew = renewal::manual, .max_hold = 1min});
+  auto next = locks->acquire("k", {.ttl = 20s, .renewal = renewal::manual, .max_hold = 1min});
   CHECK(next.remaining() == 19s);
   clock.advance(5s);
   CHECK_NOTHROW(next.renew());
@@ -104,7 +106,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: min_hold of the old lease holds, als
 }
 
 TEST_CASE_METHOD(outcome_fixture, "outcome: a loss after it concerns nobody", "[transaction][T46]") {
-  const auto fence = outlived({.ttl = 10s, .renew = renewal::none});
+  const auto fence = outlived({.ttl = 10s, .renewal = renewal::none});
   clock.advance(9500ms);
   REQUIRE(seen->wait_for(event::kind::lost));
   REQUIRE(clock.at_rest({.busy = 1}));
@@ -171,7 +173,7 @@ TEST_CASE_METHOD(transaction_fixture,
   bool entered = false;
   for (int i = 0; i < rounds; ++i) {
     fake_transaction open(*where);
-    auto held = locks->acquire("k", {.again = reentry::refuse});
+    auto held = locks->acquire("k", {.reentry = reentry::refuse});
     entered = entered || held.reentered() || held.fencing_token() != last + 1;
     last = held.fencing_token();
     held.release();

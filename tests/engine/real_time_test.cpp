@@ -36,15 +36,15 @@ TEST_CASE_METHOD(real_fixture, "real time: every new service notices that its fi
   where->next(session_verb::renew, {.times = 1000, .before = std::make_shared<gate>()});  // hangs: the alarm is left
   for (int i = 0; i < 16; ++i) held.push_back(service().acquire("k" + std::to_string(i), {.ttl = 1s}));
   const auto begun = std::chrono::steady_clock::now();
-  for (const auto& each : held) CHECK(eventually([&] { return each.lost().stop_requested(); }, 5s));
+  for (const auto& each : held) CHECK(eventually([&] { return each.lost_token().stop_requested(); }, 5s));
   CHECK(std::chrono::steady_clock::now() - begun < 1800ms);
 }
 
 TEST_CASE_METHOD(real_fixture, "real time: an expiry of its own is noticed when it comes", "[real][T92]") {
   auto& locks = service();
   for (int i = 0; i < 20; ++i) {
-    const auto held = locks.acquire("k", {.ttl = 20ms, .renew = renewal::none});
-    REQUIRE(eventually([&] { return held.lost().stop_requested(); }, 500ms));
+    const auto held = locks.acquire("k", {.ttl = 20ms, .renewal = renewal::none});
+    REQUIRE(eventually([&] { return held.lost_token().stop_requested(); }, 500ms));
     REQUIRE(eventually([&] { return !locks.holder("k"); }, 500ms));
   }
 }

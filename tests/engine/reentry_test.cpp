@@ -66,11 +66,11 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, a
                  "[reentry]") {
   const auto locks = service();
   const auto refused = [&](renewal outer, renewal inner) {
-    const auto held = locks->acquire("k", {.ttl = 10s, .renew = outer});
+    const auto held = locks->acquire("k", {.ttl = 10s, .renewal = outer});
     const auto sent = locks->statements();
     std::string text;
     try {
-      static_cast<void>(locks->acquire("k", {.ttl = 20s, .renew = inner}));
+      static_cast<void>(locks->acquire("k", {.ttl = 20s, .renewal = inner}));
     } catch (const std::invalid_argument& bad) {
       text = bad.what();
     }
@@ -81,13 +81,13 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, a
   const auto all = {renewal::automatic, renewal::none, renewal::manual};
   for (const auto outer : all) {
     for (const auto inner : all) {
-      if (outer != inner) CHECK(refused(outer, inner).starts_with("dlock: key 'k': renew = "));
+      if (outer != inner) CHECK(refused(outer, inner).starts_with("dlock: key 'k': renewal = "));
     }
   }
   CHECK(refused(renewal::manual, renewal::none).find("renewal::manual") != std::string::npos);
   CHECK(is_free("k"));  // nothing of the refused ones is left
   const auto held = locks->acquire("k");
-  CHECK(thrown([&] { return locks->try_acquire("k", {.renew = renewal::none, .again = reentry::refuse}); }) ==
+  CHECK(thrown([&] { return locks->try_acquire("k", {.renewal = renewal::none, .reentry = reentry::refuse}); }) ==
         errc::already_held);
 }
 
@@ -123,13 +123,13 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an inner min_hold counts from there,
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever extended", "[reentry][T42]") {
   const auto locks = service();
-  const auto outer = locks->acquire("k", {.ttl = 10s, .renew = renewal::none});
+  const auto outer = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   clock.advance(4s);
   const auto before = locks->statements();
-  const auto shorter = locks->acquire("k", {.ttl = 3s, .renew = renewal::none});
+  const auto shorter = locks->acquire("k", {.ttl = 3s, .renewal = renewal::none});
   CHECK(locks->statements() == before);
   CHECK(outer.remaining() == 9500ms - 4s);
-  const auto longer = locks->acquire("k", {.ttl = 20s, .renew = renewal::none});
+  const auto longer = locks->acquire("k", {.ttl = 20s, .renewal = renewal::none});
   CHECK(locks->statements() == before + 1);
   CHECK(outer.remaining() == 19s);
   CHECK(longer.remaining() == 19s);
@@ -139,9 +139,9 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever ex
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: extends to the inner ttl, not to the outer's once more", "[reentry][T42]") {
   const auto locks = service();
-  const auto outer = locks->acquire("k", {.ttl = 60s, .renew = renewal::none});
+  const auto outer = locks->acquire("k", {.ttl = 60s, .renewal = renewal::none});
   clock.advance(50s);
-  const auto inner = locks->acquire("k", {.ttl = 20s, .renew = renewal::none});
+  const auto inner = locks->acquire("k", {.ttl = 20s, .renewal = renewal::none});
   CHECK(inner.remaining() == 19s);
 }
 
@@ -149,26 +149,26 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: refused with the fence at hand when 
   const auto locks = service();
   const auto outer = locks->acquire("k");
   try {
-    static_cast<void>(locks->acquire("k", {.again = reentry::refuse}));
+    static_cast<void>(locks->acquire("k", {.reentry = reentry::refuse}));
     FAIL("entered");
   } catch (const lock_refused& e) {
     CHECK(e.code() == errc::already_held);
     CHECK(std::string(e.what()).find("fence 1") != std::string::npos);
   }
-  CHECK(thrown([&] { return locks->try_acquire("k", {.again = reentry::refuse}); }) == errc::already_held);
+  CHECK(thrown([&] { return locks->try_acquire("k", {.reentry = reentry::refuse}); }) == errc::already_held);
 }
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: answers busy when so asked", "[reentry][T10]") {
   const auto locks = service();
   auto outer = locks->acquire("k");
-  CHECK_FALSE(locks->try_acquire("k", {.again = reentry::busy}));
-  CHECK(thrown([&] { return locks->acquire("k", {.wait = 0ms, .again = reentry::busy}); }) == errc::timed_out);
+  CHECK_FALSE(locks->try_acquire("k", {.reentry = reentry::busy}));
+  CHECK(thrown([&] { return locks->acquire("k", {.wait = 0ms, .reentry = reentry::busy}); }) == errc::timed_out);
   CHECK(while_time_passes([&] {
           const owner_scope here(owner::current());
-          return thrown([&] { return locks->acquire("k", {.wait = 50ms, .again = reentry::busy}); });
+          return thrown([&] { return locks->acquire("k", {.wait = 50ms, .reentry = reentry::busy}); });
         }) == errc::timed_out);
   outer.release();
-  CHECK(locks->try_acquire("k", {.again = reentry::busy}));
+  CHECK(locks->try_acquire("k", {.reentry = reentry::busy}));
 }
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: a waiter that wants no re-entry waits for the release", "[reentry][T33]") {
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a waiter that wants no re-entry wait
   lease second;
   std::thread waiter([&] {
     const owner_scope here(shared);
-    second = home->acquire("k", {.wait = 1h, .again = reentry::busy}, false);
+    second = home->acquire("k", {.wait = 1h, .reentry = reentry::busy}, false);
   });
   REQUIRE(eventually([&] { return home->shared().queue.waiting() == 1; }));
   outer.release();
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: after a loss it throws, until the lo
   auto outer = locks->acquire("k");
   CHECK(locks->force_release("k"));
   clock.advance(11s);
-  REQUIRE(eventually([&] { return outer.lost().stop_requested(); }));
+  REQUIRE(eventually([&] { return outer.lost_token().stop_requested(); }));
   CHECK(thrown([&] { return locks->acquire("k"); }) == errc::lost);
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::lost);
   CHECK(thrown([&] { outer.release(); }) == errc::lost);
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an inner release of a lost lease say
   auto inner = locks->acquire("k");
   CHECK(locks->force_release("k"));
   clock.advance(11s);
-  REQUIRE(eventually([&] { return outer.lost().stop_requested(); }));
+  REQUIRE(eventually([&] { return outer.lost_token().stop_requested(); }));
   CHECK(thrown([&] { inner.release(); }) == errc::lost);
   CHECK(thrown([&] { outer.release(); }) == errc::lost);
 }

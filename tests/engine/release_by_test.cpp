@@ -67,7 +67,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer tha
                  "[adopt][release_by]") {
   const auto key = row(1);
   const auto rival = stranger();
-  auto held = adopt_one(key, {.ttl = 10s, .renew = renewal::none});
+  auto held = adopt_one(key, {.ttl = 10s, .renewal = renewal::none});
   const auto grant = access::grant_of(held);
   lease theirs;
   const auto outlived = [&] {
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same momen
   int lost = 0;
   int delay = 0;
   for (int round = 1; round <= most && (lost < enough || round - lost < enough); ++round) {
-    auto held = adopt_one(key, {.ttl = 200ms, .renew = renewal::manual});
+    auto held = adopt_one(key, {.ttl = 200ms, .renewal = renewal::manual});
     grant = access::grant_of(held);
     where->next(verb::extend, {.what = fate::say, .answer = outcome::no});
     losing = round;

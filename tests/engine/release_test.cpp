@@ -75,7 +75,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease 
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   const auto locks = service();
   const auto rival = stranger();
-  auto held = locks->acquire("k", {.ttl = 10s, .renew = renew});
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renew});
   lease theirs;
   where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   where->next(verb::release, {.ahead = [&] {
@@ -254,7 +254,7 @@ TEST_CASE_METHOD(engine_fixture, "release: a hung statement holds the destructor
 TEST_CASE_METHOD(engine_fixture, "release: trust ends before the statement is sent", "[release][T18]") {
   const auto locks = service();
   auto held = locks->acquire("k");
-  const auto lost = held.lost();
+  const auto lost = held.lost_token();
   const auto at = where->hold(verb::release);
   owner mine = owner::current();
   std::thread releasing([&] { held.release(); });

@@ -26,7 +26,7 @@ struct renewal_fixture : engine_fixture {
     return eventually([&] { return where->count(session_verb::renew) > before; });
   }
   bool is_lost(const lease& one) {
-    return eventually([&] { return one.lost().stop_requested(); });
+    return eventually([&] { return one.lost_token().stop_requested(); });
   }
   /// Lets time pass in steps after each of which all is at rest: statements take the time that their scripts say.
   bool pass(std::chrono::milliseconds time, std::chrono::milliseconds step = 10ms) {
@@ -47,7 +47,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewed for as long as it is held, wha
   CHECK_NOTHROW(held.ensure_held());
   CHECK_FALSE(is_free("k"));
   CHECK(held.fencing_token() == fence_of("k"));
-  CHECK_FALSE(held.lost().stop_requested());
+  CHECK_FALSE(held.lost_token().stop_requested());
 }
 
 TEST_CASE_METHOD(renewal_fixture, "lease: never promises more than the server would keep", "[renewal][T22]") {
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewals that fail are tried again bef
   REQUIRE(beat(500ms));
   CHECK(eventually([&] { return held.remaining() > 9s; }));
   CHECK(seen->wait_for(event::kind::renewal_late, 3));
-  CHECK_FALSE(held.lost().stop_requested());
+  CHECK_FALSE(held.lost_token().stop_requested());
 }
 
 TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not extend the deadline",
@@ -137,11 +137,11 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the pause of a process is seen at the 
   CHECK_THROWS_AS(held.ensure_held(), lock_lost);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: lost() fires though nothing can be sent", "[renewal][T92]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: lost_token() fires though nothing can be sent", "[renewal][T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   std::atomic<bool> told{false};
-  const std::stop_callback on_loss(held.lost(), [&] { told = true; });
+  const std::stop_callback on_loss(held.lost_token(), [&] { told = true; });
   where->cut();
   clock.advance(9s);
   CHECK_FALSE(told);
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a long session's hung renewal does no
   CHECK(lasting.loss() == loss_reason::none);
   REQUIRE(pass(2s));
   CHECK(lasting.remaining() > 25s);
-  CHECK_FALSE(brief.lost().stop_requested());
+  CHECK_FALSE(brief.lost_token().stop_requested());
 }
 
 TEST_CASE_METHOD(renewal_fixture,

@@ -45,7 +45,7 @@ TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of t
   CHECK(locks->holder(lock_key::of_row(table, {std::int64_t{1}}))->left == 30s);
   REQUIRE(live_on(held, 300s, 30s));
   CHECK(where->count(verb::extend) < 35);
-  CHECK_FALSE(held.lost().stop_requested());
+  CHECK_FALSE(held.lost_token().stop_requested());
   CHECK(where->without_row() == 0);
 }
 
@@ -293,12 +293,12 @@ TEST_CASE_METHOD(column_fixture, "row: a lease that is lost is not renewed, thou
 }
 
 TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to themselves", "[row]") {
-  const auto none = locks->acquire(row(1), {.ttl = 30s, .renew = renewal::none});
-  const auto manual = locks->acquire(row(2), {.ttl = 30s, .renew = renewal::manual});
+  const auto none = locks->acquire(row(1), {.ttl = 30s, .renewal = renewal::none});
+  const auto manual = locks->acquire(row(2), {.ttl = 30s, .renewal = renewal::manual});
   clock.advance(15s);
   CHECK(clock.at_rest());
   CHECK(where->count(verb::extend) == 0);
-  auto again = locks->acquire(row(2), {.ttl = 30s, .renew = renewal::manual});
+  auto again = locks->acquire(row(2), {.ttl = 30s, .renewal = renewal::manual});
   CHECK(where->count(verb::extend) == 1);  // as for keys: an expiry of its own is extended by the inner one
   clock.advance(14s);
   CHECK(none.loss() == loss_reason::expired);

@@ -34,7 +34,7 @@ TEST_CASE_METHOD(engine_fixture,
   constexpr int locks_held = 10'000;
   auto how = options();
   how.connections = 3;
-  how.watch = nullptr;
+  how.observer = nullptr;
   const auto locks = service(how);
   std::vector<lease> held;
   held.push_back(locks->acquire("first"));
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(engine_fixture,
 TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four threads", "[scale][T68]") {
   auto how = options();
   how.connections = 1;
-  how.watch = nullptr;
+  how.observer = nullptr;
   const auto locks = service(how);
   std::vector<std::thread> threads;
   std::atomic<int> done{0};
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four thread
 TEST_CASE_METHOD(engine_fixture, "scale: a hundred thousand keys neither block each other nor stay behind",
                  "[scale][T05]") {
   auto how = options();
-  how.watch = nullptr;
+  how.observer = nullptr;
   const auto locks = service(how);
   constexpr int batches = 100;
   constexpr int each_batch = 1'000;

@@ -14,11 +14,11 @@ namespace {
 using namespace dlock;
 using namespace dlock::test;
 
-const lock_options by_hand{.ttl = 1h, .renew = renewal::manual};
+const lock_options by_hand{.ttl = 1h, .renewal = renewal::manual};
 
 struct session_fixture : engine_fixture {
   bool is_lost(const lease& one) {
-    return eventually([&] { return one.lost().stop_requested(); });
+    return eventually([&] { return one.lost_token().stop_requested(); });
   }
 };
 
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(session_fixture, "session: leases with an expiry of their own o
   clock.advance(11s);
   REQUIRE(is_lost(kept));
   CHECK_NOTHROW(own.ensure_held());
-  CHECK_FALSE(own.lost().stop_requested());
+  CHECK_FALSE(own.lost_token().stop_requested());
   CHECK(locks->close(0ms) == std::vector<std::string>{"own"});
   own.renew();
   CHECK(own.remaining() > 50min);
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(session_fixture, "session: another server than before proves no
   clock.advance(2s);
   CHECK(eventually([&] {
     clock.advance(10ms);
-    return kept.lost().stop_requested() && own.lost().stop_requested();
+    return kept.lost_token().stop_requested() && own.lost_token().stop_requested();
   }));
   CHECK(kept.loss() == loss_reason::server_changed);
   CHECK(own.loss() == loss_reason::server_changed);

@@ -90,7 +90,7 @@ struct room {
 [[gnu::noinline]] task visit_as(room& of, owner who) {
   auto held = [&] {
     const owner_scope here(who);
-    return try_acquire("k");
+    return default_service().try_acquire("k");
   }();
   if (!held) {
     ++of.refused;
@@ -100,7 +100,7 @@ struct room {
   co_await std::suspend_always{};
   {
     const owner_scope here(who);
-    CHECK(try_acquire("k").reentered());
+    CHECK(default_service().try_acquire("k").reentered());
   }
   of.leave();
 }
@@ -154,25 +154,25 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: what a nested call asks for is entere
     CHECK(work());
   }
   SECTION("with_lock and the macros") {
-    CHECK(with_lock("k", [&] { return nested_enters(); }));
-    CHECK(try_with_lock("k", [&] { return with_lock("k", [&] { return nested_enters(); }); }) == true);
+    CHECK(locks->with_lock("k", [&] { return nested_enters(); }));
+    CHECK(locks->try_with_lock("k", [&] { return locks->with_lock("k", [&] { return nested_enters(); }); }) == true);
     DISTRIBUTED_LOCKED("k") { CHECK(nested_enters()); }
     DISTRIBUTED_TRY_LOCKED_AS(held, "k") { CHECK(nested_enters()); }
   }
   SECTION("a decorator") {
-    const auto decorated = locked<"k{i}">([&](int) { return nested_enters("k1"); });
+    const auto decorated = locks->locked<"k{i}">([&](int) { return nested_enters("k1"); });
     CHECK(decorated(1));
   }
   SECTION("several keys") {
-    auto both = locks->acquire({"k", "l"});
+    auto both = locks->acquire_all({"k", "l"});
     CHECK(nested_enters());
     CHECK(nested_enters("l"));
     auto moved = std::move(both);
     CHECK(nested_enters());
     both = std::move(moved);
     CHECK(nested_enters("l"));
-    CHECK(locks->try_acquire({"k", "l", "m"}));
-    CHECK(with_lock({"a", "b"}, [&] { return nested_enters("a") && nested_enters("b"); }));
+    CHECK(locks->try_acquire_all({"k", "l", "m"}));
+    CHECK(locks->with_locks({"a", "b"}, [&] { return nested_enters("a") && nested_enters("b"); }));
   }
 }
 
@@ -248,12 +248,12 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: a lease on the heap lets nobody in, a
                  "[reentry]") {
   auto held = std::make_unique<lease>(locks->acquire("k"));
   CHECK_FALSE(nested_enters());
-  auto several = std::make_unique<multi_lease>(locks->acquire({"l", "m"}));
+  auto several = std::make_unique<multi_lease>(locks->acquire_all({"l", "m"}));
   CHECK_FALSE(nested_enters("l"));
   std::vector<lease> many;
   many.push_back(locks->acquire("n"));
   CHECK_FALSE(nested_enters("n"));
-  CHECK_FALSE(locks->try_acquire({"k", "o"}));
+  CHECK_FALSE(locks->try_acquire_all({"k", "o"}));
   const auto here = std::move(*held);
   const auto both = std::move(*several);
   CHECK(nested_enters());
@@ -270,7 +270,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: a timeout says that the thread waits 
   CHECK(elsewhere([&] { return why_not(); }).find("other threads of this process") != std::string::npos);
   std::string text;
   try {
-    static_cast<void>(locks->acquire({"a", "k"}, {.wait = 0ms}));
+    static_cast<void>(locks->acquire_all({"a", "k"}, {.wait = 0ms}));
   } catch (const lock_timeout& busy) {
     text = busy.what();
   }
@@ -279,7 +279,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: a timeout says that the thread waits 
 
 TEST_CASE_METHOD(stack_fixture, "re-entry: refuse says so wherever the lease is", "[reentry][T45]") {
   const auto held = std::make_unique<lease>(locks->acquire("k"));
-  CHECK(thrown([&] { return locks->try_acquire("k", {.again = reentry::refuse}); }) == errc::already_held);
+  CHECK(thrown([&] { return locks->try_acquire("k", {.reentry = reentry::refuse}); }) == errc::already_held);
 }
 
 TEST_CASE_METHOD(stack_fixture, "re-entry: an owner that the program names enters wherever the lease is",
@@ -375,9 +375,9 @@ TEST_CASE_METHOD(stack_fixture, "mutex: its key is not entered by its own thread
   const std::lock_guard guard(door);
   CHECK(thrown([&] { return locks->acquire("k", {.wait = 1h}); }) == errc::already_held);
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::already_held);
-  CHECK(thrown([&] { return locks->acquire({"j", "k"}, {.wait = 1h}); }) == errc::already_held);
+  CHECK(thrown([&] { return locks->acquire_all({"j", "k"}, {.wait = 1h}); }) == errc::already_held);
   CHECK(is_free("j"));
-  CHECK(thrown([&] { return with_lock("k", {.wait = 1h}, [] { return 1; }); }) == errc::already_held);
+  CHECK(thrown([&] { return locks->with_lock("k", {.wait = 1h}, [] { return 1; }); }) == errc::already_held);
   CHECK(thrown([&] { door.lock(); }) == errc::already_held);
   CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire("k")); }));
 }

@@ -58,12 +58,12 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: a step is small, and other chores need n
   how.margin = 1ms;  // so long a lost key stays
   const auto locks = service(how);
   REQUIRE(pass_until_sweep(1));
-  const auto held = locks->acquire("k", {.ttl = 20h, .renew = renewal::none, .max_hold = 1h});
+  const auto held = locks->acquire("k", {.ttl = 20h, .renewal = renewal::none, .max_hold = 1h});
   bool was_free = true;
   // In the middle of the next step the time of a lease is over: what frees its key is a chore.
   where->next(other_verb::sweep, {.during = [&] {
                 clock.advance(1h);
-                CHECK(eventually([&] { return held.lost().stop_requested(); }));
+                CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
                 clock.advance(1ms);  // the margin that its holder has
                 was_free = is_free("k");
               }});

@@ -52,7 +52,7 @@ TEST_CASE_METHOD(transaction_fixture,
 TEST_CASE_METHOD(transaction_fixture, "transaction: an expiry of its own ends a lease whose release waits",
                  "[transaction]") {
   fake_transaction open(*where);
-  { const auto held = locks->acquire("k", {.ttl = 2s, .renew = renewal::none}); }
+  { const auto held = locks->acquire("k", {.ttl = 2s, .renewal = renewal::none}); }
   CHECK_FALSE(is_free("k"));
   clock.advance(3s);
   CHECK(seen->wait_for(event::kind::lost));
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an expiry of its own ends a 
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: what was lost before is not waited for", "[transaction]") {
   fake_transaction open(*where);
-  auto held = locks->acquire("k", {.ttl = 2s, .renew = renewal::none});
+  auto held = locks->acquire("k", {.ttl = 2s, .renewal = renewal::none});
   clock.advance(3s);
   CHECK(thrown([&] { held.release(); }) == errc::lost);
   CHECK(open.waited_for() == 0);
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: it may end long after the se
   auto behind = engine();
   const std::weak_ptr<detail::engine> watched = behind;
   fake_transaction open(*where);
-  { const auto held = behind->acquire("k", {.ttl = 2s, .renew = renewal::none}, true); }
+  { const auto held = behind->acquire("k", {.ttl = 2s, .renewal = renewal::none}, true); }
   static_cast<void>(behind->close(0ms));
   behind->finish();
   clock.advance(3s);  // lost: nothing is held
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: one that verified the lease 
 TEST_CASE_METHOD(transaction_fixture,
                  "transaction: a renewal by hand inside the one that verified the lease is refused at once",
                  "[transaction][T19]") {
-  const lock_options by_hand{.ttl = 10s, .renew = renewal::manual};
+  const lock_options by_hand{.ttl = 10s, .renewal = renewal::manual};
   auto held = locks->acquire("k", by_hand);
   const auto grant = detail::access::grant_of(held);
   grant->home->in_transaction(*grant);
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(transaction_fixture,
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a renewal by hand inside one that did not verify the lease goes on",
                  "[transaction]") {
-  auto held = locks->acquire("k", {.ttl = 10s, .renew = renewal::manual});
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   fake_transaction open(*where);
   const auto other = locks->acquire("l");
   const auto verified = detail::access::grant_of(other);

@@ -247,7 +247,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: where nobody can be told of 
 TEST_CASE_METHOD(transaction_fixture, "transaction: with_lock inside one succeeds and frees the key after it",
                  "[transaction][T70]") {
   fake_transaction open(*where);
-  CHECK(with_lock(*locks, "k", [] { return 42; }) == 42);
+  CHECK(locks->with_lock("k", [] { return 42; }) == 42);
   CHECK_FALSE(is_free("k"));
   open.end();
   CHECK(freed("k"));
@@ -276,7 +276,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an observer that blocks does
   };
   const auto slow = std::make_shared<blocking>();
   auto how = options();
-  how.watch = slow;
+  how.observer = slow;
   locks = service(how);
   fake_transaction open(*where);
   hold_in(open, "a");

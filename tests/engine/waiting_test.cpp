@@ -188,7 +188,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it asks for no
                  "[waiting][T14]") {
   std::stop_source stop;
   stop.request_stop();
-  const lock_options cancelled{.wait = 1h, .cancel = stop.get_token()};
+  const detail::lock_settings cancelled{.wait = 1h, .cancel = stop.get_token()};
   const auto mine = home->acquire("k", {}, false);
   const auto sent = home->statements();
   const lock_keys two{"k", "free"};

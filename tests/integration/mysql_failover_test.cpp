@@ -37,7 +37,7 @@ struct failover_fixture {
     return url.replace(begin, url.find('/', begin) - begin, hosts);
   }
   std::string both() const { return by({one.port(), two.port()}); }
-  service_options options() const { return {.close_limit = 0ms, .sweep_every = 0ms, .watch = seen}; }
+  service_options options() const { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen}; }
 
   mysql_place place{};
   tcp_proxy one{port_of(place.url())};

@@ -44,15 +44,15 @@ TEST_CASE("mysql several keys: eight known free keys are two statements, their r
   std::vector<std::string> names;
   for (int i = 0; i < 8; ++i) names.push_back("k" + std::to_string(i));
   const lock_keys keys(names);
-  locks.acquire(keys).release();
+  locks.acquire_all(keys).release();
   multi_lease held;
   CHECK(statements_of(
-            root, [&] { held = multi_lease(); }, [&] { held = locks.acquire(keys); }) == 2);
+            root, [&] { held = multi_lease(); }, [&] { held = locks.acquire_all(keys); }) == 2);
   CHECK(statements_of(
-            root, [&] { held = locks.acquire(keys); }, [&] { held.release(); }) == 1);
+            root, [&] { held = locks.acquire_all(keys); }, [&] { held.release(); }) == 1);
   // The service counts the same.
   const auto before = locks.statements();
-  held = locks.acquire(keys);
+  held = locks.acquire_all(keys);
   CHECK(locks.statements() == before + 2);
   held.release();
   CHECK(locks.statements() == before + 3);
@@ -64,8 +64,8 @@ TEST_CASE("mysql several keys: bytes of every kind are batched as they are", "[m
   lock_service others(place.open(), {.sweep_every = 0ms});
   const lock_keys keys{"a'b", "a\\b", "a\"b", std::string_view("a\0b", 3), "\xff\xfe", "ü",
                        "a ",  "a",    "A",    std::string(300, 'x')};
-  locks.acquire(keys).release();
-  const auto held = locks.acquire(keys);
+  locks.acquire_all(keys).release();
+  const auto held = locks.acquire_all(keys);
   REQUIRE(held.size() == 10);
   for (const auto& each : held) {
     CHECK(each.fencing_token() == 2);
@@ -82,7 +82,7 @@ TEST_CASE("mysql several keys: two processes in opposite order neither deadlock 
   int turns = 0;  // guarded by the locks
   const auto work = [&](lock_service& locks, const std::vector<std::string>& names) {
     for (int i = 0; i < 50; ++i) {
-      const auto held = locks.acquire(names, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
+      const auto held = locks.acquire_all(names, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
       ++turns;
     }
   };

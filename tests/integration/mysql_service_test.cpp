@@ -62,7 +62,7 @@ TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share lo
     CHECK(seen->left <= 5s);
     held.release();
 
-    auto own = holder.acquire("k", {.ttl = 400ms, .renew = renewal::none});
+    auto own = holder.acquire("k", {.ttl = 400ms, .renewal = renewal::none});
     const auto before = own.fencing_token();
     CHECK_FALSE(other.try_acquire("k"));
     const auto next = other.acquire("k", {.wait = 5s});  // as soon as it has expired, by the server's clock
@@ -76,8 +76,8 @@ TEST_CASE("mysql service: leases of some ten milliseconds are told apart", "[mys
   lock_service locks(place.open());
   { const lease makes_the_row = locks.acquire("first"); }
   { const lease makes_the_row = locks.acquire("second"); }
-  const auto first = locks.acquire("first", {.ttl = 600ms, .renew = renewal::none});
-  const auto second = locks.acquire("second", {.ttl = 610ms, .renew = renewal::none});
+  const auto first = locks.acquire("first", {.ttl = 600ms, .renewal = renewal::none});
+  const auto second = locks.acquire("second", {.ttl = 610ms, .renewal = renewal::none});
   const auto held = locks.held_keys();  // one statement: one time for both
   REQUIRE(held.size() == 2);
   const auto apart = held[1].left - held[0].left;

@@ -127,7 +127,7 @@ TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock 
   {
     lock_service locks(where, {.label = "narrow"});
     CHECK(locks.acquire("k", {.ttl = 1s}).fencing_token() == 1);
-    CHECK(locks.acquire("k", {.ttl = 1s, .renew = renewal::manual}).fencing_token() == 2);
+    CHECK(locks.acquire("k", {.ttl = 1s, .renewal = renewal::manual}).fencing_token() == 2);
     CHECK(locks.held_keys().empty());
   }
   fault why;

@@ -121,7 +121,7 @@ TEST_CASE("mysql triggers: leases under an audited lock table are held, verified
     CHECK(s.app->run(held.verification().text) == 1);
     CHECK_NOTHROW(held.release());
   }
-  auto several = locks.acquire({"k", "l", "m"});
+  auto several = locks.acquire_all({"k", "l", "m"});
   CHECK(several["k"].fencing_token() == 4);
   CHECK(several["m"].fencing_token() == 1);
   CHECK_NOTHROW(several.release());

@@ -28,7 +28,7 @@ struct limits_fixture {
     return made;
   }
   service_options options() const {
-    return {.release_limit = 200ms, .close_limit = 0ms, .sweep_every = 0ms, .watch = seen};
+    return {.release_limit = 200ms, .close_limit = 0ms, .sweep_every = 0ms, .observer = seen};
   }
 
   scratch_folder folder{};

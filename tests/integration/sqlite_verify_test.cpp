@@ -120,7 +120,7 @@ TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and
   REQUIRE(raw.changes() == 1);
   raw.run("UPDATE account SET money = money - 1");
   // Nobody can renew in that file: the documented loss.
-  REQUIRE(eventually([&] { return held.lost().stop_requested(); }));
+  REQUIRE(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::unreachable);
   CHECK_FALSE(other.try_acquire("k"));  // nor can anybody be granted the key
   raw.run("COMMIT");
@@ -198,7 +198,7 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
   bank place;
   lock_service service(place.url());
   auto kept = service.acquire("kept");
-  auto by_hand = service.acquire("by hand", {.ttl = 30s, .renew = renewal::manual});
+  auto by_hand = service.acquire("by hand", {.ttl = 30s, .renewal = renewal::manual});
   const auto refused = MessageMatches(ContainsSubstring("would wait for itself"));
   const auto before = service.statements();
   odb::sqlite::database database(place.path);

@@ -3,7 +3,7 @@
 
 /// Classes of an application, mapped in the ways that rows can be locked in place.
 
-#include <dlock/odb/row_lock.hpp>
+#include <dlock/odb/lock_columns.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@ struct order {
   #pragma db mysql:type("VARCHAR(40)")
   std::string status{};
   std::int64_t amount = 0;
-  dlock::row_lock lock{};
+  dlock::lock_columns lock{};
   #pragma db version
   std::uint32_t version = 0;
 };
@@ -45,7 +45,7 @@ class wallet {
   #pragma db id mysql:type("VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
   std::string owner_;
   std::int64_t cents_ = 0;
-  dlock::row_lock lock_;
+  dlock::lock_columns lock_;
   #pragma db version
   std::uint32_t version_ = 0;
 };
@@ -63,7 +63,7 @@ struct line {
   #pragma db id
   line_id id{};
   std::int32_t count = 0;
-  dlock::row_lock lock{};
+  dlock::lock_columns lock{};
   #pragma db version
   std::uint64_t version = 0;
 };
@@ -84,7 +84,7 @@ struct seat {
   #pragma db id column("")
   seat_id id{};
   std::int32_t sold = 0;
-  dlock::row_lock lock{};
+  dlock::lock_columns lock{};
   #pragma db version
   std::uint32_t version = 0;
 };
@@ -101,7 +101,7 @@ struct note_id {
 struct memo {
   #pragma db id
   note_id id{};
-  dlock::row_lock lock{};
+  dlock::lock_columns lock{};
   #pragma db version
   std::uint32_t version = 0;
 };
@@ -121,7 +121,7 @@ struct parcel {
   std::int32_t id = 0;
   #pragma db not_null
   std::shared_ptr<receiver> to{};
-  dlock::row_lock lock{};
+  dlock::lock_columns lock{};
   #pragma db version
   std::uint32_t version = 0;
 };
@@ -133,7 +133,7 @@ struct job {
   std::int32_t id = 0;
   #pragma db mysql:type("VARCHAR(40)")
   std::string state{};
-  dlock::expiring_row_lock lock{};
+  dlock::expiring_lock_columns lock{};
   #pragma db version
   std::uint32_t version = 0;
 };

@@ -87,6 +87,25 @@ TEST_CASE("row holder: a row is forced by its session, and its holder is told", 
   CHECK(lock_row<order>(r.others, r.db, 1, {.wait = 20s})->status == "paid");
 }
 
+TEST_CASE("row holder: a row that an expiry keeps is forced at once, and its holder finds out", "[rows]") {
+  rows r;
+  r.add(order{.id = 1, .status = "paid"});
+  const auto key = dlock::row<order>(r.others, r.db, 1);
+  auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 60s, .renewal = dlock::renewal::none});
+  CHECK(r.others.force_release(key));
+  CHECK_FALSE(r.others.holder(key));
+  CHECK(try_lock_row<order>(r.others, r.db, 1));
+  mine->status = "late";
+  CHECK_THROWS_AS(mine.commit(), dlock::lock_lost);
+  CHECK(r.load<order>(1)->status == "paid");
+
+  r.add(job{.id = 1});
+  const auto theirs = lock_row<job>(r.locks, r.db, 1, {.ttl = 5s});
+  CHECK(r.others.force_release(dlock::row<job>(r.others, r.db, 1)));
+  CHECK(try_lock_row<job>(r.others, r.db, 1));
+  CHECK(eventually([&] { return theirs.held().loss() == dlock::loss_reason::taken_over; }));  // by the next renewal
+}
+
 TEST_CASE("row holder: a service on another store knows no rows, and says so", "[rows]") {
   rows r;
   const auto key = dlock::row<order>(r.locks, r.db, 1);

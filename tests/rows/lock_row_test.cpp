@@ -108,7 +108,7 @@ TEST_CASE("row lock: keys name rows, are known by table and id, and mix with tex
   CHECK(printable(key) == "orders:42");
   CHECK(key != dlock::lock_key("orders:42"));
   CHECK(printable(dlock::row<line>(r.locks, r.db, {"a:1", 2})) == "line:a%3A1:2");
-  auto both = r.locks.acquire({dlock::lock_key("orders:42"), key}, at_once);
+  auto both = r.locks.acquire_all({dlock::lock_key("orders:42"), key}, at_once);
   CHECK_FALSE(r.others.try_acquire(key));
   CHECK_FALSE(r.others.try_acquire("orders:42"));
   both.release();

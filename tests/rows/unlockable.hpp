@@ -3,7 +3,7 @@
 
 /// Mapped classes whose rows can't be locked in place.
 
-#include <dlock/odb/row_lock.hpp>
+#include <dlock/odb/lock_columns.hpp>
 
 #include <cstdint>
 #include <odb/core.hxx>
@@ -24,7 +24,7 @@ struct bare {
 struct draft {
   #pragma db id
   std::int32_t id = 0;
-  dlock::row_lock lock{};
+  dlock::lock_columns lock{};
 };
 // clang-format on
 

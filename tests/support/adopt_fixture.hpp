@@ -50,10 +50,10 @@ struct adopt_fixture : row_fixture {
       return done;
     };
   }
-  std::vector<lease> adopt(const claim& how, const lock_options& wanted = {.ttl = 30s}) {
+  std::vector<lease> adopt(const claim& how, const detail::lock_settings& wanted = {.ttl = 30s}) {
     return home->adopt(wanted, table->renewal, how);
   }
-  lease adopt_one(const lock_key& key, const lock_options& wanted = {.ttl = 30s}) {
+  lease adopt_one(const lock_key& key, const detail::lock_settings& wanted = {.ttl = 30s}) {
     auto all = adopt(take_all({key}), wanted);
     REQUIRE(all.size() == 1);
     return std::move(all.front());

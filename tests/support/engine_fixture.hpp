@@ -54,7 +54,7 @@ struct engine_fixture {
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 
   /// Options of a service under test; change what the test is about.
-  service_options options() { return {.close_limit = 0ms, .sweep_every = 0ms, .watch = seen, .time = &clock}; }
+  service_options options() { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen, .time = &clock}; }
   std::unique_ptr<lock_service> service(service_options how) {
     return std::make_unique<lock_service>(where, std::move(how));
   }

@@ -50,7 +50,7 @@ inline int tried() {
 
 inline bool tried_without_else() {
   bool ran = false;
-  DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.ttl = 5s, .wait = 1h}) ran = true;
+  DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.ttl = 5s, .wait = 0s}) ran = true;
   return ran;
 }
 
@@ -163,7 +163,7 @@ inline std::uint64_t fence_from_list(const order& o, const lock_options& options
   }
 }
 inline int tried_list(const std::vector<std::string>& names) {
-  DISTRIBUTED_TRY_LOCKED_AS(held, {"k", "l"}, {.ttl = 5s, .wait = 2s}) {
+  DISTRIBUTED_TRY_LOCKED_AS(held, {"k", "l"}, {.ttl = 5s, .wait = 0s}) {
     DISTRIBUTED_TRY_LOCKED_AS(more, names) { return static_cast<int>(held.size() + more.size()); }
     return -1;
   }

@@ -20,7 +20,7 @@ struct memory_fixture {
   lock_service locks{where,
                      {.defaults = {.wait = std::chrono::milliseconds{0}},
                       .close_limit = std::chrono::milliseconds{0},
-                      .watch = seen,
+                      .observer = seen,
                       .time = &clock}};
   lock_service rival{where, {.close_limit = std::chrono::milliseconds{0}, .time = &clock}};
 

@@ -15,7 +15,7 @@ struct multi_fixture : engine_fixture {
   std::unique_ptr<lock_service> rival = stranger();
 
   /// Afterwards the keys' rows exist and are free, and the session is open.
-  void known(const lock_keys& keys) { locks->acquire(keys).release(); }
+  void known(const lock_keys& keys) { locks->acquire_all(keys).release(); }
   bool all_free(const lock_keys& keys) {
     return std::all_of(keys.begin(), keys.end(), [&](const auto& each) { return is_free(each); });
   }

@@ -24,6 +24,15 @@ std::vector<std::string> texts(const lock_keys& keys) {
   return made;
 }
 
+template <class Key>
+concept takes_as_key = requires(lock_service& locks, const Key& key) {
+  locks.acquire(key);
+};
+template <class Keys>
+concept takes_as_keys = requires(lock_service& locks, const Keys& keys) {
+  locks.acquire_all(keys);
+};
+
 lock_key row(std::int64_t id) {
   static const auto table = [] {
     row_table made;
@@ -111,21 +120,30 @@ TEST_CASE("lock_keys: one key gives a lease, a list or range a multi_lease", "[l
   const lock_key one("k");
   const lock_keys keys{"k"};
   const lock_options how;
-  STATIC_CHECK(is<lease, decltype(acquire("a"))>);
-  STATIC_CHECK(is<lease, decltype(acquire(text, {.wait = 1s}))>);
-  STATIC_CHECK(is<lease, decltype(try_acquire(one, how))>);
-  STATIC_CHECK(is<multi_lease, decltype(acquire({"a"}))>);
-  STATIC_CHECK(is<multi_lease, decltype(acquire({text}, {.wait = 1s}))>);
-  STATIC_CHECK(is<multi_lease, decltype(acquire({one}, how))>);
-  STATIC_CHECK(is<multi_lease, decltype(acquire({one, "a", text, row(1)}, {.wait = 1s}))>);
-  STATIC_CHECK(is<multi_lease, decltype(acquire(keys))>);
-  STATIC_CHECK(is<multi_lease, decltype(acquire({keys}, how))>);
-  STATIC_CHECK(is<multi_lease, decltype(try_acquire(several))>);
-  STATIC_CHECK(is<multi_lease, decltype(try_acquire(more, {.wait = 1s}))>);
-  STATIC_CHECK(is<multi_lease, decltype(locked({"a", "b"}, {.wait = 1s}))>);
-  STATIC_CHECK(is<multi_lease, decltype(locked({"a"}))>);
-  STATIC_CHECK(is<multi_lease, decltype(locked(keys, how))>);
-  STATIC_CHECK(is<multi_lease, decltype(locked(several, {.wait = 1s}))>);
-  STATIC_CHECK(is<multi_lease, decltype(std::declval<lock_service&>().acquire({"a"}))>);
-  STATIC_CHECK(is<multi_lease, decltype(std::declval<lock_service&>().try_acquire(several, how))>);
+  // What the macros take.
+  using detail::hold;
+  using detail::try_hold;
+  STATIC_CHECK(is<lease, decltype(hold("a"))>);
+  STATIC_CHECK(is<lease, decltype(hold(text, {.wait = 1s}))>);
+  STATIC_CHECK(is<lease, decltype(try_hold(one, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(hold({"a"}))>);
+  STATIC_CHECK(is<multi_lease, decltype(hold({text}, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(hold({one}, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(hold({one, "a", text, row(1)}, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(hold(keys))>);
+  STATIC_CHECK(is<multi_lease, decltype(hold({keys}, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(try_hold(several))>);
+  STATIC_CHECK(is<multi_lease, decltype(try_hold(more, {.wait = 1s}))>);
+  // What the service takes says its name: a list never becomes one key, nor one key a list.
+  using service = lock_service&;
+  STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().acquire_all({"a"}))>);
+  STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().acquire_all({"a", "b"}, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().acquire_all(keys, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().try_acquire_all(several, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().try_acquire_all(several, how))>);
+  STATIC_CHECK(is<lease, decltype(std::declval<service>().acquire(text, {.wait = 1s}))>);
+  STATIC_CHECK_FALSE(takes_as_key<std::vector<std::string>>);
+  STATIC_CHECK_FALSE(takes_as_key<lock_keys>);
+  STATIC_CHECK_FALSE(takes_as_keys<std::string>);
+  STATIC_CHECK_FALSE(takes_as_keys<lock_key>);
 }

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/lock_settings.hpp"
 #include "dlock/service_options.hpp"
 
 namespace {
@@ -38,16 +39,16 @@ static_assert(std::is_aggregate_v<lock_options> && std::is_aggregate_v<service_o
 TEST_CASE("lock_options: the defaults are valid and finite", "[lock_options][T37]") {
   CHECK(complaint(lock_options{}).empty());
   CHECK(complaint(service_options{}).empty());
-  CHECK(lock_options{}.ttl == 30s);
-  CHECK(lock_options{}.wait == 10s);
+  CHECK(detail::settled({}).ttl == 30s);
+  CHECK(detail::settled({}).wait == 10s);
 }
 
 TEST_CASE("lock_options: each bad field is named with its value", "[lock_options]") {
   CHECK(names(complaint(lock_options{.ttl = 999ms}), "ttl", "999 ms"));
   CHECK(names(complaint(lock_options{.ttl = 24h + 1ms}), "ttl", "86400001 ms"));
-  CHECK(names(complaint(lock_options{.ttl = 9ms, .renew = renewal::none}), "ttl", "9 ms"));
-  CHECK(names(complaint(lock_options{.ttl = 9ms, .renew = renewal::manual}), "ttl", "9 ms"));
-  CHECK(names(complaint(lock_options{.ttl = 24h * 30 + 1ms, .renew = renewal::none}), "ttl", "2592000001 ms"));
+  CHECK(names(complaint(lock_options{.ttl = 9ms, .renewal = renewal::none}), "ttl", "9 ms"));
+  CHECK(names(complaint(lock_options{.ttl = 9ms, .renewal = renewal::manual}), "ttl", "9 ms"));
+  CHECK(names(complaint(lock_options{.ttl = 24h * 30 + 1ms, .renewal = renewal::none}), "ttl", "2592000001 ms"));
   CHECK(names(complaint(lock_options{.wait = -1ms}), "wait", "-1 ms"));
   CHECK(names(complaint(lock_options{.wait = 24h * 366}), "wait", "31622400000 ms"));
   CHECK(names(complaint(lock_options{.retry = {.pause = 0ms}}), "retry.pause", "0 ms"));
@@ -76,10 +77,11 @@ TEST_CASE("lock_options: not-a-number is no number", "[lock_options]") {
 TEST_CASE("lock_options: the bounds themselves are accepted", "[lock_options]") {
   CHECK(complaint(lock_options{.ttl = 1s}).empty());
   CHECK(complaint(lock_options{.ttl = 24h}).empty());
-  CHECK(complaint(lock_options{.ttl = 10ms, .renew = renewal::none}).empty());
-  CHECK(complaint(lock_options{.ttl = 24h * 30, .renew = renewal::manual}).empty());
+  CHECK(complaint(lock_options{.ttl = 10ms, .renewal = renewal::none}).empty());
+  CHECK(complaint(lock_options{.ttl = 24h * 30, .renewal = renewal::manual}).empty());
   CHECK(complaint(lock_options{.wait = 0ms}).empty());
   CHECK(complaint(lock_options{.wait = 24h * 365}).empty());
+  CHECK(complaint(lock_options{.wait = wait_forever}).empty());
   CHECK(complaint(lock_options{.retry = {.pause = 1ms, .multiplier = 1, .max_pause = 1ms, .jitter = 0}}).empty());
   CHECK(complaint(lock_options{.retry = {.multiplier = 100, .jitter = 1, .limit = 0u}}).empty());
   CHECK(complaint(lock_options{.min_hold = 1s, .max_hold = 1s}).empty());
@@ -105,7 +107,7 @@ TEST_CASE("service_options: each bad field is named with its value", "[lock_opti
 TEST_CASE("service_options: a margin is at most a quarter of the ttl that a lease gets", "[lock_options]") {
   CHECK(complaint(service_options{.margin = 7500ms}).empty());
   CHECK(complaint(service_options{.defaults = {.ttl = 1999ms}, .margin = 250ms}).empty());
-  const lock_options exactly{.ttl = 1999ms, .renew = renewal::none};
+  const lock_options exactly{.ttl = 1999ms, .renewal = renewal::none};
   CHECK(complaint(service_options{.defaults = exactly, .margin = 499ms}).empty());
   CHECK(names(complaint(service_options{.defaults = exactly, .margin = 500ms}), "margin", "500 ms"));
 }

@@ -11,8 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using dlock::lock_key;
-using dlock::retry_policy;
 using dlock::detail::lock_round;
+using dlock::detail::retry_settings;
 
 using keys = std::vector<lock_key>;
 
@@ -159,7 +159,7 @@ TEST_CASE("lock_round: who ends lets those behind him go on", "[mutex]") {
 
 TEST_CASE("lock_round: it pauses after another process was in the way, longer each time, until it has all", "[mutex]") {
   lock_round me;
-  const retry_policy retry{.pause = 10ms, .max_pause = 40ms};
+  const retry_settings retry{.pause = 10ms, .max_pause = 40ms};
   fail(me, "round.a", "round.b", true);
   CHECK(me.pause(retry, 1) == 0us);
   std::chrono::microseconds most{0};

@@ -19,8 +19,6 @@
 namespace {
 
 using dlock::lease;
-using dlock::locked;
-using dlock::locked_or_skip;
 using dlock::test::memory_fixture;
 using namespace std::chrono_literals;
 
@@ -57,7 +55,9 @@ std::string twice(const std::string& value) { return value + value; }
 struct factorial {
   unsigned operator()(unsigned n) const;
 };
-const auto locked_factorial = locked<"factorial">(factorial{}, {.wait = 0ms});
+unsigned locked_factorial(unsigned n) {
+  return dlock::default_service().locked<"factorial">(factorial{}, {.wait = 0ms})(n);
+}
 unsigned factorial::operator()(unsigned n) const { return n < 2 ? 1 : n * locked_factorial(n - 1); }
 
 template <class F, class... Args>
@@ -82,70 +82,71 @@ TEST_CASE_METHOD(memory_fixture, "locked: the key is composed from the arguments
                  "[locked]") {
   std::string key;
   const key_seen see{*this, &key};
-  locked<"order:{o.id}:{u.name}", "o", "u">(see)(order{42}, user{"ann"});
+  locks.locked<"order:{o.id}:{u.name}", "o", "u">(see)(order{42}, user{"ann"});
   CHECK(key == "order:42:ann");
-  locked<"order:{u.name}:{o.id}", "o", "u">(see, {.ttl = 5s})(order{42}, user{"ann"});
+  locks.locked<"order:{u.name}:{o.id}", "o", "u">(see, {.ttl = 5s})(order{42}, user{"ann"});
   CHECK(key == "order:ann:42");
-  locked<"order:{o.id}:{u.name}">(see)(order{42}, user{"bob"});
+  locks.locked<"order:{o.id}:{u.name}">(see)(order{42}, user{"bob"});
   CHECK(key == "order:42:bob");
-  locked<"order:{id}">(see)(order{43});
+  locks.locked<"order:{id}">(see)(order{43});
   CHECK(key == "order:43");
-  locked<"order:{o.id}", "_", "o">(see)("ignored", order{44});
+  locks.locked<"order:{o.id}", "_", "o">(see)("ignored", order{44});
   CHECK(key == "order:44");
-  locked<"report:daily">(see)(1, 2, 3);
+  locks.locked<"report:daily">(see)(1, 2, 3);
   CHECK(key == "report:daily");
-  locked<"report:{{daily}}">(see)();
+  locks.locked<"report:{{daily}}">(see)();
   CHECK(key == "report:{daily}");
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: the key may be text, a lock_key, key_of or any callable", "[locked]") {
   std::string key;
   const key_seen see{*this, &key};
-  locked("report:daily", see)(order{42});
+  locks.locked("report:daily", see)(order{42});
   CHECK(key == "report:daily");
-  locked(std::string("report:weekly"), see, {.ttl = 5s})();
+  locks.locked(std::string("report:weekly"), see, {.ttl = 5s})();
   CHECK(key == "report:weekly");
-  locked(dlock::lock_key("report:monthly"), see)();
+  locks.locked(dlock::lock_key("report:monthly"), see)();
   CHECK(key == "report:monthly");
-  locked(dlock::key_of("depot", dlock::arg<1>(&depot::id), dlock::arg<2>(&order::id)), see)(depot(3), order{42});
+  locks.locked(dlock::key_of("depot", dlock::arg<1>(&depot::id), dlock::arg<2>(&order::id)), see)(depot(3), order{42});
   CHECK(key == "depot:3:42");
   const auto by_lambda = [](const order& o) { return dlock::key<"o:{o.id}">(o); };
-  locked(by_lambda, see)(order{42});
+  locks.locked(by_lambda, see)(order{42});
   CHECK(key == "o:42");
-  locked([](const order& o) { return "text:" + std::to_string(o.id); }, see)(order{42});
+  locks.locked([](const order& o) { return "text:" + std::to_string(o.id); }, see)(order{42});
   CHECK(key == "text:42");
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: functions share a key exactly when their patterns do", "[locked][T85]") {
-  const auto cancel = locked<"order:{o.id}">([this](const order& o) { return is_free(dlock::key<"order:{o}">(o.id)); });
+  const auto cancel =
+      locks.locked<"order:{o.id}">([this](const order& o) { return is_free(dlock::key<"order:{o}">(o.id)); });
   const auto refund =
-      locked<"refund:{o.id}">([this](const order& o) { return is_free(dlock::key<"order:{o}">(o.id)); });
+      locks.locked<"refund:{o.id}">([this](const order& o) { return is_free(dlock::key<"order:{o}">(o.id)); });
   CHECK_FALSE(cancel(order{42}));
   CHECK(refund(order{42}));
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: any callable can be decorated", "[locked][T86]") {
-  CHECK(locked<"order:{o.id}:{u.name}", "o", "u">(place_order)(order{42}, user{"ann"}) == 42);
-  CHECK(locked<"order:{o.id}">(&pieces_of)(order{42, 3}) == 3);
-  CHECK(locked<"n:{n}">(std::function<int(int)>([](int n) { return n + 1; }))(1) == 2);
-  CHECK(locked<"n:{n}">([only_movable = std::make_unique<int>(5)](int n) { return n + *only_movable; })(1) == 6);
+  CHECK(locks.locked<"order:{o.id}:{u.name}", "o", "u">(place_order)(order{42}, user{"ann"}) == 42);
+  CHECK(locks.locked<"order:{o.id}">(&pieces_of)(order{42, 3}) == 3);
+  CHECK(locks.locked<"n:{n}">(std::function<int(int)>([](int n) { return n + 1; }))(1) == 2);
+  CHECK(locks.locked<"n:{n}">([only_movable = std::make_unique<int>(5)](int n) { return n + *only_movable; })(1) == 6);
 
   // Overload sets and templates, through a generic lambda.
-  const auto any_twice = locked<"twice:{v}">([](const auto& value) { return twice(value); });
+  const auto any_twice = locks.locked<"twice:{v}">([](const auto& value) { return twice(value); });
   CHECK(any_twice(21) == 42);
   CHECK(any_twice(std::string("ab")) == "abab");
 
   // Members: the object is the first argument, by reference or pointer.
   depot one(1);
-  const auto ship = locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)), &depot::ship);
+  const auto ship = locks.locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)), &depot::ship);
   CHECK(ship(one, order{42, 2}) == 2);
   CHECK(ship(&one, order{42, 2}) == 4);
-  const auto shipped = locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)), &depot::shipped);
+  const auto shipped = locks.locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)), &depot::shipped);
   CHECK(shipped(one) == 4);
-  CHECK(locked<"order:{o.id}">(&order::pieces)(order{42, 9}) == 9);
+  CHECK(locks.locked<"order:{o.id}">(&order::pieces)(order{42, 9}) == 9);
 
   // What changes its own state.
-  auto counter = locked("counter", [count = 0]() mutable { return ++count; });
+  auto counter = locks.locked("counter", [count = 0]() mutable { return ++count; });
   CHECK(counter() == 1);
   CHECK(counter() == 2);
   STATIC_CHECK_FALSE(std::invocable<const decltype(counter)&>);
@@ -154,37 +155,38 @@ TEST_CASE_METHOD(memory_fixture, "locked: any callable can be decorated", "[lock
   struct once {
     int operator()() && { return 7; }
   };
-  auto last = locked("once", once{});
+  auto last = locks.locked("once", once{});
   STATIC_CHECK_FALSE(std::invocable<decltype(last)&>);
   CHECK(std::move(last)() == 7);
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: a leading lease parameter is supplied", "[locked]") {
-  const auto decorated = locked<"order:{o.id}">(fence_and_id);
+  const auto decorated = locks.locked<"order:{o.id}">(fence_and_id);
   CHECK(decorated(order{42}) == "1:42");
   CHECK(decorated(order{42}) == "2:42");
-  CHECK(locked("k", [](const lease& held) { return std::string(held.key()); })() == "k");
-  CHECK(locked("k", [](lease& held, auto value) { return held ? value : 0; })(5) == 5);
-  CHECK(locked<"n:{n}">([](const lease& held, const auto&... values) {
-          return std::string(held.key()) + std::to_string(sizeof...(values));
-        })(3) == "n:31");
+  CHECK(locks.locked("k", [](const lease& held) { return std::string(held.key()); })() == "k");
+  CHECK(locks.locked("k", [](lease& held, auto value) { return held ? value : 0; })(5) == 5);
+  CHECK(locks.locked<"n:{n}">([](const lease& held, const auto&... values) {
+    return std::string(held.key()) + std::to_string(sizeof...(values));
+  })(3) == "n:31");
   // A lease that the caller passes is an argument like others.
   lease mine = locks.acquire("mine");
-  CHECK(locked("k", [](const lease& held) { return std::string(held.key()); })(mine) == "mine");
+  CHECK(locks.locked("k", [](const lease& held) { return std::string(held.key()); })(mine) == "mine");
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: arguments and results are forwarded perfectly", "[locked][T87]") {
   int target = 5;
-  const auto same = locked("k", [](auto&& value) -> decltype(auto) { return std::forward<decltype(value)>(value); });
+  const auto same =
+      locks.locked("k", [](auto&& value) -> decltype(auto) { return std::forward<decltype(value)>(value); });
   STATIC_CHECK(std::same_as<decltype(same(target)), int&>);
   STATIC_CHECK(std::same_as<decltype(same(std::as_const(target))), const int&>);
   STATIC_CHECK(std::same_as<decltype(same(std::move(target))), int&&>);
   CHECK(&same(target) == &target);
 
-  STATIC_CHECK(std::same_as<decltype(locked("k", [] {})()), void>);
+  STATIC_CHECK(std::same_as<decltype(locks.locked("k", [] {})()), void>);
   auto owned = std::make_unique<int>(7);
   const int* const address = owned.get();
-  const auto pass = locked("k", [](std::unique_ptr<int> value) { return value; });
+  const auto pass = locks.locked("k", [](std::unique_ptr<int> value) { return value; });
   CHECK(pass(std::move(owned)).get() == address);
 
   // A copy that nobody asked for would count.
@@ -195,12 +197,12 @@ TEST_CASE_METHOD(memory_fixture, "locked: arguments and results are forwarded pe
     counted& operator=(const counted&) = delete;
   };
   const counted original;
-  CHECK(locked("k", [](const counted& value) { return value.copies; })(original) == 0);
+  CHECK(locks.locked("k", [](const counted& value) { return value.copies; })(original) == 0);
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: the key is that of the arguments at the call, whatever becomes of them",
                  "[locked][T84]") {
-  const auto changing = locked<"user:{u.name}", "u">([this](user& u) {
+  const auto changing = locks.locked<"user:{u.name}", "u">([this](user& u) {
     u.name = "changed";
     return is_free("user:ann");
   });
@@ -208,7 +210,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: the key is that of the arguments at th
   CHECK_FALSE(changing(ann));
   CHECK(is_free("user:ann"));
 
-  const auto moving = locked<"user:{u.name}", "u">([this](user u) {
+  const auto moving = locks.locked<"user:{u.name}", "u">([this](user u) {
     const user taken = std::move(u);
     return is_free("user:bob");
   });
@@ -218,11 +220,11 @@ TEST_CASE_METHOD(memory_fixture, "locked: the key is that of the arguments at th
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: exceptions pass, and a decorator is never noexcept", "[locked][T87]") {
-  const auto failing = locked<"n:{n}">([](int n) -> int { throw std::out_of_range(std::to_string(n)); });
+  const auto failing = locks.locked<"n:{n}">([](int n) -> int { throw std::out_of_range(std::to_string(n)); });
   CHECK_THROWS_AS(failing(42), std::out_of_range);
   CHECK(is_free("n:42"));
 
-  const auto decorated = locked<"order:{o.id}">(pieces_of);
+  const auto decorated = locks.locked<"order:{o.id}">(pieces_of);
   STATIC_CHECK(noexcept(pieces_of(order{42})));
   STATIC_CHECK_FALSE(noexcept(decorated(order{42})));
   const lease theirs = rival.acquire("order:42");
@@ -230,22 +232,23 @@ TEST_CASE_METHOD(memory_fixture, "locked: exceptions pass, and a decorator is ne
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: a result made under a lost lease is not handed out", "[locked]") {
-  CHECK_THROWS_AS(locked("k", [this] { return outlive_leases(), 1; })(), dlock::lock_lost);
-  CHECK_THROWS_AS(locked("k", [this] { outlive_leases(); })(), dlock::lock_lost);
-  CHECK_THROWS_AS(locked_or_skip("k", [this] { return outlive_leases(), 1; })(), dlock::lock_lost);
+  CHECK_THROWS_AS(locks.locked("k", [this] { return outlive_leases(), 1; })(), dlock::lock_lost);
+  CHECK_THROWS_AS(locks.locked("k", [this] { outlive_leases(); })(), dlock::lock_lost);
+  CHECK_THROWS_AS(locks.locked_or_skip("k", [this] { return outlive_leases(), 1; })(), dlock::lock_lost);
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: nothing runs without the lock", "[locked][T03]") {
   int runs = 0;
   const auto body = [&] { ++runs; };
-  const auto decorated = locked("k", body);
-  const auto skipping = locked_or_skip("k", body);
+  const auto decorated = locks.locked("k", body);
+  const auto skipping = locks.locked_or_skip("k", body);
   {
     const lease theirs = rival.acquire("k");
     CHECK_THROWS_AS(decorated(), dlock::lock_timeout);
     CHECK_FALSE(skipping());
   }
-  const auto by_pointer = locked([](const char* name) { return dlock::lock_key(name); }, [&](const char*) { ++runs; });
+  const auto by_pointer =
+      locks.locked([](const char* name) { return dlock::lock_key(name); }, [&](const char*) { ++runs; });
   CHECK_THROWS_AS(by_pointer(nullptr), std::invalid_argument);
   CHECK_THROWS_AS(by_pointer(""), std::invalid_argument);
   locks.close(0ms);
@@ -255,18 +258,18 @@ TEST_CASE_METHOD(memory_fixture, "locked: nothing runs without the lock", "[lock
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: an argument without a value makes no key", "[locked][T83]") {
-  const auto decorated = locked<"user:{name}", "name">([](const std::optional<std::string>&) { FAIL("ran"); });
+  const auto decorated = locks.locked<"user:{name}", "name">([](const std::optional<std::string>&) { FAIL("ran"); });
   CHECK_THROWS_AS(decorated(std::optional<std::string>()), std::invalid_argument);
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: decorators stack, and each takes its lock", "[locked][T86]") {
   std::vector<std::string> keys;
-  const auto inner = locked<"user:{u.name}", "_", "u">([&](const lease& held, const order& o, const user&) {
+  const auto inner = locks.locked<"user:{u.name}", "_", "u">([&](const lease& held, const order& o, const user&) {
     for (const auto& each : locks.held_keys()) keys.push_back(each.key);
     CHECK(held.key() == "user:ann");
     return o.id;
   });
-  const auto outer = locked<"order:{o.id}", "o", "_">(inner);
+  const auto outer = locks.locked<"order:{o.id}", "o", "_">(inner);
   CHECK(outer(order{42}, user{"ann"}) == 42);
   CHECK(keys == std::vector<std::string>{"order:42", "user:ann"});
   CHECK(is_free("order:42"));
@@ -274,7 +277,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: decorators stack, and each takes its l
 
   STATIC_CHECK(callable<decltype(outer), order, user>);
   STATIC_CHECK_FALSE(callable<decltype(outer), order>);
-  const auto skipped = locked("k", locked_or_skip("l", [] { return 3; }));
+  const auto skipped = locks.locked("k", locks.locked_or_skip("l", [] { return 3; }));
   CHECK(skipped() == 3);
   const lease theirs = rival.acquire("l");
   CHECK_FALSE(skipped().has_value());
@@ -290,53 +293,43 @@ TEST_CASE_METHOD(memory_fixture, "locked: recursion re-enters", "[locked][T86]")
 TEST_CASE_METHOD(memory_fixture, "locked: options are copied, used, and checked at once", "[locked][T10]") {
   dlock::lock_options options{.ttl = 5s};
   const auto left = [](const lease& held) { return held.remaining(); };
-  const auto brief = locked("k", left, options);
-  const auto named = locked<"k">(left, options);
-  const auto skipping = locked_or_skip("k", left, options);
+  const auto brief = locks.locked("k", left, options);
+  const auto named = locks.locked<"k">(left, options);
+  const auto skipping = locks.locked_or_skip("k", left, options);
   options.ttl = 1h;
   CHECK(brief() <= 5s);
   CHECK(named() <= 5s);
   CHECK(skipping().value() <= 5s);
-  CHECK(locked("k", left)() > 5s);
-  CHECK_THROWS_AS(locked("k", left, {.ttl = 0ms}), std::invalid_argument);
-  CHECK_THROWS_AS((locked<"k", "o">(left, {.wait = -1ms})), std::invalid_argument);
-  CHECK_THROWS_AS(locked("", left), std::invalid_argument);
+  CHECK(locks.locked("k", left)() > 5s);
+  CHECK_THROWS_AS(locks.locked("k", left, {.ttl = 0ms}), std::invalid_argument);
+  CHECK_THROWS_AS((locks.locked<"k", "o">(left, {.wait = -1ms})), std::invalid_argument);
+  CHECK_THROWS_AS(locks.locked("", left), std::invalid_argument);
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: an explicit service is used, not the default one", "[locked]") {
+TEST_CASE_METHOD(memory_fixture, "locked: the service whose member it is is used, not the default one", "[locked]") {
   const auto granted = [this] { return seen->count(dlock::event::kind::granted); };
   const dlock::lock_options options{.ttl = 5s};
   const auto ignore = [granted](auto&&...) { return granted(); };
-  CHECK(locked<"n:{n}">(rival, ignore)(1) == 0);
-  CHECK(locked<"n:{n}">(rival, ignore, options)(1) == 0);
-  CHECK(locked("k", ignore)() == 1);
-  CHECK(locked(rival, "l", ignore)() == 1);
-  CHECK(locked(rival, "l", ignore, options)() == 1);
-  CHECK(locked_or_skip<"n:{n}">(rival, ignore)(1) == 1);
-  CHECK(locked_or_skip<"n:{n}">(rival, ignore, options)(1) == 1);
-  CHECK(locked_or_skip(rival, "l", ignore)() == 1);
-  CHECK(locked_or_skip(rival, "l", ignore, options)() == 1);
-  CHECK(locked_or_skip<"n:{n}">(ignore)(1) == 2);
-}
-
-TEST_CASE("locked: a decorator may be made before the default service, which is asked for at the call", "[locked]") {
-  const auto decorated = locked("k", [] { return 1; });
-  CHECK_THROWS_AS(decorated(), std::logic_error);
-  {
-    memory_fixture fixture;
-    CHECK(decorated() == 1);
-  }
-  CHECK_THROWS_AS(decorated(), std::logic_error);
+  CHECK(rival.locked<"n:{n}">(ignore)(1) == 0);
+  CHECK(rival.locked<"n:{n}">(ignore, options)(1) == 0);
+  CHECK(locks.locked("k", ignore)() == 1);
+  CHECK(rival.locked("l", ignore)() == 1);
+  CHECK(rival.locked("l", ignore, options)() == 1);
+  CHECK(rival.locked_or_skip<"n:{n}">(ignore)(1) == 1);
+  CHECK(rival.locked_or_skip<"n:{n}">(ignore, options)(1) == 1);
+  CHECK(rival.locked_or_skip("l", ignore)() == 1);
+  CHECK(rival.locked_or_skip("l", ignore, options)() == 1);
+  CHECK(locks.locked_or_skip<"n:{n}">(ignore)(1) == 2);
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked_or_skip: the result says whether it ran, and only busy is skipped",
                  "[locked][T87]") {
   int target = 5;
-  const auto nothing = locked_or_skip("k", [] {});
-  const auto value = locked_or_skip<"k">([] { return 3; }, {.wait = 1h});
-  const auto reference = locked_or_skip("k", [&]() -> int& { return target; });
-  const auto movable = locked_or_skip("k", [] { return std::make_unique<int>(4); });
-  const auto failing = locked_or_skip("k", []() -> int { throw std::out_of_range("mine"); });
+  const auto nothing = locks.locked_or_skip("k", [] {});
+  const auto value = locks.locked_or_skip<"k">([] { return 3; }, {.wait = 0ms});
+  const auto reference = locks.locked_or_skip("k", [&]() -> int& { return target; });
+  const auto movable = locks.locked_or_skip("k", [] { return std::make_unique<int>(4); });
+  const auto failing = locks.locked_or_skip("k", []() -> int { throw std::out_of_range("mine"); });
   STATIC_CHECK(std::same_as<decltype(nothing()), bool>);
   STATIC_CHECK(std::same_as<decltype(value()), std::optional<int>>);
   STATIC_CHECK(std::same_as<decltype(reference()), std::optional<std::reference_wrapper<int>>>);

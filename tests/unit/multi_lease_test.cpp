@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 }  // namespace
 
 TEST_CASE_METHOD(memory_fixture, "multi_lease: has a lease for each key, in their order", "[multi_lease][T77]") {
-  const auto held = locks.acquire({"b", "a", "b"});
+  const auto held = locks.acquire_all({"b", "a", "b"});
   REQUIRE(held);
   REQUIRE(held.size() == 2);
   std::string keys;
@@ -48,7 +48,7 @@ TEST_CASE("multi_lease: an empty one holds nothing, and says so", "[multi_lease]
   CHECK(none.begin() == none.end());
   CHECK(none.find("k") == none.end());
   CHECK(none.remaining() == 0us);
-  CHECK_FALSE(none.lost().stop_possible());
+  CHECK_FALSE(none.lost_token().stop_possible());
   CHECK(none.loss() == loss_reason::none);
   CHECK_THROWS_AS(none["k"], std::out_of_range);
   CHECK_THROWS_AS(none.ensure_held(), std::logic_error);
@@ -59,11 +59,11 @@ TEST_CASE("multi_lease: an empty one holds nothing, and says so", "[multi_lease]
 TEST_CASE_METHOD(memory_fixture, "multi_lease: can be moved, and releases what is assigned over", "[multi_lease]") {
   STATIC_CHECK_FALSE(std::copyable<multi_lease>);
   STATIC_CHECK(std::is_nothrow_move_constructible_v<multi_lease>);
-  auto held = locks.acquire({"a", "b"});
+  auto held = locks.acquire_all({"a", "b"});
   auto moved = std::move(held);
   CHECK(moved.size() == 2);
   CHECK_FALSE(is_free("a"));
-  moved = locks.acquire({"c", "d"});
+  moved = locks.acquire_all({"c", "d"});
   CHECK(is_free("a"));
   CHECK(is_free("b"));
   CHECK_FALSE(is_free("d"));
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: can be moved, and releases what i
 }
 
 TEST_CASE_METHOD(memory_fixture, "multi_lease: release() empties it", "[multi_lease]") {
-  auto held = locks.acquire({"a", "b"});
+  auto held = locks.acquire_all({"a", "b"});
   held.release();
   CHECK_FALSE(held);
   CHECK(held.size() == 0);
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: release() empties it", "[multi_le
 }
 
 TEST_CASE_METHOD(memory_fixture, "multi_lease: renew() by hand prolongs all", "[multi_lease][T12]") {
-  auto held = locks.acquire({"a", "b"}, {.ttl = 1s, .renew = renewal::manual});
+  auto held = locks.acquire_all({"a", "b"}, {.ttl = 1s, .renewal = renewal::manual});
   clock.advance(600ms);
   held.renew();
   clock.advance(600ms);
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: renew() by hand prolongs all", "[
   clock.advance(400ms);
   CHECK_THROWS_AS(held.renew(), lock_lost);
   CHECK(is_free("b"));
-  auto kept = locks.acquire({"c", "d"});
+  auto kept = locks.acquire_all({"c", "d"});
   CHECK_THROWS_AS(kept.renew(), std::logic_error);
 }
 
@@ -128,57 +128,40 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: nothing runs with fewer than all 
     DISTRIBUTED_LOCKED({"a", "b"}) { ++runs; }
   };
   CHECK_THROWS_AS(attempt(), lock_timeout);
-  CHECK_FALSE(try_acquire({"a", "b"}));
-  CHECK_FALSE(try_with_lock({"a", "b"}, [&] { ++runs; }));
-  CHECK_THROWS_AS(with_lock({"a", "b"}, [&] { ++runs; }), lock_timeout);
-  CHECK_THROWS_AS(locked({"b", "c"}), lock_timeout);
+  CHECK_FALSE(locks.try_acquire_all({"a", "b"}));
+  CHECK_FALSE(locks.try_with_locks({"a", "b"}, [&] { ++runs; }));
+  CHECK_THROWS_AS(locks.with_locks({"a", "b"}, [&] { ++runs; }), lock_timeout);
+  CHECK_THROWS_AS(locks.acquire_all({"b", "c"}), lock_timeout);
   CHECK(runs == 0);
   CHECK(is_free("a"));
   CHECK(is_free("c"));
 }
 
 TEST_CASE_METHOD(memory_fixture,
-                 "multi_lease: with_lock takes lists, lock_keys and ranges, and gives results of any kind",
+                 "multi_lease: with_locks takes lists, lock_keys and ranges, and gives results of any kind",
                  "[multi_lease][with_lock]") {
   const lock_keys keys{"a", "b"};
   const std::vector<std::string> names{"a", "b"};
   const lock_options how{.ttl = 5s};
-  CHECK(with_lock({"a", "b"}, [] { return 1; }) == 1);
-  CHECK(with_lock({"a"}, {.ttl = 5s}, [](const multi_lease& held) { return held.size(); }) == 1);
-  CHECK(with_lock(keys, how, [](const multi_lease& held) { return held["b"].fencing_token(); }) == 2);
-  CHECK(with_lock(locks, names, [&] { return !is_free("a") && !is_free("b"); }));
+  CHECK(locks.with_locks({"a", "b"}, [] { return 1; }) == 1);
+  CHECK(locks.with_locks({"a"}, {.ttl = 5s}, [](const multi_lease& held) { return held.size(); }) == 1);
+  CHECK(locks.with_locks(keys, how, [](const multi_lease& held) { return held["b"].fencing_token(); }) == 2);
+  CHECK(locks.with_locks(names, [&] { return !is_free("a") && !is_free("b"); }));
   int target = 0;
-  CHECK(&with_lock(locks, {"a", "b"}, how, [&]() -> int& { return target; }) == &target);
-  with_lock({"a", "b"}, [](multi_lease& held) { held.release(); });
-  CHECK(try_with_lock({"a", "b"}, [] {}));
-  CHECK(try_with_lock(locks, keys, how, [] { return 5; }) == 5);
-  CHECK(try_with_lock(locks, {"a"}, [] { return std::string("x"); }) == "x");
+  CHECK(&locks.with_locks({"a", "b"}, how, [&]() -> int& { return target; }) == &target);
+  locks.with_locks({"a", "b"}, [](multi_lease& held) { held.release(); });
+  CHECK(locks.try_with_locks({"a", "b"}, [] {}));
+  CHECK(locks.try_with_locks(keys, how, [] { return 5; }) == 5);
+  CHECK(locks.try_with_locks({"a"}, [] { return std::string("x"); }) == "x");
   CHECK(is_free("a"));
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "multi_lease: with_lock throws the result away if one lease was lost",
+TEST_CASE_METHOD(memory_fixture, "multi_lease: with_locks throws the result away if one lease was lost",
                  "[multi_lease][with_lock][T04]") {
   const auto late = [&] {
     outlive_leases();
     return 42;
   };
-  CHECK_THROWS_AS(with_lock({"a", "b"}, late), lock_lost);
-}
-
-TEST_CASE_METHOD(memory_fixture, "multi_lease: locked() reads well and still decorates", "[multi_lease]") {
-  {
-    const auto both = locked({"a", "b"}, {.ttl = 5s});
-    CHECK(both.size() == 2);
-    CHECK(both.remaining() <= 5s);
-    CHECK_FALSE(is_free("a"));
-  }
-  CHECK(is_free("a"));
-  CHECK(locked("a", [] { return 3; })() == 3);
-}
-
-TEST_CASE("multi_lease: without a default service the free functions throw and say so", "[multi_lease]") {
-  CHECK_THROWS_AS(acquire({"a", "b"}), std::logic_error);
-  CHECK_THROWS_AS(try_acquire({"a", "b"}), std::logic_error);
-  CHECK_THROWS_AS(locked({"a", "b"}), std::logic_error);
+  CHECK_THROWS_AS(locks.with_locks({"a", "b"}, late), lock_lost);
 }

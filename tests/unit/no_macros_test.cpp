@@ -12,6 +12,6 @@
 TEST_CASE_METHOD(dlock::test::memory_fixture, "macros: DLOCK_NO_MACROS leaves them out, and with_lock does the same",
                  "[macros]") {
   bool free_inside = true;
-  dlock::with_lock("k", [&] { free_inside = is_free("k"); });
+  locks.with_lock("k", [&] { free_inside = is_free("k"); });
   CHECK_FALSE(free_inside);
 }

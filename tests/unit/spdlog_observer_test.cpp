@@ -147,7 +147,7 @@ TEST_CASE_METHOD(log_fixture, "spdlog: without a limit every event is logged", "
 
 TEST_CASE_METHOD(log_fixture, "spdlog: it watches a service", "[spdlog]") {
   {
-    dlock::lock_service locks{"memory:", {.watch = observer()}};
+    dlock::lock_service locks{"memory:", {.observer = observer()}};
     dlock::lease held = locks.acquire("k");
     held.release();
   }

@@ -79,8 +79,8 @@ TEST_CASE("sqlite boot: containers of one kernel with different boot ids never h
   const auto in_container = [&](const char* boot) { return open_on(url, std::make_shared<sqlite_machine>(boot)); };
   lock_service first(in_container("one"));
   const auto kept = first.acquire("kept", {.ttl = 60s});
-  const auto own = first.acquire("own", {.ttl = 60s, .renew = renewal::none});
-  const auto long_own = first.acquire("long own", {.ttl = 240h, .renew = renewal::none});
+  const auto own = first.acquire("own", {.ttl = 60s, .renewal = renewal::none});
+  const auto long_own = first.acquire("long own", {.ttl = 240h, .renewal = renewal::none});
   lock_service second(in_container("two")), third(in_container("three"));
   for (lock_service* const other : {&second, &third}) {
     for (const char* key : {"kept", "own", "long own"}) {

@@ -21,13 +21,13 @@ constexpr bool named_only(Use) {
 #define IT static_cast<decltype(it)&&>(it)
 
 static_assert(named_only<lease>(USE(IT.key())));
-static_assert(named_only<lease>(USE(IT.lost())));
+static_assert(named_only<lease>(USE(IT.lost_token())));
 static_assert(named_only<lease>(USE(IT.verification())));
 static_assert(named_only<multi_lease>(USE(IT.begin())));
 static_assert(named_only<multi_lease>(USE(IT.end())));
 static_assert(named_only<multi_lease>(USE(IT.find("k"))));
 static_assert(named_only<multi_lease>(USE(IT["k"])));
-static_assert(named_only<multi_lease>(USE(IT.lost())));
+static_assert(named_only<multi_lease>(USE(IT.lost_token())));
 static_assert(named_only<lock_key>(USE(IT.view())));
 static_assert(named_only<lock_key>(USE(IT.row())));
 static_assert(named_only<lock_keys>(USE(IT.begin())));
@@ -50,7 +50,7 @@ static_assert(allows<lock_key, decltype(USE(IT.str()))>);
 TEST_CASE("temporaries: a loop over the leases of one keeps it until its end", "[lease]") {
   lock_service locks{"memory:"};
   int seen = 0;
-  for (const auto& each : locks.acquire({"a", "b"})) {
+  for (const auto& each : locks.acquire_all({"a", "b"})) {
     CHECK_NOTHROW(each.ensure_held());
     ++seen;
   }

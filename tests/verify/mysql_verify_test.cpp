@@ -293,7 +293,7 @@ TEST_CASE_METHOD(verify_scene,
 TEST_CASE_METHOD(verify_scene, "mysql verify: with break_verified_after it is ended, and its write is not committed",
                  "[verify][mysql]") {
   const auto watch = std::make_shared<recording_observer>();
-  lock_service breaker(place->locks(), {.break_verified_after = 1s, .watch = watch});
+  lock_service breaker(place->locks(), {.break_verified_after = 1s, .observer = watch});
   auto stopped = stopped_verifier(*place);
   const auto mine = breaker.acquire("wallet:1", {.ttl = 5s, .wait = 60s});
   CHECK(mine.fencing_token() == 2);

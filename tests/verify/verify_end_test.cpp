@@ -77,7 +77,7 @@ TEST_CASE_METHOD(verify_scene,
 
 TEST_CASE_METHOD(verify_scene, "verify: inside the transaction a renewal by hand says at once that it can't be",
                  "[verify][T19]") {
-  auto mine = locks.acquire("wallet:1", {.ttl = 30s, .renew = renewal::manual});
+  auto mine = locks.acquire("wallet:1", {.ttl = 30s, .renewal = renewal::manual});
   odb::transaction t(begin(*bank));
   mine.verify(t);
   const auto begun = std::chrono::steady_clock::now();

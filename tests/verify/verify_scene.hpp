@@ -39,7 +39,7 @@ struct verify_scene {
 
   /// A lease of `slow`, which thinks that it holds it for ever, while the server lets it end after 100 ms.
   lease overslept(const std::string& key) {
-    return slow.acquire(key, {.ttl = std::chrono::milliseconds{100}, .renew = renewal::none});
+    return slow.acquire(key, {.ttl = std::chrono::milliseconds{100}, .renewal = renewal::none});
   }
   /// Waits until the server thinks that nobody can rely on the key any more.
   bool expired(const std::string& key) {
@@ -65,8 +65,8 @@ struct verify_scene {
   std::unique_ptr<odb::database> bank = open_bank(place->bank());
   std::shared_ptr<recording_observer> told = std::make_shared<recording_observer>();
   std::shared_ptr<recording_observer> others_told = std::make_shared<recording_observer>();
-  lock_service locks{place->locks(), {.watch = told}};
-  lock_service others{place->locks(), {.watch = others_told}};
+  lock_service locks{place->locks(), {.observer = told}};
+  lock_service others{place->locks(), {.observer = others_told}};
   stores::virtual_clock stands_still{};
   lock_service slow{place->locks(), {.sweep_every = std::chrono::milliseconds{0}, .time = &stands_still}};
 };

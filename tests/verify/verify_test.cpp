@@ -111,7 +111,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease that was forced and taken over i
 }
 
 TEST_CASE_METHOD(verify_scene, "verify: a lease that its own clock calls lost is refused without asking", "[verify]") {
-  auto mine = locks.acquire("wallet:1", {.ttl = 100ms, .renew = renewal::none});
+  auto mine = locks.acquire("wallet:1", {.ttl = 100ms, .renewal = renewal::none});
   REQUIRE(eventually([&] { return mine.remaining() == 0us; }));
   odb::transaction t(begin(*bank));
   write(*bank, 2, 666);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <dlock/odb/row_lock.hpp>
+#include <dlock/odb/lock_columns.hpp>
 
 #include <cstdint>
 #include <odb/core.hxx>
@@ -17,7 +17,7 @@ struct wallet {
   std::uint64_t id = 0;
   std::int64_t balance = 0;
   std::uint64_t fence = 0;  ///< of the lock under which it was written last
-  dlock::row_lock lock{};   ///< some are locked by it, see wallet_key()
+  dlock::lock_columns lock{};   ///< some are locked by it, see wallet_key()
   #pragma db version
   std::uint32_t version = 0;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dlock/lease.hpp"
+#include "dlock/lock_options.hpp"
 #include "dlock/multi_lease.hpp"
 
 namespace dlock::detail {
@@ -36,18 +37,12 @@ using result_under_t = std::remove_cv_t<typename result_under<Held, F, Args...>:
 template <class F, class... Args>
 using call_result_t = result_under_t<lease, F, Args...>;
 
-// What can't be one key. A braced list has no type that could be deduced: a default, key_list, stands for it.
-template <class Keys>
-concept several_keys = std::same_as<Keys, lock_keys> || range_of_keys<const Keys&>;
+template <class F>
+using locks_result_t = result_under_t<multi_lease, F>;
 
-// Nothing where it is one key: clang before 16 asks for the result before it looks at constraints, and a generic lambda
-// would be compiled with the wrong kind of lease.
-template <class Keys, class F>
-struct locks_result {};
-template <several_keys Keys, class F>
-struct locks_result<Keys, F> : result_under<multi_lease, F> {};
-template <class Keys, class F>
-using locks_result_t = std::remove_cv_t<typename locks_result<Keys, F>::type>;
+// locked(key, options) is not about a callable.
+template <class F>
+concept not_options = !std::same_as<std::remove_cvref_t<F>, lock_options>;
 
 // A coroutine has not run when it returns: the lock would be gone before the work begins.
 template <class R>
@@ -113,8 +108,8 @@ template <class Held, class F, class... Args>
 using nothing_or_t = typename or_nothing<result_under_t<Held, F, Args...>>::type;
 template <class F, class... Args>
 using call_or_nothing_t = nothing_or_t<lease, F, Args...>;
-template <class Keys, class F>
-using locks_result_or_nothing_t = typename or_nothing<locks_result_t<Keys, F>>::type;
+template <class F>
+using locks_or_nothing_t = nothing_or_t<multi_lease, F>;
 
 template <class Held, class F, class... Args>
 nothing_or_t<Held, F, Args...> call_unless_empty(Held held, F&& fn, Args&&... args) {

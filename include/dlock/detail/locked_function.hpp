@@ -4,7 +4,6 @@
 /// What locked.hpp makes: a callable and how to lock it.
 
 #include <concepts>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -19,9 +18,8 @@ namespace dlock::detail {
 
 enum class when_busy { wait, skip };
 
-// locked(keys, options) is not about a callable.
-template <class F>
-concept not_options = !std::same_as<std::remove_cvref_t<F>, lock_options>;
+// Throws std::invalid_argument for what calls to that service would refuse.
+void check_options(const lock_service& service, const lock_options& options);
 
 // A pattern without braces says nothing about arguments, so it takes any.
 template <fixed_string Pattern, fixed_string... Names>
@@ -62,12 +60,9 @@ class [[nodiscard]] locked_function {
   using result = typename decorated_result<Busy>::template type<Callable, Args...>;
 
  public:
-  locked_function(Compose compose, F fn, lock_service* service, const lock_options* options)
-      : compose_(std::move(compose)), fn_(std::move(fn)), service_(service) {
-    if (options != nullptr) {
-      validate(*options);
-      options_ = *options;
-    }
+  locked_function(Compose compose, F fn, lock_service& service, const lock_options& options)
+      : compose_(std::move(compose)), fn_(std::move(fn)), service_(&service), options_(options) {
+    check_options(service, options);
   }
 
   // Constrained, so that asking whether a decorator can be called has a plain answer: decorators nest.
@@ -84,14 +79,12 @@ class [[nodiscard]] locked_function {
  private:
   template <class Callable, class... Args>
   static result<Callable, Args...> call(const locked_function& self, Callable&& fn, Args&&... args) {
-    lock_service& service = self.service_ != nullptr ? *self.service_ : default_service();
-    const lock_options& options = self.options_ ? *self.options_ : service.defaults();
     if constexpr (Busy == when_busy::wait) {
-      return call_checked(service.acquire(self.key_for(args...), options), std::forward<Callable>(fn),
+      return call_checked(self.service_->acquire(self.key_for(args...), self.options_), std::forward<Callable>(fn),
                           std::forward<Args>(args)...);
     } else {
-      return call_unless_empty(service.try_acquire(self.key_for(args...), options), std::forward<Callable>(fn),
-                               std::forward<Args>(args)...);
+      return call_unless_empty(self.service_->try_acquire(self.key_for(args...), self.options_),
+                               std::forward<Callable>(fn), std::forward<Args>(args)...);
     }
   }
 
@@ -107,11 +100,11 @@ class [[nodiscard]] locked_function {
   Compose compose_;
   F fn_;
   lock_service* service_;
-  std::optional<lock_options> options_;
+  lock_options options_;
 };
 
 template <when_busy Busy, class Compose, class F>
-auto decorate(Compose&& compose, F&& fn, lock_service* service, const lock_options* options) {
+auto decorate(Compose&& compose, F&& fn, lock_service& service, const lock_options& options) {
   if constexpr (std::convertible_to<Compose, lock_key>) {
     return locked_function<same_key, std::decay_t<F>, Busy>(same_key{lock_key(std::forward<Compose>(compose))},
                                                             std::forward<F>(fn), service, options);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <stop_token>
 
 #include "dlock/lock_options.hpp"
@@ -19,22 +20,23 @@ struct any_time {
 struct options_without_units {
   any_time ttl = 0;
   any_time wait = 0;
-  renewal renew = renewal::automatic;
-  reentry again = reentry::allow;
+  std::optional<dlock::renewal> renewal{};
+  std::optional<dlock::reentry> reentry{};
   retry_policy retry{};
   any_time min_hold = 0;
   any_time max_hold = 0;
-  std::stop_token cancel{};
+  std::optional<std::stop_token> cancel{};
 };
 
 template <class T>
 concept without_units = std::same_as<T, options_without_units>;
 
+/// What a call with such a list gives: nothing that can be compiled.
 template <class T>
-constexpr void refuse_time_without_unit() noexcept {
+struct time_without_unit {
   static_assert(!without_units<T>,
                 "dlock: a time in lock_options has no unit: write {.wait = 5s}, with using namespace "
                 "std::chrono_literals, or std::chrono::seconds{5}");
-}
+};
 
 }  // namespace dlock::detail

@@ -3,7 +3,7 @@
 
 /// Work queues: free rows that a query selects, locked and loaded together.
 ///
-///   for (auto& row : dlock::claim<order>(db, query::status == "paid", 20)) {
+///   for (auto& row : dlock::claim<order>(locks, db, query::status == "paid", 20)) {
 ///     row->status = "shipped";
 ///     row.commit();
 ///   }
@@ -81,7 +81,7 @@ row_reader row_reader_of(odb::database& db) {
 /// order keeps other claims from finding rows locked that nobody takes.
 template <class T>
 std::vector<locked_row<T>> claim(lock_service& service, odb::database& db, const odb::query_base& query,
-                                 std::size_t most, const lock_options& options) {
+                                 std::size_t most, const lock_options& options = {}) {
   std::vector<locked_row<T>> claimed;
   if constexpr (detail::check_lockable<T>()) {
     auto rows =
@@ -91,21 +91,6 @@ std::vector<locked_row<T>> claim(lock_service& service, odb::database& db, const
     }
   }
   return claimed;
-}
-template <class T>
-std::vector<locked_row<T>> claim(lock_service& service, odb::database& db, const odb::query_base& query,
-                                 std::size_t most) {
-  return dlock::claim<T>(service, db, query, most, service.defaults());
-}
-/// In the default service.
-template <class T>
-std::vector<locked_row<T>> claim(odb::database& db, const odb::query_base& query, std::size_t most,
-                                 const lock_options& options) {
-  return dlock::claim<T>(default_service(), db, query, most, options);
-}
-template <class T>
-std::vector<locked_row<T>> claim(odb::database& db, const odb::query_base& query, std::size_t most) {
-  return dlock::claim<T>(default_service(), db, query, most);
 }
 
 }  // namespace dlock

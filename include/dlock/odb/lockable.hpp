@@ -13,7 +13,7 @@
 #include <typeindex>
 
 #include "dlock/odb/detail/row_values.hpp"
-#include "dlock/odb/row_lock.hpp"
+#include "dlock/odb/lock_columns.hpp"
 #include "dlock/store/row_table.hpp"
 
 namespace dlock {
@@ -27,14 +27,14 @@ template <class T>
 concept mapped_class = odb::class_traits<T>::kind == odb::class_object;
 
 template <class T>
-concept has_row_lock = requires {
+concept has_lock_columns = requires {
   query_columns_of<T>::lock.owner.native_info;
   query_columns_of<T>::lock.expires_at_us.native_info;
   query_columns_of<T>::lock.fence.native_info;
 };
 
 template <class T>
-concept has_expiring_row_lock = requires {
+concept has_expiring_lock_columns = requires {
   query_columns_of<T>::lock.owner.native_info;
   query_columns_of<T>::lock.expire_time.native_info;
 };
@@ -48,24 +48,25 @@ concept has_version = requires {
 }  // namespace detail
 
 /// A class whose rows can be locked in place: mapped by dlock_odb_generate() (its x-odb.hxx is included), with a member
-/// `lock` of type row_lock or expiring_row_lock, `optimistic`, with a version member `version`.
+/// `lock` of type lock_columns or expiring_lock_columns, `optimistic`, with a version member `version`.
 template <class T>
 concept lockable = detail::mapped_class<T> &&
-    (detail::has_row_lock<T> || detail::has_expiring_row_lock<T>)&&detail::has_version<T>;
+    (detail::has_lock_columns<T> || detail::has_expiring_lock_columns<T>)&&detail::has_version<T>;
 
 namespace detail {
 
 /// Ends the compilation with one sentence unless T is lockable.
 template <class T>
 constexpr bool check_lockable() {
-  constexpr bool locks = has_row_lock<T> || has_expiring_row_lock<T>;
+  constexpr bool locks = has_lock_columns<T> || has_expiring_lock_columns<T>;
   static_assert(
       mapped_class<T>,
       "dlock: rows of this class cannot be locked in place: it is no mapped class here; run its header through "
       "dlock_odb_generate() and include the x-odb.hxx that comes of it");
-  static_assert(!mapped_class<T> || locks,
-                "dlock: rows of this class cannot be locked in place: add a member `dlock::row_lock lock;` (and the "
-                "columns to its table: x-lock-columns-<database>.sql)");
+  static_assert(
+      !mapped_class<T> || locks,
+      "dlock: rows of this class cannot be locked in place: add a member `dlock::lock_columns lock;` (and the "
+      "columns to its table: x-lock-columns-<database>.sql)");
   static_assert(!mapped_class<T> || !locks || has_version<T>,
                 "dlock: rows of this class cannot be locked in place: make it `#pragma db object optimistic` and add a "
                 "`#pragma db version` member called `version`, so that copies loaded before a lock can't be written");
@@ -95,7 +96,7 @@ void find_any(odb::database& db) {
 template <class T>
 row_class row_class_of() {
   using columns = query_columns_of<T>;
-  if constexpr (has_row_lock<T>) {
+  if constexpr (has_lock_columns<T>) {
     return {.type = typeid(T),
             .owner = columns::lock.owner.native_info,
             .expires_at = columns::lock.expires_at_us.native_info,

@@ -3,12 +3,12 @@
 
 /// An entity that is reached only through the lock on its row: what lock_row.hpp and claim.hpp give.
 ///
-///   auto row = dlock::lock_row<order>(db, 42, {.wait = 2s});   // waits, locks, loads
+///   auto row = dlock::lock_row<order>(locks, db, 42, {.wait = 2s});   // waits, locks, loads
 ///   row->status = "shipped";
 ///   row.commit();                                              // writes and unlocks, in one transaction
 ///
 /// A grant raises the row's version: copies that anybody loaded before can't be written any more (odb::object_changed), the
-/// one loaded here can. Renewal changes nothing of the row (but for expiring_row_lock, its expiry).
+/// one loaded here can. Renewal changes nothing of the row (but for expiring_lock_columns, its expiry).
 ///
 /// Everything here runs in transactions of its own, on connections that `db` gives. A transaction that the caller has open
 /// stays the current one and is not used: what it did to the row is not seen before it commits, and update() and commit()

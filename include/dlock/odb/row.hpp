@@ -3,7 +3,7 @@
 
 /// Keys that name a row of the application's, which is locked in place: by its own columns, without a row in the lock table.
 ///
-///   auto held = dlock::acquire(dlock::row<order>(db, 42), {.wait = 2s});
+///   auto held = locks.acquire(dlock::row<order>(locks, db, 42), {.wait = 2s});
 ///
 /// A row's key goes wherever a key goes, and mixes with others. dlock/odb/locked_row.hpp loads the row as well.
 
@@ -46,11 +46,6 @@ template <class T>
     return lock_key("never");  // the one sentence was said
   }
 }
-/// In the default service.
-template <class T>
-[[nodiscard]] lock_key row(odb::database& db, const row_id_of<T>& id) {
-  return dlock::row<T>(default_service(), db, id);
-}
 
 /// ALTER TABLE statements that add the lock columns to the table of T, which exists without them; not the version column,
 /// which is ODB's own matter. dlock_odb_generate() writes the same into a file. Cost: no statement.
@@ -61,10 +56,6 @@ template <class T>
   } else {
     return {};
   }
-}
-template <class T>
-[[nodiscard]] std::string add_lock_columns_sql(odb::database& db) {
-  return dlock::add_lock_columns_sql<T>(default_service(), db);
 }
 
 }  // namespace dlock

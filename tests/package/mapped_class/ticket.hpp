@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <dlock/odb/row_lock.hpp>
+#include <dlock/odb/lock_columns.hpp>
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ struct ticket {
   std::int64_t id = 0;
   std::string buyer{};
   std::int32_t row = 0;
-  dlock::row_lock lock{};
+  dlock::lock_columns lock{};
   std::uint32_t version = 0;
 };
 #ifdef ODB_COMPILER

@@ -30,7 +30,7 @@ template <class T>
 class access::view_traits<dlock::detail::peek<T>> {
  public:
   static std::uint64_t fence(T& entity) {
-    if constexpr (dlock::detail::has_row_lock<T>) {
+    if constexpr (dlock::detail::has_lock_columns<T>) {
       if constexpr (requires { entity.lock_.fence(); }) {
         return entity.lock_.fence();
       } else {

@@ -8,7 +8,7 @@
 ///     #pragma db id
 ///     std::int32_t id;
 ///     std::string status;
-///     dlock::row_lock lock;                 // columns lock_owner, lock_expires_at_us, lock_fence
+///     dlock::lock_columns lock;                 // columns lock_owner, lock_expires_at_us, lock_fence
 ///     #pragma db version
 ///     std::uint32_t version;
 ///   };
@@ -29,12 +29,12 @@ namespace dlock {
 /// Rows that only programs with dlock lock. What the members say was true when the object was loaded.
 ///
 /// A copy is that of another row, and free: an entity copied and persisted under a new id must not look held.
-class row_lock {
+class lock_columns {
  public:
-  row_lock() = default;
-  row_lock(const row_lock&) noexcept : row_lock() {}
-  row_lock& operator=(const row_lock&) noexcept { return *this; }
-  ~row_lock() = default;
+  lock_columns() = default;
+  lock_columns(const lock_columns&) noexcept : lock_columns() {}
+  lock_columns& operator=(const lock_columns&) noexcept { return *this; }
+  ~lock_columns() = default;
 
   /// How often the row was locked: the fencing token of its last holder.
   std::uint64_t fence() const noexcept { return fence_; }
@@ -57,12 +57,12 @@ class row_lock {
 ///
 /// The expiry column is what keeps such a lease, so it is renewed itself: one statement per row and ttl/3, which waits while
 /// a transaction has the row locked. The version column is the fence. Columns lock_owner, lock_expire_time.
-class expiring_row_lock {
+class expiring_lock_columns {
  public:
-  expiring_row_lock() = default;
-  expiring_row_lock(const expiring_row_lock&) : expiring_row_lock() {}
-  expiring_row_lock& operator=(const expiring_row_lock&) noexcept { return *this; }
-  ~expiring_row_lock() = default;
+  expiring_lock_columns() = default;
+  expiring_lock_columns(const expiring_lock_columns&) : expiring_lock_columns() {}
+  expiring_lock_columns& operator=(const expiring_lock_columns&) noexcept { return *this; }
+  ~expiring_lock_columns() = default;
 
   bool held() const noexcept { return !owner_.empty(); }
 
@@ -75,16 +75,16 @@ class expiring_row_lock {
 
 // clang-format off
 #ifdef ODB_COMPILER
-#pragma db value(row_lock)
-#pragma db member(row_lock::owner_) readonly mysql:type("VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin") sqlite:type("TEXT")
-#pragma db member(row_lock::expires_at_us_) readonly
-#pragma db member(row_lock::fence_) readonly default(0)
+#pragma db value(lock_columns)
+#pragma db member(lock_columns::owner_) readonly mysql:type("VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin") sqlite:type("TEXT")
+#pragma db member(lock_columns::expires_at_us_) readonly
+#pragma db member(lock_columns::fence_) readonly default(0)
 
 // The type as written here and nowhere else: TIMESTAMP columns of other classes are mapped as ever.
 #pragma db map type("TIMESTAMP\\(0\\)") as("VARCHAR(30)") to("CAST((?) AS DATETIME)") from("CAST((?) AS CHAR(30))")
-#pragma db value(expiring_row_lock)
-#pragma db member(expiring_row_lock::owner_) readonly default("") mysql:type("VARCHAR(50)") sqlite:type("TEXT")
-#pragma db member(expiring_row_lock::expire_time_) readonly default("2000-01-01 00:00:00") mysql:type("TIMESTAMP(0)") sqlite:type("TEXT")
+#pragma db value(expiring_lock_columns)
+#pragma db member(expiring_lock_columns::owner_) readonly default("") mysql:type("VARCHAR(50)") sqlite:type("TEXT")
+#pragma db member(expiring_lock_columns::expire_time_) readonly default("2000-01-01 00:00:00") mysql:type("TIMESTAMP(0)") sqlite:type("TEXT")
 #endif
 // clang-format on
 
