@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fails: no matching (member )?function|invalid conversion
+// fails: no matching constructor|cannot convert
 #include "dlock/lock_service.hpp"
 
 int main() {
