@@ -106,6 +106,17 @@ TEST_CASE("row holder: a row that an expiry keeps is forced at once, and its hol
   CHECK(eventually([&] { return theirs.held().loss() == dlock::loss_reason::taken_over; }));  // by the next renewal
 }
 
+TEST_CASE("row holder: what a program without dlock has locked is not forced", "[rows]") {
+  rows r;
+  r.add(job{.id = 1});
+  const auto key = dlock::row<job>(r.locks, r.db, 1);
+  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.place->time_from_now(60) + " WHERE id = 1");
+  REQUIRE(r.locks.holder(key));
+  CHECK_FALSE(r.locks.force_release(key));
+  CHECK(r.locks.holder(key));
+  CHECK_FALSE(try_lock_row<job>(r.locks, r.db, 1));
+}
+
 TEST_CASE("row holder: a service on another store knows no rows, and says so", "[rows]") {
   rows r;
   const auto key = dlock::row<order>(r.locks, r.db, 1);
