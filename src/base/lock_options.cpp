@@ -12,7 +12,6 @@
 
 #include "base/lock_settings.hpp"
 #include "base/printable_text.hpp"
-#include "dlock/lock_key.hpp"
 #include "dlock/service_options.hpp"
 
 namespace dlock {

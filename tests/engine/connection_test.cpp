@@ -135,7 +135,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: a wrong password is told at on
   const auto locks = service();
   // Nobody moves the clock.
   CHECK(thrown([&] { return locks->acquire("k", {.wait = 1h}); }) == errc::store_failed);
-  CHECK(thrown([&] { return locks->acquire({"a", "b"}, {.wait = 1h}); }) == errc::store_failed);
+  CHECK(thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}); }) == errc::store_failed);
 }
 
 TEST_CASE_METHOD(connection_fixture, "connection: where the server has only one to give, leases live by that one",

@@ -134,10 +134,10 @@ TEST_CASE_METHOD(engine_fixture, "fork: the child may set a default service of i
   const auto locks = service();
   set_default_service(*locks);
   CHECK(in_child([&] {
-          if (thrown([] { return acquire("k"); }) != errc::forked) return 1;
+          if (thrown([] { return default_service().acquire("k"); }) != errc::forked) return 1;
           lock_service fresh("memory:");
           set_default_service(fresh);
-          if (!acquire("k")) return 2;
+          if (!default_service().acquire("k")) return 2;
           lock_service another("memory:");
           try {
             set_default_service(another);

@@ -96,7 +96,7 @@ struct memory_fixture : engine_fixture {
     REQUIRE(clock.at_rest());
     CHECK(is_free(name));
     CHECK(locks->try_acquire(name));
-    CHECK_FALSE(other.lost().stop_requested());
+    CHECK_FALSE(other.lost_token().stop_requested());
   }
 };
 
@@ -125,10 +125,10 @@ TEST_CASE_METHOD(memory_fixture, "memory: an acquire of several keys that runs o
   multi_lease mine;
   without_memory(
       [&](std::size_t number) {
-        if (known) locks->acquire(lock_keys{key("one", number), key("two", number)}).release();
+        if (known) locks->acquire_all(lock_keys{key("one", number), key("two", number)}).release();
       },
       [&](std::size_t number) {
-        mine = locks->try_acquire(lock_keys{key("one", number), key("two", number)});
+        mine = locks->try_acquire_all(lock_keys{key("one", number), key("two", number)});
       },
       [&](std::size_t number) {
         mine = {};
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(memory_fixture, "memory: leases that end together without it fr
   std::optional<multi_lease> mine;
   without_memory(
       [&](std::size_t number) {
-        mine = locks->acquire(lock_keys{key("one", number), key("two", number)});
+        mine = locks->acquire_all(lock_keys{key("one", number), key("two", number)});
         if (!answered) where->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}});
       },
       [&](std::size_t) { mine.reset(); },

@@ -73,11 +73,11 @@ TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text 
   const auto held = locks->acquire(key, half_minute);
   // Neither a re-entry, nor behind the row in the line of this process: the store is asked.
   const auto asked = where->without_row();
-  CHECK_FALSE(locks->try_acquire(text, {.again = reentry::refuse}));
+  CHECK_FALSE(locks->try_acquire(text, {.reentry = reentry::refuse}));
   CHECK(where->without_row() > asked);
   const auto other = existing(lock_key::of_row(table_named("u", row_renewal::column, "t"), {std::int64_t{1}}));
   const auto taken = where->count(verb::take);
-  CHECK_FALSE(locks->try_acquire(other, {.ttl = 30s, .again = reentry::refuse}));
+  CHECK_FALSE(locks->try_acquire(other, {.ttl = 30s, .reentry = reentry::refuse}));
   CHECK(where->count(verb::take) > taken);
 }
 

@@ -24,7 +24,7 @@ struct column_fixture : row_fixture {
     CHECK(eventually([&] { return where->count(verb::extend) == before + rows_held; }));
   }
   bool is_lost(const lease& held) {
-    return eventually([&] { return held.lost().stop_requested(); });
+    return eventually([&] { return held.lost_token().stop_requested(); });
   }
 };
 
