@@ -89,7 +89,8 @@ TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told 
   clock.advance(2500ms);
   REQUIRE(clock.at_rest());
   CHECK(told() == 2);
-  CHECK(where->count(verb::extend) == 1);
+  CHECK(where->count(verb::extend) <=
+        1);  // on the pool's connection, unless the session's renewal found it broken before
   where->cut(false);
   clock.advance(2500ms);
   REQUIRE(clock.at_rest());
