@@ -61,6 +61,7 @@ struct connection_pair {
   descriptor client;
   descriptor server;
   std::size_t answers = 0;  // that go through
+  bool loses = false;       // the server's next answer; not all that a client sends has one
   bool cut = false;         // nothing goes through any more, and the server's side stays open
   bool over = false;        // one side has closed it
 };
@@ -106,11 +107,17 @@ struct tcp_proxy::state {
 
   static void lose(connection_pair& of, loss what) {
     if (what == loss::answer) {
-      forward(*of.client, *of.server);
-      of.cut = true;
+      of.loses = forward(*of.client, *of.server);
+      of.over = !of.loses;
     } else {
       of.over = true;
+      ::shutdown(*of.client, SHUT_RDWR);
     }
+  }
+  /// The answer is there, so the server has done what it was asked.
+  static void answer_lost(connection_pair& of) {
+    of.loses = false;
+    of.cut = true;
     ::shutdown(*of.client, SHUT_RDWR);
   }
 
@@ -145,6 +152,10 @@ struct tcp_proxy::state {
           each.over = !forward(*each.client, *each.server);
         }
         if (watched[3 + 2 * i].revents == 0) continue;
+        if (each.loses) {
+          answer_lost(each);
+          continue;
+        }
         each.over = !forward(*each.server, *each.client) || each.over;
         if (each.answers != for_ever) --each.answers;
       }
