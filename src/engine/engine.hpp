@@ -189,6 +189,8 @@ class engine : public std::enable_shared_from_this<engine> {
   freed try_release(grant& one, instant begun, fault& why);
   void send_releases(std::vector<ended*> open) noexcept;
   void try_releases(std::vector<ended*>& open, instant until);
+  /// What frees a grant in the background was made before it was asked for, so that it needs no memory now. Once.
+  static chore& prepared_release(grant& one) noexcept;
   void release_later(grant& one, instant begun) noexcept;
   bool outcome_will_tell(transaction_watch& watch, grant& one) noexcept;
   bool begin_release(grant& one, bool& trusted) noexcept;  // false: it was lost

@@ -41,11 +41,7 @@ void engine::lost(const std::shared_ptr<grant>& one, loss_reason reason) {
   // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
   const auto now = shared_.now();
   if (one->kept) one->kept_by->not_freed_before(now + one->margin);
-  auto& freeing = one->spare->front();
-  freeing.what = chore::kind::release;
-  freeing.by = one->kept_by;
-  freeing.nonce = one->nonce;
-  freeing.fence = one->fence;
+  auto& freeing = prepared_release(*one);
   freeing.give_up = now + 2 * one->ttl + 10s;
   freeing.held_back = now + one->margin;
   freeing.untold = one;

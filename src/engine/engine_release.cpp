@@ -341,12 +341,17 @@ void engine::abandon(owner_state& of, bool all) noexcept {
   }
 }
 
-void engine::release_later(grant& one, instant begun) noexcept {
+chore& engine::prepared_release(grant& one) noexcept {
   auto& freeing = one.spare->front();
   freeing.what = chore::kind::release;
   freeing.by = one.kept_by;
   freeing.nonce = one.nonce;
   freeing.fence = one.fence;
+  return freeing;
+}
+
+void engine::release_later(grant& one, instant begun) noexcept {
+  auto& freeing = prepared_release(one);
   freeing.min_hold = one.min_hold;
   freeing.give_up = begun + 2 * one.ttl + one.min_hold.load() + 10s;
   chores_.add(*one.spare);

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "odb/sql_words.hpp"
+
 namespace dlock::detail {
 
 namespace {
@@ -65,32 +67,12 @@ odb::query_base copy(const odb::query_base& from, range of) {
   return made;
 }
 
-bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-bool is_word_at(std::string_view text, std::size_t at, std::string_view word) {
-  if (at != 0 && word_character(text[at - 1])) return false;
-  if (at + word.size() < text.size() && word_character(text[at + word.size()])) return false;
-  return text.size() - at >= word.size() &&
-         std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
-                    [](char a, char b) { return a == static_cast<char>(std::toupper(static_cast<unsigned char>(b))); });
-}
-
 /// Where ORDER BY begins in a native part, outside of parentheses and quotation marks; its size: nowhere.
 std::size_t find_order(std::string_view text) {
   constexpr std::array<std::string_view, 6> unfit{"LIMIT", "FOR", "GROUP", "HAVING", "UNION", "LOCK"};
-  int depth = 0;
-  char quote = 0;
   auto order = text.size();
-  for (std::size_t at = 0; at != text.size(); ++at) {
-    const char c = text[at];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-      continue;
-    }
-    if (c == '\'' || c == '"' || c == '`') quote = c;
-    if (c == '(') ++depth;
-    if (c == ')') --depth;
-    if (depth != 0) continue;
+  for_each_place(text, [&](std::size_t at, int depth) {
+    if (depth != 0) return;
     for (const auto word : unfit) {
       if (is_word_at(text, at, word)) {
         throw std::invalid_argument(
@@ -98,7 +80,7 @@ std::size_t find_order(std::string_view text) {
       }
     }
     if (order == text.size() && is_word_at(text, at, "ORDER")) order = at;
-  }
+  });
   return order;
 }
 

@@ -6,42 +6,11 @@
 #include <odb/statement.hxx>
 #include <odb/tracer.hxx>
 
-#include <algorithm>
-#include <cctype>
+#include "odb/sql_words.hpp"
 
 namespace dlock::detail {
 
 namespace {
-
-/// Calls `word(text, at, depth)` for each place outside of quotation marks; depth: of parentheses.
-template <class Word>
-void for_each_place(std::string_view text, Word word) {
-  int depth = 0;
-  char quote = 0;
-  for (std::size_t at = 0; at != text.size(); ++at) {
-    const char c = text[at];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-      continue;
-    }
-    if (c == '\'' || c == '"' || c == '`') quote = c;
-    if (c == '(') ++depth;
-    if (c == ')') --depth;
-    word(at, depth);
-  }
-}
-
-bool letter(std::string_view text, std::size_t at) {
-  return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
-}
-
-bool word_at(std::string_view text, std::size_t at, std::string_view word) {
-  const auto same = [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; };
-  return text.size() - at >= word.size() &&
-         std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
-                    [&](char b, char a) { return same(a, b); }) &&
-         (at == 0 || !letter(text, at - 1)) && !letter(text, at + word.size());
-}
 
 /// Takes a quoted name off the front; a quotation mark inside is doubled. Empty: there is none.
 std::string take_name(std::string_view& text) {
@@ -95,7 +64,7 @@ class watching final : public odb::tracer {
 std::vector<std::string> compared_columns(std::string_view statement) {
   auto condition = std::string_view::npos;
   for_each_place(statement, [&](std::size_t at, int depth) {
-    if (depth == 0 && word_at(statement, at, "WHERE")) condition = at + 5;
+    if (depth == 0 && is_word_at(statement, at, "WHERE")) condition = at + 5;
   });
   if (condition == std::string_view::npos) return {};
   std::string_view rest = statement.substr(condition);
@@ -113,7 +82,7 @@ std::vector<std::string> compared_columns(std::string_view statement) {
 bool joins_tables(std::string_view statement) {
   bool found = false;
   for_each_place(statement, [&](std::size_t at, int depth) {
-    if (depth == 0 && word_at(statement, at, "JOIN")) found = true;
+    if (depth == 0 && is_word_at(statement, at, "JOIN")) found = true;
   });
   return found;
 }

@@ -7,40 +7,18 @@
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "contract/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/bound_statement.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
+#include "support/sqlite_file_place.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
 
-namespace {
-
-class one_file final : public store_place {
- public:
-  std::shared_ptr<store> open() override {
-    auto made = open_store("sqlite:" + path);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
-
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-};
-
-request grant_of(const actor& who, std::string_view key, std::uint64_t fence) {
-  return {.resource = key, .session = who.id, .nonce = who.nonce, .fence = fence};
-}
-
-}  // namespace
-
 TEST_CASE("sqlite verification: both forms of the statement change the row of a lease that is ours", "[sqlite][T70]") {
-  one_file place;
+  sqlite_file_place place;
   actor a(place), b(place);
   const std::string key("k\0'?\xff", 5);
   const auto fence = a.acquire(key);
@@ -60,7 +38,7 @@ TEST_CASE("sqlite verification: both forms of the statement change the row of a 
 
 TEST_CASE("sqlite verification: an older grant of the same session is not ours any more, and may not free the new one",
           "[sqlite][T70]") {
-  one_file place;
+  sqlite_file_place place;
   actor a(place);
   const auto old = a.acquire("k");
   REQUIRE(answer(a.release("k", old)) == outcome::yes);
@@ -81,7 +59,7 @@ TEST_CASE("sqlite verification: an older grant of the same session is not ours a
 
 TEST_CASE("sqlite verification: both forms say the same of a row with a composite id, and of no other grant or row",
           "[sqlite][T70]") {
-  one_file place;
+  sqlite_file_place place;
   actor a(place);
   raw_sqlite raw(place.path);
   raw.run(

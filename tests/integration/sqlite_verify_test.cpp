@@ -27,6 +27,7 @@
 #include "support/eventually.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/sqlite_file_place.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -57,10 +58,6 @@ class bank final : public store_place {
   scratch_folder folder{};
   std::string path = folder / "bank.db";
 };
-
-request grant_of(const actor& who, std::string_view key, std::uint64_t fence) {
-  return {.resource = key, .session = who.id, .nonce = who.nonce, .fence = fence};
-}
 
 }  // namespace
 

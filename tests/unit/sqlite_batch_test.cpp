@@ -6,31 +6,17 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "contract/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
+#include "support/sqlite_file_place.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
 
 namespace {
-
-class batch_place final : public store_place {
- public:
-  std::shared_ptr<store> open() override {
-    auto made = open_store("sqlite:" + path);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
-
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-};
 
 struct part {
   std::string_view key;
@@ -66,7 +52,7 @@ using answers = std::vector<outcome>;
 }  // namespace
 
 TEST_CASE("sqlite batch: each key is judged by its own row, whatever else the session holds", "[unit][sqlite]") {
-  batch_place place;
+  sqlite_file_place place;
   actor a(place), b(place);
   REQUIRE(a.acquire("1 held") == 1);
   const auto held_nonce = a.nonce;
@@ -92,7 +78,7 @@ TEST_CASE("sqlite batch: each key is judged by its own row, whatever else the se
 }
 
 TEST_CASE("sqlite batch: own expiries are extended for those whose fence is given, and no others", "[unit][sqlite]") {
-  batch_place place;
+  sqlite_file_place place;
   actor a(place), b(place);
   REQUIRE(answer(a.release("1", a.acquire("1", 1h))) == yes);
   a.acquire("1", 1h);
@@ -105,7 +91,7 @@ TEST_CASE("sqlite batch: own expiries are extended for those whose fence is give
 }
 
 TEST_CASE("sqlite batch: if one statement fails, nothing of the batch was done", "[unit][sqlite]") {
-  batch_place place;
+  sqlite_file_place place;
   actor a(place);
   raw_sqlite raw(place.path);
   raw.run(

@@ -17,25 +17,12 @@
 #include "contract/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
+#include "support/sqlite_file_place.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
 
 namespace {
-
-class shared_file final : public store_place {
- public:
-  std::shared_ptr<store> open() override {
-    auto made = open_store("sqlite:" + path);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
-
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-};
 
 /// A forked process that writes numbers to us.
 class child {
@@ -133,7 +120,7 @@ void make_key(store_place& place, std::string_view key) {
 
 TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly one", "[unit][sqlite]") {
   constexpr std::uint64_t processes = 4, rounds = 50;
-  shared_file place;
+  sqlite_file_place place;
   make_key(place, "k");
   const std::string counter = place.folder / "counter";
   const int file = ::open(counter.c_str(), O_RDWR | O_CREAT, 0600);
@@ -174,7 +161,7 @@ TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly on
 }
 
 TEST_CASE("sqlite processes: what a killed holder had is granted again after its ttl, not before", "[unit][sqlite]") {
-  shared_file place;
+  sqlite_file_place place;
   make_key(place, "k");
   child holder([&](auto send) {
     worker w(place, 1s);
@@ -200,7 +187,7 @@ TEST_CASE("sqlite processes: what a killed holder had is granted again after its
 }
 
 TEST_CASE("sqlite processes: writers killed at any moment leave a sound file and grantable keys", "[unit][sqlite]") {
-  shared_file place;
+  sqlite_file_place place;
   make_key(place, "k");
   std::uint64_t last = 1;
   for (int round = 0; round < 8; ++round) {

@@ -8,6 +8,7 @@
 #include "stores/mysql/client/guard.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
+#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -28,18 +29,8 @@ constexpr const char* holders =
     "l.{lock.expires_at_us}>{now}) AND ";
 
 holder_info info_of(const entities::held_lock_view& row) {
-  holder_info made;
-  made.key.assign(row.lock_key.begin(), row.lock_key.end());
-  std::copy(row.session_id.begin(), row.session_id.end(), made.session.bytes.begin());
-  made.fence = row.fence;
-  made.host = row.host;
-  made.pid = row.pid;
-  made.label = row.label;
-  made.kept = row.kept;
-  made.doomed = row.doomed;
-  made.dead = row.dead;
-  made.since = microseconds{std::max<std::int64_t>(0, row.since_us)};
-  made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
+  auto made = sql::described(row);
+  made.since = std::max(made.since, microseconds{0});  // by a wall clock
   return made;
 }
 

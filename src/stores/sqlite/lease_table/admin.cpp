@@ -14,6 +14,7 @@
 
 #include "held_lock_view-odb-sqlite.hxx"
 #include "held_lock_view-odb.hxx"
+#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 #include "stores/sqlite/client/errors.hpp"
@@ -48,22 +49,6 @@ constexpr const char* held_since_now =
     " WHERE l.{lock.session_id} IS NOT NULL AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > "
     "t.now)";
 
-holder_info described(const held_lock_view& row) {
-  holder_info made;
-  made.key.assign(row.lock_key.begin(), row.lock_key.end());
-  std::copy(row.session_id.begin(), row.session_id.end(), made.session.bytes.begin());
-  made.fence = row.fence;
-  made.host = row.host;
-  made.pid = row.pid;
-  made.label = row.label;
-  made.kept = row.kept;
-  made.doomed = row.doomed;
-  made.dead = row.dead;
-  made.since = microseconds{row.since_us};
-  made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
-  return made;
-}
-
 /// The held locks that `condition` chooses. Several tries see the same place in `out`.
 reply select_held(lease_connection& on, const query& condition, std::vector<holder_info>& out) {
   sqlite_turn turn(on, lane::read, on.file().settings.statement_timeout());
@@ -79,7 +64,7 @@ reply select_held(lease_connection& on, const query& condition, std::vector<hold
       const query text = query(names.expand(held_until_now)) + query::_val(now) + "AS now," +
                          query::_val(on.file().boot) + names.expand(held_since_now);
       for (const held_lock_view& row : on.file().database().query<held_lock_view>(text + condition)) {
-        out.push_back(described(row));
+        out.push_back(sql::described(row));
       }
       scope.commit();
       return {.what = outcome::yes};

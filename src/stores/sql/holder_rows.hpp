@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "dlock/store/holder_info.hpp"
+#include "held_lock_view.hpp"
+
+namespace dlock::stores::sql {
+
+/// What an operator is told of a held lock. The time left is never negative; that since the grant is as it was read.
+holder_info described(const entities::held_lock_view& row);
+
+}  // namespace dlock::stores::sql
