@@ -92,9 +92,12 @@ void lease::ensure_held() const {
 verification lease::verification() const& {
   auto& one = must(grant_, "verification()");
   one.home->ensure_held(one);
-  const auto& where = *one.home->shared().where;
-  if (!where.caps().verify) throw std::logic_error("dlock: " + where.name() + " can't verify leases in transactions");
-  return where.verification_of(one.ask(verb::look));
+  auto& where = *one.home->shared().where;
+  const auto* const transactions = where.transactions();
+  if (transactions == nullptr) {
+    throw std::logic_error("dlock: " + where.name() + " can't verify leases in transactions");
+  }
+  return transactions->verification_of(one.ask(verb::look));
 }
 
 void lease::renew() {

@@ -7,7 +7,7 @@
 
 #include "base/lock_settings.hpp"
 #include "dlock/detail/locked_function.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store/store_admin.hpp"
 #include "dlock/store/store_url.hpp"
 #include "engine/engine.hpp"
 
@@ -82,50 +82,58 @@ void check_rows(const store& where, const lock_key& key, const char* call) {
                               where.name() + " has no rows");
 }
 
+store_admin& admin_of(store& where, const char* call) {
+  auto* const admin = where.admin();
+  if (admin == nullptr) {
+    throw std::logic_error(std::string("dlock: ") + call + ": " + where.name() + " does not tell who holds its locks");
+  }
+  return *admin;
+}
+
+request about(const lock_key& key) { return {.action = verb::look, .resource = key.view(), .row = key.row()}; }
+
 }  // namespace
 
 std::optional<holder_info> lock_service::holder(const lock_key& key) {
   auto& where = *engine_->shared().where;
   check_rows(where, key, "holder");
+  auto& admin = admin_of(where, "holder");
   std::vector<holder_info> found;
-  engine_->ask(
-      [&](connection& on) {
-        return key.row() != nullptr ? where.inspect_row(on, *key.row(), found) : where.inspect(on, key.view(), found);
-      },
-      "holder");
+  engine_->ask([&](connection& on) { return admin.inspect(on, about(key), found); }, "holder");
   if (found.empty()) return std::nullopt;
   found.front().key = key.view();
   return std::move(found.front());
 }
 
 std::vector<holder_info> lock_service::held_keys(std::size_t limit, std::string_view after) {
+  auto& admin = admin_of(*engine_->shared().where, "held_keys");
   std::vector<holder_info> found;
-  engine_->ask([&](connection& on) { return engine_->shared().where->list(on, after, limit, found); }, "held_keys");
+  engine_->ask([&](connection& on) { return admin.list(on, after, limit, found); }, "held_keys");
   return found;
 }
 
 bool lock_service::force_release(const lock_key& key) {
   auto& where = *engine_->shared().where;
   check_rows(where, key, "force_release");
-  const auto doom = [&](connection& on) {
-    return key.row() != nullptr ? where.doom_row(on, *key.row()) : where.doom(on, key.view());
-  };
-  if (engine_->ask(doom, "force_release").what == outcome::yes) return true;
-  request about{.what = verb::look, .resource = key.view(), .row = key.row()};
+  auto& admin = admin_of(where, "force_release");
+  auto ask = about(key);
+  const auto revoke = [&](connection& on) { return admin.revoke(on, ask); };
+  if (engine_->ask(revoke, "force_release").result == outcome::yes) return true;
   const auto send = [&](connection& on) {
     reply answer;
-    where.execute(on, {&about, 1}, {&answer, 1});
+    where.execute(on, {&ask, 1}, {&answer, 1});
     return answer;
   };
   const auto found = engine_->ask(send, "force_release");
-  const auto& holder = found.now;
-  if (found.what != outcome::yes || !holder.holder || holder.kept || holder.expired) return false;
+  const auto& holder = found.holder;
+  const bool free = found.result != outcome::yes || !holder.holder || holder.expired;
+  if (free || holder.kind == lease_kind::session) return false;
   // In the holder's name, and of that very grant: whoever has it next is not touched.
-  about.what = verb::release;
-  about.session = holder.holder;
-  about.nonce = holder.nonce;
-  about.fence = holder.fence;
-  return engine_->ask(send, "force_release").what == outcome::yes;
+  ask.action = verb::release;
+  ask.session = holder.holder;
+  ask.nonce = holder.nonce;
+  ask.fence = holder.fence;
+  return engine_->ask(send, "force_release").result == outcome::yes;
 }
 
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {

@@ -19,7 +19,7 @@ step acquire_machine::begin() noexcept { return go(how_.look_first ? step::look 
 
 step acquire_machine::replied(const reply& what, instant now, instant trusted_until) {
   ++statements_;
-  switch (what.what) {
+  switch (what.result) {
     case outcome::unknown:
       why_ = what.why;
       if (why_.text.empty()) why_.text = "no answer";
@@ -49,10 +49,11 @@ step acquire_machine::refused(instant now) {
 }
 
 step acquire_machine::looked(const reply& what, instant now) {
-  holder_ = what.now;
+  holder_ = what.holder;
   turns_.looked(holder_, now);
   if (!holder_.holder) return again_at_once(step::take, now);
-  if (!holder_.kept) return holder_.expired ? again_at_once(step::take, now) : busy(now, holder_.left);
+  if (holder_.kind != lease_kind::session)
+    return holder_.expired ? again_at_once(step::take, now) : busy(now, holder_.left);
   if (holder_.gone) return again_at_once(step::take_over, now);
   if (holder_.expired) return again_at_once(step::kill, now);
   return busy(now, holder_.left);

@@ -16,7 +16,7 @@ enum class step {
   take,       ///< send verb::take
   look,       ///< send verb::look
   insert,     ///< send verb::insert
-  kill,       ///< send session_verb::kill for holder().holder
+  kill,       ///< send session_verb::remove_expired for holder().holder
   take_over,  ///< send verb::take_over naming holder()
   pause,      ///< wait for pause() or a cancellation
   resolve,    ///< the last statement may still run: see it gone and cancel its nonce, or have that done later

@@ -42,12 +42,15 @@ struct keeping {
   keeping(const lock_key& key, const lock_settings& how) noexcept : keeping(column_renewed(key), how) {}
   keeping(bool by_column, const lock_settings& how) noexcept
       : kept(how.renewal == renewal::automatic && !by_column),
+        kind(how.renewal != renewal::automatic ? lease_kind::expiring
+             : by_column                       ? lease_kind::column
+                                               : lease_kind::session),
         ttl(kept ? microseconds{ttl_class(how.ttl)} : microseconds{how.ttl}) {}
 
   static bool column_renewed(const lock_key& key) noexcept {
     return key.row() != nullptr && key.row()->table->renewal == row_renewal::column;
   }
-  /// As a store wants it: 0 for kept.
+  /// As a store wants it: 0 for lease_kind::session.
   microseconds own_ttl() const noexcept { return kept ? microseconds{0} : ttl; }
   /// The ttl of the session that it is asked for with.
   microseconds session_ttl() const noexcept { return kept ? ttl : naming_class; }
@@ -58,6 +61,7 @@ struct keeping {
   }
 
   bool kept;
+  lease_kind kind;
   microseconds ttl;
 };
 

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "dlock/store/store_admin.hpp"
+
 namespace dlock::detail {
 
 using namespace std::chrono_literals;
@@ -55,12 +57,12 @@ void chores::wait_released(instant until) {
 
 bool chores::cancel(chore& one, connection& on) {
   // Rule 6: first see the old connection gone, then cancel: the other way round it could run afterwards.
-  if (!one.settled && !one.lasting) one.settled = one.lost.id == 0 || shared_.where->settle(on, one.lost);
+  if (!one.settled && !one.lasting) one.settled = one.lost.id == 0 || shared_.where->terminate(on, one.lost);
   const auto ask = one.ask(verb::cancel);
   reply answer;
   shared_.where->execute(on, {&ask, 1}, {&answer, 1});
   // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it can't run any more.
-  return answer.what == outcome::yes || (answer.what == outcome::no && one.settled);
+  return answer.result == outcome::yes || (answer.result == outcome::no && one.settled);
 }
 
 /// Without memory it is done later.
@@ -87,7 +89,7 @@ bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
   switch (one.what) {
     case chore::kind::cancel: return cancel(one, *on);
     case chore::kind::close: {
-      const auto end = shared_.where->session(*on, session_verb::close, shared_.record(one.by->id, one.by->ttl)).what;
+      const auto end = shared_.where->session(*on, session_verb::close, shared_.record(one.by->id, one.by->ttl)).result;
       return end == outcome::yes || end == outcome::no;
     }
     case chore::kind::let_go:
@@ -96,7 +98,7 @@ bool chores::attempt(chore& one, microseconds limit, bool* unreachable) {
   const auto ask = one.ask(verb::release);
   reply answer;
   shared_.where->execute(*on, {&ask, 1}, {&answer, 1});
-  return answer.what == outcome::yes || answer.what == outcome::no;
+  return answer.result == outcome::yes || answer.result == outcome::no;
 }
 
 instant chores::due(const chore& one) {
@@ -167,14 +169,14 @@ void chores::sweep(instant now) {
   if (shared_.options.sweep_every.count() == 0 || now < next_sweep_) return;
   const bool first = next_sweep_ == instant{};
   next_sweep_ = now + shared_.options.sweep_every;
-  if (first) return;  // a process that lives for seconds does not clean up
+  if (first || shared_.where->admin() == nullptr) return;  // a process that lives for seconds does not clean up
   fault why;
   const auto on = shared_.pool.get(now + patience, patience, why);
   if (!on) return;
   const auto answer = send_sweep(*on);
   const auto after = shared_.now();
   swept_ += answer.fence;
-  const bool more = answer.what == outcome::yes && answer.fence >= sweep_rows;
+  const bool more = answer.result == outcome::yes && answer.fence >= sweep_rows;
   if (more) next_sweep_ = after + std::max(sweep_pause, after - now);
   if (swept_ == 0 || (more && after < tell_swept_)) return;
   news_.post({.what = event::kind::clean_up, .attempts = static_cast<unsigned>(std::exchange(swept_, 0))});
@@ -188,7 +190,7 @@ reply chores::send_sweep(connection& on) {
     return !stop_;
   };
   reply answer;
-  if (set(&on)) answer = shared_.where->sweep(on, shared_.options.idle_key, sweep_rows);
+  if (set(&on)) answer = shared_.where->admin()->clean_up(on, shared_.options.idle_key, sweep_rows);
   set(nullptr);
   return answer;
 }

@@ -42,7 +42,7 @@ struct chore {
 
   /// The statement about its key: release by session and fence, cancel by session and nonce.
   request ask(verb with) const noexcept {
-    return {.what = with,
+    return {.action = with,
             .resource = key->view(),
             .session = by->id,
             .row = key->row(),

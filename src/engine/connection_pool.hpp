@@ -76,7 +76,7 @@ class connection_pool {
   }
   /// Whether a connection turned out to be of no more use before anything was done.
   static bool is_gone(const reply& answer) noexcept {
-    return answer.what == outcome::failed && answer.why.connection && !answer.why.contended;
+    return answer.result == outcome::failed && answer.why.connection && !answer.why.contended;
   }
 
   /// Interrupts what is past its limit, says when to look again. Called by the alarm thread.

@@ -10,7 +10,7 @@
 #include "base/lock_settings.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store/transactional_store.hpp"
 #include "engine/connection_pool.hpp"
 #include "engine/fair_share.hpp"
 #include "engine/local_queue.hpp"
@@ -40,6 +40,11 @@ struct context {
   lock_settings settled(const lock_options& given) const { return detail::settled(given, defaults); }
   session_record record(const id128& id, microseconds ttl) const noexcept {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
+  }
+  /// See transactional_store::caller_may_wait().
+  bool may_wait(fault& why) const noexcept {
+    const auto* const transactions = where->transactions();
+    return transactions == nullptr || transactions->caller_may_wait(why);
   }
   /// See told_once().
   std::string trouble(const fault& why) const;

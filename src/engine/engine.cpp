@@ -252,9 +252,9 @@ reply engine::ask(const std::function<reply(connection&)>& use, const char* what
     sent = true;
     return use(on);
   });
-  if (answer.what == outcome::failed || answer.what == outcome::unknown) {
+  if (answer.result == outcome::failed || answer.result == outcome::unknown) {
     const auto failed = !sent || answer.why.connection ? errc::store_unreachable : errc::store_failed;
-    throw store_error(answer.what == outcome::failed ? failed : errc::outcome_unknown,
+    throw store_error(answer.result == outcome::failed ? failed : errc::outcome_unknown,
                       fmt::format("{}: {}", what, shared_.trouble(answer.why)), answer.why.native, answer.why.sqlstate,
                       answer.why.transient);
   }

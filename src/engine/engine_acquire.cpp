@@ -38,7 +38,7 @@ lease engine::acquire(const lock_key& key, const lock_settings& options, bool on
   bool look_first = false;
   for (;;) {
     if (closed_.stop_requested()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
-    if (fault why; !shared_.where->caller_may_wait(why)) {
+    if (fault why; !shared_.may_wait(why)) {
       throw store_error(errc::store_failed, fmt::format("key '{}': {}", printable(key), why.text), why.native,
                         why.sqlstate, false);
     }
@@ -209,24 +209,25 @@ step engine::send(attempt& a, step what) {
     asked = true;
     sent = shared_.now();
     if (what == step::kill) {
-      got = shared_.where->session(on, session_verb::kill, {.id = a.machine.holder().holder});
+      got = shared_.where->session(on, session_verb::remove_expired, {.id = a.machine.holder().holder});
     } else {
       if (grants) a.nonce = shared_.nonces.fetch_add(1);
-      const request ask{.what = verb_of(what),
+      const request ask{.action = verb_of(what),
                         .resource = a.key.view(),
                         .session = a.by != nullptr ? a.by->id : id128{},
                         .row = a.key.row(),
                         .nonce = a.nonce,
-                        .own_ttl = a.how.own_ttl(),
-                        .of = what == step::take_over ? a.machine.holder() : seen{},
+                        .kind = a.how.kind,
+                        .ttl = a.how.own_ttl(),
+                        .expected = what == step::take_over ? &a.machine.holder() : nullptr,
                         .looked = what == step::take && a.machine.statements() > 0};
       if (grants) a.behind = attempt::left::sent;
       shared_.where->execute(on, {&ask, 1}, {&got, 1});
-      if (grants) a.learn(got.what);
+      if (grants) a.learn(got.result);
     }
     statements_ += got.statements;
-    if (got.what == outcome::unknown) a.lost = on.identity();
-    if (what == step::take_over && got.what == outcome::failed && got.why.contended) news = blocked(a, on);
+    if (got.result == outcome::unknown) a.lost = on.identity();
+    if (what == step::take_over && got.result == outcome::failed && got.why.contended) news = blocked(a, on);
     return got;
   });
   const auto now = shared_.now();
@@ -234,7 +235,7 @@ step engine::send(attempt& a, step what) {
   if (!news.empty()) {  // not with the connection on loan: the observer may call back
     shared_.tell({.what = event::kind::blocked, .key = a.key.view(), .fence = a.machine.holder().fence, .text = news});
   }
-  if (answer.what == outcome::absent && a.key.row() != nullptr) {
+  if (answer.result == outcome::absent && a.key.row() != nullptr) {
     throw lock_refused(errc::no_such_row, fmt::format("row '{}'", printable(a.key)));
   }
   if (grants) {

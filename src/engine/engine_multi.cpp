@@ -93,7 +93,7 @@ multi_lease engine::several::done() {
 
 void engine::several::check_open(const lock_key& key) const {
   if (home_.closed_.stop_requested()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
-  if (fault why; !home_.shared_.where->caller_may_wait(why)) {
+  if (fault why; !home_.shared_.may_wait(why)) {
     throw store_error(errc::store_failed, fmt::format("key '{}': {}", printable(key), why.text), why.native,
                       why.sqlstate, false);
   }

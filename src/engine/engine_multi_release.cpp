@@ -97,14 +97,15 @@ void engine::try_releases(std::vector<ended*>& open, instant until) {
     for (std::size_t i = 0; i < open.size(); ++i) {
       auto& one = *open[i];
       auto& answer = answers[i];
-      if (answer.what == outcome::yes || answer.what == outcome::no) {
+      if (answer.result == outcome::yes || answer.result == outcome::no) {
         // After a try without an answer, "no" may just mean that it had been done.
-        one.how = answer.what == outcome::yes || one.maybe ? freed::yes : freed::lost;
+        one.how = answer.result == outcome::yes || one.maybe ? freed::yes : freed::lost;
         continue;
       }
-      one.maybe = one.maybe || answer.what == outcome::unknown;
+      one.maybe = one.maybe || answer.result == outcome::unknown;
       one.why = std::move(answer.why);
-      soon = soon && (answer.what == outcome::unknown || one.why.transient || one.why.contended || one.why.connection);
+      soon =
+          soon && (answer.result == outcome::unknown || one.why.transient || one.why.contended || one.why.connection);
       open[left++] = &one;
     }
     open.resize(left);

@@ -69,12 +69,15 @@ bool engine::several::pin_all(fault& why) {
   return true;
 }
 
-request engine::several::ask(verb what, const lock_key& key, const attempt* by) const noexcept {
-  request made{.what = what, .resource = key.view(), .row = key.row()};
+request engine::several::ask(verb action, const lock_key& key, const attempt* by) const noexcept {
+  request made{.action = action, .resource = key.view(), .row = key.row()};
   if (by == nullptr) return made;
   made.session = by->by->id;
   made.nonce = by->nonce;
-  if (what == verb::take) made.own_ttl = by->how.own_ttl();
+  if (action == verb::take) {
+    made.kind = by->how.kind;
+    made.ttl = by->how.own_ttl();
+  }
   return made;
 }
 
@@ -89,8 +92,8 @@ std::optional<multi_step> engine::several::look_around() {
   home_.statements_ += execute_grouped(*home_.shared_.where, *on, asks, answers);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const auto& answer = answers[i];
-    if (answer.what == outcome::yes && multi_machine::holds(answer.now) && answer.now.left > 0us) {
-      return machine_.refused(parts_[i].key, answer.now);
+    if (answer.result == outcome::yes && multi_machine::holds(answer.holder) && answer.holder.left > 0us) {
+      return machine_.refused(parts_[i].key, answer.holder);
     }
   }
   return std::nullopt;
@@ -109,12 +112,12 @@ void engine::several::take_all() {
     sent = now();
     for (auto& each : parts_) each.a.behind = attempt::left::sent;
     home_.statements_ += execute_grouped(*home_.shared_.where, on, asks, answers);
-    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].a.learn(answers[i].what);
+    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].a.learn(answers[i].result);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      if (answers[i].what == outcome::unknown) parts_[i].a.lost = on.identity();
+      if (answers[i].result == outcome::unknown) parts_[i].a.lost = on.identity();
     }
     const bool none_sent = std::all_of(answers.begin(), answers.end(), connection_pool::is_gone);
-    return none_sent ? answers.front() : reply{.what = outcome::yes};
+    return none_sent ? answers.front() : reply{.result = outcome::yes};
   });
   if (answers.empty()) {
     for (auto& each : parts_) each.next = each.a.machine.not_sent(end.why, now());
@@ -124,10 +127,10 @@ void engine::several::take_all() {
   const lock_key* missing = nullptr;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     auto& a = parts_[i].a;
-    if (answers[i].what == outcome::absent && a.key.row() != nullptr) missing = &a.key;
+    if (answers[i].result == outcome::absent && a.key.row() != nullptr) missing = &a.key;
     a.sent = sent;
     a.trusted_until = a.how.trusted_until(*a.by, sent, at, home_.shared_.options.margin);
-    if (answers[i].what == outcome::failed && answers[i].why.contended) {
+    if (answers[i].result == outcome::failed && answers[i].why.contended) {
       // Which of them it was, looks must tell.
       a.machine = acquire_machine({.deadline = deadline_, .once = true, .look_first = true});
       parts_[i].next = a.machine.begin();
@@ -213,7 +216,8 @@ void engine::several::cancel_taken() {
     if (on) home_.statements_ += execute_grouped(*home_.shared_.where, *on, asks, answers);
   }
   for (std::size_t i = 0; i < taken.size(); ++i) {
-    if (answers[i].what == outcome::yes || answers[i].what == outcome::no) taken[i]->behind = attempt::left::nothing;
+    if (answers[i].result == outcome::yes || answers[i].result == outcome::no)
+      taken[i]->behind = attempt::left::nothing;
   }
 }
 

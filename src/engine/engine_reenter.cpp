@@ -85,7 +85,7 @@ void engine::refuse_held(grant& mine, reentry again) const {
 /// or by the background, which is waited for. An entry into it would hang on the options of a lease that has ended, and
 /// for its owner the key is free: also for one attempt.
 void engine::see_out(const std::shared_ptr<grant>& one) {
-  if (fault why; !shared_.where->caller_may_wait(why)) return;
+  if (fault why; !shared_.may_wait(why)) return;
   let_go(one);
   std::unique_lock lock(mutex_);
   const auto until = shared_.now() + shared_.options.release_limit;

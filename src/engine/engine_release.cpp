@@ -50,7 +50,7 @@ void engine::must_not_wait_for_itself(grant& one) const {
         "row locked: renew first, or after it has ended",
         printable(one.key)));
   }
-  if (fault why; !shared_.where->caller_may_wait(why)) {
+  if (fault why; !shared_.may_wait(why)) {
     throw store_error(errc::store_failed, fmt::format("key '{}': renew: {}", printable(one.key), why.text), why.native,
                       why.sqlstate, false);
   }
@@ -61,7 +61,7 @@ void engine::renew(grant& one, microseconds ttl) {
   must_not_wait_for_itself(one);
   const auto sent = shared_.now();
   auto ask = one.ask(verb::extend);
-  ask.own_ttl = ttl;
+  ask.ttl = ttl;
   const auto answer = this->ask(
       [&](connection& on) {
         reply got;
@@ -69,7 +69,7 @@ void engine::renew(grant& one, microseconds ttl) {
         return got;
       },
       "renew");
-  if (answer.what != outcome::yes) lost(one.shared_from_this(), not_ours(one));
+  if (answer.result != outcome::yes) lost(one.shared_from_this(), not_ours(one));
   ensure_held(one);  // rule 4: a reply that came after the deadline revives nothing
   // Rule 8: from its sending, however long the statement waited.
   one.own_end.extend(sent + ttl - margin_for(ttl, shared_.options.margin));
@@ -302,14 +302,14 @@ engine::freed engine::try_release(grant& one, instant begun, fault& why) {
       why = std::move(answer.why);
       break;
     }
-    if (answer.what == outcome::yes) return freed::yes;
+    if (answer.result == outcome::yes) return freed::yes;
     // After a try without an answer, "no" may just mean that it had been done.
-    if (answer.what == outcome::no) return maybe_done ? freed::yes : freed::lost;
-    maybe_done = maybe_done || answer.what == outcome::unknown;
+    if (answer.result == outcome::no) return maybe_done ? freed::yes : freed::lost;
+    maybe_done = maybe_done || answer.result == outcome::unknown;
     why = std::move(answer.why);
     // Rule 6: it names session and fence, so it may be repeated, also on another connection: the one from the
     // pool may have been dead for long. Where it can't succeed soon, the background goes on.
-    const bool soon = answer.what == outcome::unknown || why.transient || why.contended || why.connection;
+    const bool soon = answer.result == outcome::unknown || why.transient || why.contended || why.connection;
     if (!soon || shared_.now() + between_tries >= until) break;
     std::mutex mutex;
     std::condition_variable never;

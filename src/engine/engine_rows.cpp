@@ -10,7 +10,24 @@ namespace dlock::detail {
 using namespace std::chrono_literals;
 
 void engine::check_row(const lock_key& key, const lock_settings& options) const {
-  if (key.row() != nullptr) check_rows("row '" + printable(key) + "'", key.row()->table->renewal, options);
+  if (key.row() != nullptr) {
+    check_rows("row '" + printable(key) + "'", key.row()->table->renewal, options);
+  } else {
+    check_kind("key '" + printable(key) + "'", keeping(false, options).kind);
+  }
+}
+
+void engine::check_kind(const std::string& which, lease_kind kind) const {
+  const auto can = shared_.where->caps();
+  const auto refuse = [&](const char* why) {
+    throw std::invalid_argument("dlock: " + which + ": " + shared_.where->name() + why);
+  };
+  if (kind == lease_kind::session && !can.session_leases) {
+    refuse(" has no leases that are renewed: renewal::manual or renewal::none");
+  }
+  if (kind == lease_kind::expiring && !can.expiring_leases) {
+    refuse(" has no leases with an expiry of their own: renewal::automatic");
+  }
 }
 
 void engine::check_ttl(const lock_key& key, const lock_settings& with) const {
@@ -21,6 +38,7 @@ void engine::check_ttl(const lock_key& key, const lock_settings& with) const {
 void engine::check_rows(const std::string& which, row_renewal how, const lock_settings& options) const {
   const auto refuse = [&](const std::string& why) { throw std::invalid_argument("dlock: " + which + ": " + why); };
   if (!shared_.where->caps().rows) refuse(shared_.where->name() + " has no tables whose rows could be locked");
+  check_kind(which, keeping(how == row_renewal::column, options).kind);
   if (options.min_hold > 0ms) {
     refuse(fmt::format("min_hold = {} ms: a row keeps no time of its grant; lock a key for that",
                        options.min_hold.count()));
@@ -156,7 +174,8 @@ std::string engine::blocked(attempt& a, connection& on) {
   const auto& holder = a.machine.holder();
   const request about{.resource = a.key.view(), .session = holder.holder, .row = a.key.row(), .fence = holder.fence};
   connection_identity who;
-  if (shared_.where->blocker(on, about, who).what != outcome::yes) return {};
+  auto* const transactions = shared_.where->transactions();
+  if (transactions == nullptr || transactions->blocker(on, about, who).result != outcome::yes) return {};
   const auto now = shared_.now();
   const auto text = fmt::format("connection {} of the database has a transaction open that the dead holder{} verified",
                                 who.id, holder.who.empty() ? "" : " " + holder.who);
@@ -167,7 +186,7 @@ std::string engine::blocked(attempt& a, connection& on) {
   }
   if (now - a.blocked_since < grace) return {};
   a.blocked_since = now;  // not again at once
-  return text + (shared_.where->settle(on, who) ? "; ended (break_verified_after)" : "; it could not be ended");
+  return text + (shared_.where->terminate(on, who) ? "; ended (break_verified_after)" : "; it could not be ended");
 }
 
 }  // namespace dlock::detail

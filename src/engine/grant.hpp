@@ -150,8 +150,8 @@ struct grant : std::enable_shared_from_this<grant> {
   bool timed = false;
 
   /// A statement about this very grant.
-  request ask(verb what) const noexcept {
-    return {.what = what,
+  request ask(verb action) const noexcept {
+    return {.action = action,
             .resource = key.view(),
             .session = kept_by->id,
             .row = key.row(),

@@ -13,7 +13,7 @@ namespace {
 /// What one statement has in common, then its order.
 auto place(const request& one) noexcept {
   return std::tuple(one.row == nullptr ? std::string_view() : std::string_view(one.row->table->table), one.session,
-                    one.own_ttl, one.min_hold);
+                    one.kind, one.ttl, one.min_hold);
 }
 
 }  // namespace
@@ -24,12 +24,14 @@ unsigned execute_grouped(store& where, connection& on, std::span<const request> 
   std::sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
     return std::tuple(place(asks[left]), asks[left].resource) < std::tuple(place(asks[right]), asks[right].resource);
   });
+  const bool together = where.caps().batch;
   unsigned statements = 0;
   std::vector<request> group;
   std::vector<reply> answers;
   for (std::size_t from = 0; from < order.size(); from += group.size()) {
     group.clear();
-    for (auto at = from; at < order.size() && place(asks[order[at]]) == place(asks[order[from]]); ++at) {
+    group.push_back(asks[order[from]]);
+    for (auto at = from + 1; together && at < order.size() && place(asks[order[at]]) == place(group.front()); ++at) {
       group.push_back(asks[order[at]]);
     }
     const reply unsent{.why = {.transient = true, .connection = true, .text = "the connection broke before"}};

@@ -71,12 +71,12 @@ std::shared_ptr<session> keeper::open(microseconds ttl, instant until, fault& wh
     sent = shared_.now();
     return shared_.where->session(on, session_verb::open, shared_.record(id, ttl));
   });
-  if (answer.what == outcome::yes) {
+  if (answer.result == outcome::yes) {
     return std::make_shared<session>(id, ttl, margin_for(ttl, shared_.options.margin), sent);
   }
   // Without an answer the row may exist; nobody uses that id again, clean-up finds it after its expiry.
   why = answer.why;
-  if (answer.what == outcome::unknown) why.transient = true;
+  if (answer.result == outcome::unknown) why.transient = true;
   if (why.text.empty()) why.text = "the store refused to open a session";
   return nullptr;
 }
@@ -283,7 +283,7 @@ bool keeper::send_renewal(session& one, instant until, instant& sent, reply& ans
   answer = shared_.where->session(*on, session_verb::renew, shared_.record(one.id, one.ttl));
   const std::lock_guard lock(mutex_);
   renewing_ = nullptr;
-  answered_.at(one.ttl) = answer.what != outcome::unknown;
+  answered_.at(one.ttl) = answer.result != outcome::unknown;
   return connection_pool::is_gone(answer) && shared_.now() < until;
 }
 
@@ -297,12 +297,12 @@ void keeper::renew(const std::shared_ptr<session>& one, std::unique_lock<std::mu
   lock.lock();
   if (stop_ || one->over) return;
   if (one->deadline.left(sent) == 0us) return end(one, loss_reason::unreachable, lock);
-  auto verdict = one->machine.renewed(answer.what, sent, shared_.now());
+  auto verdict = one->machine.renewed(answer.result, sent, shared_.now());
   if (verdict == session_machine::verdict::live && !one->deadline.extend(one->machine.deadline())) {
     verdict = session_machine::verdict::over;  // somebody was told meanwhile that the deadline had passed
   }
   if (verdict == session_machine::verdict::over) {
-    end(one, answer.what == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, lock);
+    end(one, answer.result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, lock);
   } else if (verdict == session_machine::verdict::late) {
     news_.post({.what = event::kind::renewal_late, .text = answer.why.text});
   }

@@ -15,7 +15,9 @@ std::chrono::microseconds bound(const seen& holder) noexcept {
 
 multi_machine::multi_machine(const settings& how) noexcept : how_(how), backoff_(how.retry, how.seed) {}
 
-bool multi_machine::holds(const seen& one) noexcept { return one.holder && !one.expired && !(one.kept && one.gone); }
+bool multi_machine::holds(const seen& one) noexcept {
+  return one.holder && !one.expired && !(one.kind == lease_kind::session && one.gone);
+}
 
 multi_step multi_machine::taken(instant now, instant trusted_until) {
   if (now < trusted_until) return multi_step::granted;
@@ -50,17 +52,17 @@ multi_step multi_machine::given_back(instant now) {
 }
 
 multi_step multi_machine::looked(const reply& what, instant now) {
-  if (what.what == outcome::failed || what.what == outcome::unknown) {
+  if (what.result == outcome::failed || what.result == outcome::unknown) {
     if (!what.why.contended) {
       // Nothing was left behind by a look, and nothing is held.
       troubled(key_, what.why, false);
-      hopeless_ = hopeless_ && what.what == outcome::failed;
+      hopeless_ = hopeless_ && what.result == outcome::failed;
       return hopeless_ || !may_retry(now) ? multi_step::failed : rest(now, no_bound);
     }
-  } else if (what.what != outcome::yes || !holds(what.now)) {
+  } else if (what.result != outcome::yes || !holds(what.holder)) {
     return multi_step::take;
   } else {
-    holder_ = what.now;
+    holder_ = what.holder;
     turns_.looked(holder_, now);
   }
   return may_retry(now) ? rest(now, bound(holder_)) : multi_step::busy;

@@ -56,7 +56,7 @@ instant row_keeper::renew(const std::shared_ptr<grant>& one) {
   }
   const auto limit = one->ttl / 6;
   auto ask = one->ask(verb::extend);
-  ask.own_ttl = one->ttl;
+  ask.ttl = one->ttl;
   reply answer;
   auto sent = shared_.now();
   {
@@ -70,11 +70,11 @@ instant row_keeper::renew(const std::shared_ptr<grant>& one) {
       sending(nullptr);
     }
   }
-  if (answer.what == outcome::yes) {
+  if (answer.result == outcome::yes) {
     if (!one->own_end.extend(sent + one->ttl - one->margin)) return instant::max();
     return sent + one->ttl / 3;
   }
-  if (answer.what == outcome::no) {
+  if (answer.result == outcome::no) {
     // Late, it may just have run out; the alarm tells that.
     if (one->own_end.left(shared_.now()) > 0us) taken_over_(one);
     return instant::max();

@@ -63,7 +63,7 @@ class engine::several {
   void one_by_one();
   bool still_held();
   void drop_new() noexcept;
-  request ask(verb what, const lock_key& key, const attempt* by) const noexcept;
+  request ask(verb action, const lock_key& key, const attempt* by) const noexcept;
 
   instant now() const noexcept { return home_.shared_.now(); }
   /// Of one statement.

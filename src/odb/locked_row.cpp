@@ -38,7 +38,7 @@ class until_committed {
 /// False: nobody knows whether it was committed, `unknown` says why.
 bool try_commit(engine& home, odb::database& db, grant& one, const entity_write& how, std::exception_ptr& unknown) {
   auto& place = place_of(home);
-  const auto free = home.shared().where->release_of(one.ask(verb::release));
+  const auto free = home.shared().where->transactions()->release_of(one.ask(verb::release));
   own_transaction in(home, db, own_transaction::use::writes);
   const auto moved = [&] { leads_elsewhere_now(*home.shared().where); };
   if (execute_there(place, in.connection(), free.text, free.expected_rows, moved) != free.expected_rows) {

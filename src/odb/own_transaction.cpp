@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 stores::sql::dialect& place_of(engine& home) {
   auto& where = *home.shared().where;
   auto* const place = dynamic_cast<stores::sql::dialect*>(&where);
-  if (place == nullptr || !where.caps().rows) {
+  if (place == nullptr || !where.caps().rows || where.transactions() == nullptr) {
     throw std::invalid_argument(
         fmt::format("dlock: rows can be locked in place by a service whose locks live in the same database; {} is none",
                     where.name()));
@@ -25,7 +25,7 @@ stores::sql::dialect& place_of(engine& home) {
 
 void ensure_can_write(engine& home) {
   fault why;
-  if (!home.shared().where->caller_may_wait(why)) {
+  if (!home.shared().may_wait(why)) {
     throw store_error(errc::store_failed, why.text, why.native, why.sqlstate, false);
   }
 }

@@ -33,9 +33,9 @@ std::vector<std::shared_ptr<grant>> in_order(const std::vector<const lease*>& he
 }
 
 const stores::sql::dialect& place_of(const grant& one) {
-  const auto& where = *one.home->shared().where;
+  auto& where = *one.home->shared().where;
   const auto* const place = dynamic_cast<const stores::sql::dialect*>(&where);
-  if (place == nullptr) {
+  if (place == nullptr || where.transactions() == nullptr) {
     throw std::logic_error(
         fmt::format("dlock: verify(): the locks live in {}, where no transaction of yours can see them", where.name()));
   }
@@ -75,7 +75,7 @@ void verify_one(odb::connection& on, grant& one) {
   const auto& place = place_of(one);
   if (place.glance(on) == outcome::no) elsewhere(one);
   if (place.transaction_on(on) == stores::sql::transaction_state::none) not_open(one);
-  const auto check = one.home->shared().where->verification_of(one.ask(verb::look));
+  const auto check = one.home->shared().where->transactions()->verification_of(one.ask(verb::look));
   unsigned long long rows = 0;
   try {
     rows = execute_there(place, on, check.text, check.expected_rows, [&] { elsewhere(one); });

@@ -18,14 +18,15 @@
 
 #include "dlock/lock_key.hpp"
 #include "dlock/store/clock.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "dlock/store/transactional_store.hpp"
 #include "support/connect_faults.hpp"
 #include "support/gate.hpp"
 
 namespace dlock::test {
 
 /// What is neither about a key nor about a session.
-enum class other_verb { sweep };
+enum class other_verb { clean_up };
 
 /// Which statements a script is about.
 using statement = std::variant<verb, session_verb, other_verb>;
@@ -56,7 +57,7 @@ struct script {
 };
 
 /// Another store with scripted faults, and counters. Thread safety: all functions from any thread.
-class faulty_store final : public store, public connect_faults {
+class faulty_store final : public store, public connect_faults, private store_admin, private transactional_store {
  public:
   explicit faulty_store(std::shared_ptr<store> inner, time_source* clock = nullptr)
       : inner_(std::move(inner)), clock_(clock), name_(inner_->name()), caps_(inner_->caps()) {}
@@ -85,7 +86,12 @@ class faulty_store final : public store, public connect_faults {
   void lock_rows() { caps_.rows = true; }
   /// A take may wait. Before a service uses it.
   void take_waits() { caps_.take_waits = true; }
-  /// A connection has a transaction open in which a dead holder verified: a take-over is contended, until settle() ends
+  /// What the store says that it can do. Before a service uses it.
+  capabilities& can() { return caps_; }
+  /// It has nothing for operators and clean-up, or for transactions. Before a service uses it.
+  void no_admin() { has_admin_ = false; }
+  void no_transactions() { has_transactions_ = false; }
+  /// A connection has a transaction open in which a dead holder verified: a take-over is contended, until terminate() ends
   /// that connection. 0: none. `seen`: blocker() can tell.
   void block(std::uint64_t connection, bool can_be_seen = true) {
     const std::lock_guard lock(mutex_);
@@ -97,7 +103,7 @@ class faulty_store final : public store, public connect_faults {
     const std::lock_guard lock(mutex_);
     server_ = name;
   }
-  /// What a lost connection has sent runs at the last moment: just before settle() sees it gone.
+  /// What a lost connection has sent runs at the last moment: just before terminate() sees it gone.
   void run_late() { runs_late_ = true; }
   /// Executes what was sent but not answered. Returns how many.
   std::size_t run_ghosts() {
@@ -110,6 +116,7 @@ class faulty_store final : public store, public connect_faults {
     const auto on = inner_->connect(std::chrono::seconds{1}, why);
     for (auto& each : mine) {
       each.what.resource = each.resource;
+      if (each.what.expected != nullptr) each.what.expected = &each.expected;
       reply ignored;
       inner_->execute(*on, {&each.what, 1}, {&ignored, 1});
     }
@@ -126,7 +133,7 @@ class faulty_store final : public store, public connect_faults {
   /// Requests that named a row, and those that did not.
   std::size_t with_row() const { return with_row_; }
   std::size_t without_row() const { return without_row_; }
-  /// What a key must be idle for, as the last sweep was told.
+  /// What a key must be idle for, as the last clean-up was told.
   microseconds idle() const { return microseconds{idle_}; }
   std::size_t ghosts() const {
     const std::lock_guard lock(mutex_);
@@ -169,11 +176,11 @@ class faulty_store final : public store, public connect_faults {
 
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override {
     auto& by = static_cast<link&>(on);
-    ++batches_[static_cast<std::size_t>(requests.front().what)];
+    ++batches_[static_cast<std::size_t>(requests.front().action)];
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const auto& q = requests[i];
       ++(q.row != nullptr ? with_row_ : without_row_);
-      replies[i] = run(by, q.what, &q, [&] {
+      replies[i] = run(by, q.action, &q, [&] {
         reply answer;
         inner_->execute(*by.inner, {&q, 1}, {&answer, 1});
         return answer;
@@ -181,17 +188,17 @@ class faulty_store final : public store, public connect_faults {
     }
   }
 
-  reply session(connection& on, session_verb what, const session_record& of) noexcept override {
+  reply session(connection& on, session_verb action, const session_record& of) noexcept override {
     auto& by = static_cast<link&>(on);
-    if (what == session_verb::open) {
+    if (action == session_verb::open) {
       const std::lock_guard lock(mutex_);
       opened_.push_back(of.id);
     }
     return run(
-        by, what, nullptr, [&] { return inner_->session(*by.inner, what, of); }, of.ttl);
+        by, action, nullptr, [&] { return inner_->session(*by.inner, action, of); }, of.ttl);
   }
 
-  bool settle(connection& on, const connection_identity& lost) noexcept override {
+  bool terminate(connection& on, const connection_identity& lost) noexcept override {
     ++settled_;
     if (!settles_ || cut_ || !on.usable()) return false;
     if (runs_late_) run_ghosts();
@@ -201,45 +208,45 @@ class faulty_store final : public store, public connect_faults {
     return true;
   }
 
+  store_admin* admin() noexcept override { return has_admin_ ? this : nullptr; }
+  transactional_store* transactions() noexcept override { return has_transactions_ ? this : nullptr; }
+
+ private:
+  verification verification_of(const request&) const override { return {}; }
+  verification release_of(const request&) const override { return {}; }
+  bool caller_may_wait(fault&) const noexcept override { return true; }
   reply blocker(connection&, const request&, connection_identity& out) noexcept override {
     ++blockers_asked_;
     const std::lock_guard lock(mutex_);
-    if (blocker_ == 0 || !blocker_seen_) return {.what = outcome::no};
+    if (blocker_ == 0 || !blocker_seen_) return {.result = outcome::no};
     out = {server_, "1", blocker_};
-    return {.what = outcome::yes};
+    return {.result = outcome::yes};
   }
 
-  reply inspect(connection& on, std::string_view key, std::vector<holder_info>& out) noexcept override {
-    return unless_closed(on, [&](connection& inner) { return inner_->inspect(inner, key, out); });
+  // Rows are known by the bytes of their keys.
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override {
+    return unless_closed(on, [&](connection& inner) { return inner_->admin()->inspect(inner, key, found); });
   }
   reply list(connection& on, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& out) noexcept override {
-    return unless_closed(on, [&](connection& inner) { return inner_->list(inner, after, limit, out); });
+             std::vector<holder_info>& found) noexcept override {
+    return unless_closed(on, [&](connection& inner) { return inner_->admin()->list(inner, after, limit, found); });
   }
-  reply doom(connection& on, std::string_view key) noexcept override {
-    return unless_closed(on, [&](connection& inner) { return inner_->doom(inner, key); });
+  reply revoke(connection& on, const request& key) noexcept override {
+    return unless_closed(on, [&](connection& inner) { return inner_->admin()->revoke(inner, key); });
   }
-  /// Rows are known by the bytes of their keys.
-  reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override {
-    const auto key = lock_key::of_row(row.table, row.values);
-    return inspect(on, key.view(), out);
-  }
-  reply doom_row(connection& on, const row_id& row) noexcept override {
-    const auto key = lock_key::of_row(row.table, row.values);
-    return doom(on, key.view());
-  }
-  reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
+  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override {
     return unless_closed(on, [&](connection& inner) {
       idle_ = idle.count();
-      return run(static_cast<link&>(on), other_verb::sweep, nullptr, [&] { return inner_->sweep(inner, idle, limit); });
+      return run(static_cast<link&>(on), other_verb::clean_up, nullptr,
+                 [&] { return inner_->admin()->clean_up(inner, idle, limit); });
     });
   }
 
- private:
   struct ghost {
     std::uint64_t connection;
     std::string resource;
     request what;
+    seen expected{};
   };
 
   class link final : public connection, public existence {
@@ -278,7 +285,7 @@ class faulty_store final : public store, public connect_faults {
   /// What a statement on a connection that is gone is told: it was never sent.
   static reply gone(link& by) {
     by.broken = true;
-    return {.what = outcome::failed,
+    return {.result = outcome::failed,
             .why = {.native = 2006, .transient = true, .connection = true, .text = "connection is gone"}};
   }
   template <class F>
@@ -324,7 +331,7 @@ class faulty_store final : public store, public connect_faults {
       nonces_.push_back(q->nonce);
     }
     const auto how = find(what, ttl);
-    const reply unknown{.what = outcome::unknown,
+    const reply unknown{.result = outcome::unknown,
                         .why = {.native = 2013, .transient = true, .connection = true, .text = "no answer"}};
     if (by.broken || cut_ || by.closed()) return gone(by);
     const std::atomic<bool> never{false};
@@ -336,18 +343,19 @@ class faulty_store final : public store, public connect_faults {
     if (how.ahead) how.ahead();
     if (how.what == fate::fail) {
       if (how.why.connection) by.broken = true;
-      return {.what = outcome::failed, .why = how.why};
+      return {.result = outcome::failed, .why = how.why};
     }
-    if (how.what == fate::say) return {.what = how.answer};
+    if (how.what == fate::say) return {.result = how.answer};
     if (blocks(what)) {
-      return {.what = outcome::failed,
+      return {.result = outcome::failed,
               .why = {.native = 1205, .transient = true, .contended = true, .text = "row lock"}};
     }
     if (how.what == fate::ghost || how.what == fate::vanish) {
       by.broken = true;
       if (how.what == fate::ghost && q != nullptr) {
         const std::lock_guard lock(mutex_);
-        ghosts_.push_back({by.identity().id, std::string(q->resource), *q});
+        ghosts_.push_back(
+            {by.identity().id, std::string(q->resource), *q, q->expected != nullptr ? *q->expected : seen{}});
       }
       return unknown;
     }
@@ -365,6 +373,8 @@ class faulty_store final : public store, public connect_faults {
   time_source* const clock_;  // null: no statement takes any time
   const std::string name_;
   capabilities caps_;
+  bool has_admin_ = true;
+  bool has_transactions_ = true;
   std::atomic<bool> cut_{false};
   std::atomic<bool> settles_{true};
   std::atomic<bool> runs_late_{false};

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "dlock/store/id128.hpp"
+#include "dlock/store/store_types.hpp"
 
 namespace dlock {
 
@@ -13,16 +14,16 @@ namespace dlock {
 /// another program holds by plain SQL, `label` is what that wrote as owner, and there is no session.
 struct holder_info {
   std::string key{};
-  id128 session{};                     ///< of the holder
-  std::uint64_t fence = 0;             ///< fencing token of the present grant
-  std::string host{};                  ///< of the holder's process; empty if its session is gone
-  std::int64_t pid = 0;                ///< likewise
-  std::string label{};                 ///< service_options::label of the holder
-  bool kept = false;                   ///< lives as long as its session; otherwise it has an expiry of its own
-  bool doomed = false;                 ///< an operator forced it: its renewals are refused
+  id128 session{};                         ///< of the holder
+  std::uint64_t fence = 0;                 ///< fencing token of the present grant
+  std::string host{};                      ///< of the holder's process; empty if its session is gone
+  std::int64_t pid = 0;                    ///< likewise
+  std::string label{};                     ///< service_options::label of the holder
+  lease_kind kind = lease_kind::expiring;  ///< what keeps it
+  bool revoked = false;                    ///< an operator forced it: its renewals are refused
   std::chrono::microseconds since{0};  ///< how long ago it was granted, by the server's clock; a row doesn't keep it: 0
   std::chrono::microseconds left{0};   ///< until its expiry if nobody renews; 0: over, or it has none
-  /// Kept by a session that is gone or has expired: nobody holds it any more, and the next one who asks gets it.
+  /// Its session is gone or has expired: nobody holds it any more, and the next one who asks gets it.
   bool dead = false;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// What passes between the engine and a store. Applications don't need this; authors of stores do.
+/// What passes between the engine and a store. Applications don't need this, except for lease_kind, which
+/// holder_info tells; authors of stores do.
 
 #include <chrono>
 #include <cstdint>
@@ -15,18 +16,26 @@ namespace dlock {
 
 using std::chrono::microseconds;
 
+/// What keeps a lease alive.
+enum class lease_kind : std::uint8_t {
+  session,     ///< the session of its process: renewed for all leases together
+  expiring,    ///< nothing: it ends by an expiry of its own, which the caller may extend
+  column,      ///< the expiry column of the application's own row, which the service renews
+  connection,  ///< the connection that took it: the lease ends with it
+};
+
 /// What may be done to a lock row. docs/protocol.md has the statement of each.
-enum class verb {
+enum class verb : std::uint8_t {
   take,       ///< grant if free: no holder, or the row's own expiry has passed
   insert,     ///< first use of a key: make the row, granted, fence = floor + 1; no: somebody else made it
   look,       ///< who holds it, with which fence, is that one alive; absent: there is no such row
-  take_over,  ///< grant if holder and fence (rows: and nonce) are those in request::of and that session does not exist
-  extend,     ///< own expiry = max(expiry, now + own_ttl) if session and fence are ours and it has not passed
+  take_over,  ///< grant if holder and fence (rows: and nonce) are those of request::expected and that session is gone
+  extend,     ///< own expiry = max(expiry, now + ttl) if session and fence are ours and it has not passed
   release,    ///< free (with min_hold: not before acquired_at + min_hold) if session and fence are ours
   cancel,     ///< free if session and nonce are ours, whatever the fence
 };
 
-enum class outcome {
+enum class outcome : std::uint8_t {
   yes,      ///< done
   no,       ///< executed, but the condition did not hold
   absent,   ///< look: there is no such row
@@ -50,41 +59,42 @@ struct seen {
   id128 holder{};  ///< its session; zero: nobody, the key is free
   std::uint64_t fence = 0;
   std::uint64_t nonce = 0;  ///< rows only: of the attempt that was granted
-  bool kept = false;        ///< held by its session's life; otherwise by the row's own expiry
-  bool gone = false;        ///< kept: its session row does not exist
-  bool expired = false;     ///< that expiry has passed, by the server's clock
-  microseconds left{0};     ///< until that expiry; 0 if past
-  std::string who{};        ///< "host/pid label", for messages; may be empty
+  lease_kind kind = lease_kind::expiring;
+  bool gone = false;     ///< lease_kind::session: its session row does not exist
+  bool expired = false;  ///< the expiry of the session, or of the row, has passed by the server's clock
+  microseconds left{0};  ///< until that expiry; 0 if past
+  std::string who{};     ///< "host/pid label", for messages; may be empty
 };
 
 /// One verb on one key, or on one row of the application's.
 struct request {
-  verb what{};
+  verb action{};
   std::string_view resource{};  ///< the key's bytes, 1 to 255; must outlive the call
   id128 session{};              ///< ours
   const row_id* row = nullptr;  ///< the row that the key names, locked in place; null: a key. Must outlive the call
   std::uint64_t nonce = 0;      ///< names this attempt of the session for ever; release, extend: that of our grant
   std::uint64_t fence = 0;      ///< release, extend: that of our grant
-  microseconds own_ttl{0};      ///< take, insert, take_over, extend: > 0: own expiry; 0: kept by the session
-  microseconds min_hold{0};     ///< release
-  seen of{};                    ///< take_over: the holder that was seen
+  lease_kind kind = lease_kind::session;  ///< take, insert, take_over: what is asked for
+  microseconds ttl{0};                    ///< take, insert, take_over, extend: the own expiry; 0 for session
+  microseconds min_hold{0};               ///< release
+  const seen* expected = nullptr;         ///< take_over: the holder that was seen. Must outlive the call
   bool looked = false;  ///< take: it follows a look, so what makes it wait may be a transaction of a dead holder
 };
 
 struct reply {
-  outcome what = outcome::failed;
+  outcome result = outcome::failed;
   std::uint64_t fence = 0;  ///< take, insert, take_over said yes: the new fencing token
-  seen now{};               ///< look said yes
+  seen holder{};            ///< look said yes
   fault why{};              ///< failed, unknown
   unsigned statements = 1;  ///< sent for it; where one served a batch, the first reply tells, the others have 0
 };
 
 /// What may be done to a session row.
-enum class session_verb {
-  open,   ///< create it with expires_at = now + ttl
-  renew,  ///< expires_at = max(expires_at, now + ttl) if not past and not doomed; no: that session is lost
-  kill,   ///< delete it if it has expired; anybody's
-  close,  ///< delete it; our own
+enum class session_verb : std::uint8_t {
+  open,            ///< create it with expires_at = now + ttl
+  renew,           ///< expires_at = max(expires_at, now + ttl) if not past and not revoked; no: that session is lost
+  remove_expired,  ///< delete it if it has expired; anybody's
+  close,           ///< delete it; our own
 };
 
 struct session_record {
@@ -102,16 +112,13 @@ struct connection_identity {
   std::uint64_t id = 0;       ///< the connection's number there; 0: nothing of it can outlive this client
 };
 
-/// What a store can do; what it can't, the engine does without.
+/// What a store can do. What it can't do is refused at the call that asks for it, with the store's name.
 struct capabilities {
-  bool kept = true;         ///< leases kept by a session
-  bool own_expiry = true;   ///< leases with an expiry of their own
-  bool fence = true;        ///< grants are numbered
-  bool batch = true;        ///< several requests of one verb in one statement
-  bool rows = false;        ///< rows of the application's tables
-  bool verify = false;      ///< store::verification_of
-  bool take_waits = false;  ///< a take may wait up to a second for a row that somebody's transaction has locked
-  bool parks = false;       ///< store::park waits at the server
+  bool session_leases = true;   ///< lease_kind::session
+  bool expiring_leases = true;  ///< lease_kind::expiring
+  bool rows = false;            ///< rows of the application's tables, and lease_kind::column on them
+  bool batch = true;            ///< several requests of one verb in one statement; otherwise they are sent one by one
+  bool take_waits = false;      ///< a take may wait up to a second for a row that somebody's transaction has locked
 };
 
 }  // namespace dlock

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "dlock/store/clock.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store/store_admin.hpp"
 
 namespace dlock::stores {
 
@@ -57,7 +57,7 @@ class virtual_clock final : public time_source {
 
 /// The same contract as the SQL stores. Services that share one memory_store compete as processes do. The URL
 /// `memory:name` gives the store of that name within the process, on the system's clock; `memory:` a new one.
-class memory_store final : public store {
+class memory_store final : public store, private store_admin {
  public:
   explicit memory_store(const time_source& time = system_time());
   ~memory_store() override;
@@ -67,15 +67,17 @@ class memory_store final : public store {
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  reply session(connection& on, session_verb what, const session_record& of) noexcept override;
-  bool settle(connection& on, const connection_identity& lost) noexcept override;
-  reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
-  reply list(connection& on, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& out) noexcept override;
-  reply doom(connection& on, std::string_view resource) noexcept override;
-  reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  reply session(connection& on, session_verb action, const session_record& of) noexcept override;
+  bool terminate(connection& on, const connection_identity& lost) noexcept override;
+  store_admin* admin() noexcept override { return this; }
 
  private:
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection& on, const request& key) noexcept override;
+  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+
   struct state;
   std::unique_ptr<state> state_;
 };

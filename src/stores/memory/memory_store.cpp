@@ -20,7 +20,7 @@ struct lock_row {
 struct session_row {
   instant expires{};
   microseconds ttl{0};
-  bool doomed = false;
+  bool revoked = false;
   std::string host{};
   std::int64_t pid = 0;
   std::string label{};
@@ -67,10 +67,10 @@ struct memory_store::state {
     row.nonce = q.nonce;
     ++row.fence;
     row.acquired = now;
-    // Rule 1: a kept grant clears an expiry left from before, which would free it.
+    // Rule 1: a grant that its session keeps clears an expiry left from before, which would free it.
     row.expires.reset();
-    if (q.own_ttl.count() > 0) row.expires = now + q.own_ttl;
-    return {.what = outcome::yes, .fence = row.fence};
+    if (q.kind != lease_kind::session) row.expires = now + q.ttl;
+    return {.result = outcome::yes, .fence = row.fence};
   }
 
   void free(lock_row& row) {
@@ -79,91 +79,91 @@ struct memory_store::state {
   }
 
   reply look(const lock_row& row, instant now) const {
-    reply r{.what = outcome::yes};
-    r.now.holder = row.session;
-    r.now.fence = row.fence;
-    r.now.kept = !row.expires.has_value();
+    reply r{.result = outcome::yes};
+    r.holder.holder = row.session;
+    r.holder.fence = row.fence;
+    r.holder.kind = row.expires ? lease_kind::expiring : lease_kind::session;
     const auto holder = sessions.find(row.session);
-    r.now.gone = r.now.kept && holder == sessions.end();
-    if (holder != sessions.end()) r.now.who = who(holder->second);
-    const auto end = row.expires ? *row.expires : r.now.gone ? now : holder->second.expires;
-    r.now.expired = end <= now;
-    r.now.left = until(end, now);
+    r.holder.gone = !row.expires && holder == sessions.end();
+    if (holder != sessions.end()) r.holder.who = who(holder->second);
+    const auto end = row.expires ? *row.expires : r.holder.gone ? now : holder->second.expires;
+    r.holder.expired = end <= now;
+    r.holder.left = until(end, now);
     return r;
   }
 
   reply take_over(lock_row& row, const request& q, instant now) {
     // Rule 2: always about the holder and fence that were seen.
-    const bool same = row.session == q.of.holder && row.fence == q.of.fence && row.session;
-    const bool over = row.expires ? *row.expires <= now : !sessions.contains(q.of.holder);
-    if (!same || !over) return {.what = outcome::no};
+    const bool same = row.session == q.expected->holder && row.fence == q.expected->fence && row.session;
+    const bool over = row.expires ? *row.expires <= now : !sessions.contains(q.expected->holder);
+    if (!same || !over) return {.result = outcome::no};
     return grant(row, q, now);
   }
 
   reply release(lock_row& row, const request& q, instant now) {
-    if (!ours(row, q) || row.fence != q.fence) return {.what = outcome::no};
+    if (!ours(row, q) || row.fence != q.fence) return {.result = outcome::no};
     const auto end = row.acquired + q.min_hold;
     if (end > now) {
       row.expires = end;  // rule 12: holder and fence stay
     } else {
       free(row);
     }
-    return {.what = outcome::yes};
+    return {.result = outcome::yes};
   }
 
   reply run(const request& q, instant now) {
     auto found = locks.find(q.resource);
-    if (q.what == verb::insert) {
-      if (found != locks.end()) return {.what = outcome::no};
+    if (q.action == verb::insert) {
+      if (found != locks.end()) return {.result = outcome::no};
       lock_row& row = locks[std::string(q.resource)];
       row.fence = floor;
       return grant(row, q, now);
     }
-    if (found == locks.end()) return {.what = q.what == verb::look ? outcome::absent : outcome::no};
+    if (found == locks.end()) return {.result = q.action == verb::look ? outcome::absent : outcome::no};
     lock_row& row = found->second;
-    switch (q.what) {
+    switch (q.action) {
       case verb::take:
-        if (row.session && !(row.expires && *row.expires <= now)) return {.what = outcome::no};
+        if (row.session && !(row.expires && *row.expires <= now)) return {.result = outcome::no};
         return grant(row, q, now);
       case verb::look: return look(row, now);
       case verb::take_over: return take_over(row, q, now);
       case verb::extend:
         if (!ours(row, q) || row.fence != q.fence || !row.expires || *row.expires <= now) {
-          return {.what = outcome::no};
+          return {.result = outcome::no};
         }
-        row.expires = std::max(*row.expires, now + q.own_ttl);
-        return {.what = outcome::yes};
+        row.expires = std::max(*row.expires, now + q.ttl);
+        return {.result = outcome::yes};
       case verb::release: return release(row, q, now);
       case verb::cancel:
-        if (!ours(row, q) || row.nonce != q.nonce) return {.what = outcome::no};
+        if (!ours(row, q) || row.nonce != q.nonce) return {.result = outcome::no};
         free(row);
-        return {.what = outcome::yes};
+        return {.result = outcome::yes};
       case verb::insert: break;
     }
-    return {.what = outcome::failed};
+    return {.result = outcome::failed};
   }
 
-  reply run(session_verb what, const session_record& of, instant now) {
+  reply run(session_verb action, const session_record& of, instant now) {
     const auto found = sessions.find(of.id);
     const bool there = found != sessions.end();
-    switch (what) {
+    switch (action) {
       case session_verb::open:
-        if (there) return {.what = outcome::no};
+        if (there) return {.result = outcome::no};
         sessions[of.id] = {now + of.ttl, of.ttl, false, std::string(of.host), of.pid, std::string(of.label)};
-        return {.what = outcome::yes};
+        return {.result = outcome::yes};
       case session_verb::renew:
-        if (!there || found->second.expires <= now || found->second.doomed) return {.what = outcome::no};
+        if (!there || found->second.expires <= now || found->second.revoked) return {.result = outcome::no};
         found->second.expires = std::max(found->second.expires, now + of.ttl);
-        return {.what = outcome::yes};
-      case session_verb::kill:
-        if (!there || found->second.expires > now) return {.what = outcome::no};
+        return {.result = outcome::yes};
+      case session_verb::remove_expired:
+        if (!there || found->second.expires > now) return {.result = outcome::no};
         break;
       case session_verb::close:
-        if (!there) return {.what = outcome::no};
+        if (!there) return {.result = outcome::no};
         break;
     }
     sessions.erase(found);
-    return {.what = outcome::yes};
+    return {.result = outcome::yes};
   }
 
   /// Nobody's, or a dead holder's, who had another ttl to come back.
@@ -177,7 +177,8 @@ struct memory_store::state {
   std::optional<holder_info> describe(const std::string& key, const lock_row& row, instant now) const {
     const bool lingering = row.expires && *row.expires <= now;
     if (!row.session || lingering) return std::nullopt;
-    holder_info info{.key = key, .session = row.session, .fence = row.fence, .kept = !row.expires};
+    holder_info info{.key = key, .session = row.session, .fence = row.fence};
+    if (!row.expires) info.kind = lease_kind::session;
     info.since = now - row.acquired;
     if (row.expires) info.left = until(*row.expires, now);
     if (const auto holder = sessions.find(row.session); holder != sessions.end()) {
@@ -185,10 +186,10 @@ struct memory_store::state {
       info.host = s.host;
       info.pid = s.pid;
       info.label = s.label;
-      info.doomed = s.doomed;
-      if (info.kept) info.left = until(s.expires, now);
+      info.revoked = s.revoked;
+      if (!row.expires) info.left = until(s.expires, now);
     }
-    info.dead = info.kept && info.left.count() == 0;
+    info.dead = !row.expires && info.left.count() == 0;
     return info;
   }
 };
@@ -210,20 +211,20 @@ void memory_store::execute(connection&, std::span<const request> requests, std::
   for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = state_->run(requests[i], now);
 }
 
-reply memory_store::session(connection&, session_verb what, const session_record& of) noexcept {
+reply memory_store::session(connection&, session_verb action, const session_record& of) noexcept {
   const std::lock_guard lock(state_->mutex);
-  return state_->run(what, of, state_->time.now());
+  return state_->run(action, of, state_->time.now());
 }
 
-bool memory_store::settle(connection&, const connection_identity&) noexcept { return true; }
+bool memory_store::terminate(connection&, const connection_identity&) noexcept { return true; }
 
-reply memory_store::inspect(connection&, std::string_view resource, std::vector<holder_info>& out) noexcept {
+reply memory_store::inspect(connection&, const request& key, std::vector<holder_info>& out) noexcept {
   const std::lock_guard lock(state_->mutex);
-  const auto found = state_->locks.find(resource);
+  const auto found = state_->locks.find(key.resource);
   if (found != state_->locks.end()) {
     if (auto info = state_->describe(found->first, found->second, state_->time.now())) out.push_back(*info);
   }
-  return {.what = outcome::yes};
+  return {.result = outcome::yes};
 }
 
 reply memory_store::list(connection&, std::string_view after, std::size_t limit,
@@ -236,20 +237,20 @@ reply memory_store::list(connection&, std::string_view after, std::size_t limit,
       --limit;
     }
   }
-  return {.what = outcome::yes};
+  return {.result = outcome::yes};
 }
 
-reply memory_store::doom(connection&, std::string_view resource) noexcept {
+reply memory_store::revoke(connection&, const request& key) noexcept {
   const std::lock_guard lock(state_->mutex);
-  const auto found = state_->locks.find(resource);
-  if (found == state_->locks.end() || !found->second.session || found->second.expires) return {.what = outcome::no};
+  const auto found = state_->locks.find(key.resource);
+  if (found == state_->locks.end() || !found->second.session || found->second.expires) return {.result = outcome::no};
   const auto holder = state_->sessions.find(found->second.session);
-  if (holder == state_->sessions.end()) return {.what = outcome::no};
-  holder->second.doomed = true;
-  return {.what = outcome::yes};
+  if (holder == state_->sessions.end()) return {.result = outcome::no};
+  holder->second.revoked = true;
+  return {.result = outcome::yes};
 }
 
-reply memory_store::sweep(connection&, microseconds idle, std::size_t limit) noexcept {
+reply memory_store::clean_up(connection&, microseconds idle, std::size_t limit) noexcept {
   const std::lock_guard lock(state_->mutex);
   const auto now = state_->time.now();
   std::uint64_t gone = 0;
@@ -275,7 +276,7 @@ reply memory_store::sweep(connection&, microseconds idle, std::size_t limit) noe
     at = state_->sessions.erase(at);
     ++dead;
   }
-  return {.what = outcome::yes, .fence = gone + dead};
+  return {.result = outcome::yes, .fence = gone + dead};
 }
 
 }  // namespace dlock::stores

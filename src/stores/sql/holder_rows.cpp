@@ -16,8 +16,8 @@ holder_info described(const entities::held_lock_view& row) {
   made.host = row.host;
   made.pid = row.pid;
   made.label = row.label;
-  made.kept = row.kept;
-  made.doomed = row.doomed;
+  made.kind = row.kept ? lease_kind::session : lease_kind::expiring;
+  made.revoked = row.doomed;
   made.dead = row.dead;
   made.since = microseconds{row.since_us};
   made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "dlock/store/id128.hpp"
+#include "dlock/store/store_types.hpp"
 
 namespace dlock::stores::sql {
 
@@ -28,5 +29,10 @@ struct row_owner {
 /// Stands for a holder that is no session: another program, which keeps its locks by the row's expiry alone.
 inline constexpr id128 foreign_owner{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  //
                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+/// Of a row whose holder has an expiry in it.
+inline lease_kind kind_of_expiry(const row_table& table) noexcept {
+  return table.renewal == row_renewal::column ? lease_kind::column : lease_kind::expiring;
+}
 
 }  // namespace dlock::stores::sql

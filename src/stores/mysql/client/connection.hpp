@@ -84,7 +84,7 @@ class mysql_connection : public connection {
 };
 
 /// Ends what a lost connection still does at its server, and sees it gone. True only if that is certain. What
-/// store::settle() asks.
+/// store::terminate() asks.
 bool end_lost_connection(mysql_connection& by, const connection_identity& lost) noexcept;
 
 }  // namespace dlock::stores::mysql

@@ -18,7 +18,7 @@ namespace dlock::stores::mysql {
 template <class Body>
 reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
   reply made;
-  made.what = outcome::unknown;
+  made.result = outcome::unknown;
   try {
     reply answer = body();
     on.explain(answer.why);
@@ -26,7 +26,7 @@ reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
   } catch (const odb::mysql::database_exception& e) {
     try {
       made.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
-      made.what = outcome_of_mysql_error(e.error());
+      made.result = outcome_of_mysql_error(e.error());
       on.heed(made.why);
       on.explain(made.why);
     } catch (...) {
@@ -37,7 +37,7 @@ reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
     try {
       const unsigned code = mysql_errno(on.handle());
       made.why = make_mysql_fault(code, mysql_sqlstate(on.handle()), e.what(), doing);
-      if (code != 0) made.what = outcome_of_mysql_error(code);
+      if (code != 0) made.result = outcome_of_mysql_error(code);
       on.heed(made.why);
     } catch (...) {
       made.why.transient = true;

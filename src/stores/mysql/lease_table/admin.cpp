@@ -53,50 +53,38 @@ reply mysql_store::query_holders(native& on, const std::string& condition, std::
   for (const auto& row : client_.database().query<entities::held_lock_view>(text)) found.push_back(info_of(row));
   scope.commit();
   out = std::move(found);
-  made.what = outcome::yes;
+  made.result = outcome::yes;
   return made;
 }
 
-reply mysql_store::inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept {
+reply mysql_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   auto& with = static_cast<native&>(on);
-  return guarded(with, "inspect", [&] { return query_holders(with, "l.{lock.lock_key}=", resource, 1, out); });
-}
-
-reply mysql_store::inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept {
-  auto& with = static_cast<native&>(on);
-  return guarded(with, "inspect a row", [&] { return find_row_holder(with, row_sql_, row, out); });
-}
-
-reply mysql_store::list(connection& on, std::string_view after, std::size_t limit,
-                        std::vector<holder_info>& out) noexcept {
-  auto& with = static_cast<native&>(on);
-  return guarded(with, "list", [&] { return query_holders(with, "l.{lock.lock_key}>", after, limit, out); });
-}
-
-reply mysql_store::doom(connection& on, std::string_view resource) noexcept {
-  auto& with = static_cast<native&>(on);
-  return guarded(with, "doom", [&] {
-    // Rule 12: the session is marked, not the lock's row: it loses what it holds when its expiry passes. A
-    // plain sub-query: it names the holder of this moment, and an operator cannot mean more.
-    reply made;
-    std::uint64_t rows = 0;
-    made.what = with.query(
-        sql_.names().expand("UPDATE {session} SET {session.doomed}=1 WHERE {session.id}=(SELECT {lock.session_id} FROM "
-                            "{lock} WHERE {lock.lock_key}=" +
-                            mysql_literal(resource) + " AND {lock.expires_at_us} IS NULL)"),
-        "doom", nullptr, &rows, made.why);
-    if (made.what == outcome::yes && rows == 0) made.what = outcome::no;
-    return made;
+  return guarded(with, "inspect", [&] {
+    if (key.row != nullptr) return find_row_holder(with, row_sql_, *key.row, found);
+    return query_holders(with, "l.{lock.lock_key}=", key.resource, 1, found);
   });
 }
 
-reply mysql_store::doom_row(connection& on, const row_id& row) noexcept {
+reply mysql_store::list(connection& on, std::string_view after, std::size_t limit,
+                        std::vector<holder_info>& found) noexcept {
   auto& with = static_cast<native&>(on);
-  return guarded(with, "doom", [&] {
+  return guarded(with, "list", [&] { return query_holders(with, "l.{lock.lock_key}>", after, limit, found); });
+}
+
+reply mysql_store::revoke(connection& on, const request& key) noexcept {
+  auto& with = static_cast<native&>(on);
+  return guarded(with, "revoke", [&] {
+    // Rule 12: the session is marked, not the lock's row: it loses what it holds when its expiry passes. A
+    // plain sub-query: it names the holder of this moment, and an operator cannot mean more.
+    const auto sql = key.row != nullptr ? row_sql_.revoke(*key.row)
+                                        : sql_.names().expand(
+                                              "UPDATE {session} SET {session.doomed}=1 WHERE {session.id}=(SELECT "
+                                              "{lock.session_id} FROM {lock} WHERE {lock.lock_key}=" +
+                                              mysql_literal(key.resource) + " AND {lock.expires_at_us} IS NULL)");
     reply made;
     std::uint64_t rows = 0;
-    made.what = with.query(row_sql_.doom(row), "doom", nullptr, &rows, made.why);
-    if (made.what == outcome::yes && rows == 0) made.what = outcome::no;
+    made.result = with.query(sql, "revoke", nullptr, &rows, made.why);
+    if (made.result == outcome::yes && rows == 0) made.result = outcome::no;
     return made;
   });
 }

@@ -35,8 +35,9 @@ std::uint64_t nonce_of(const request& from) { return from.nonce; }
 std::uint64_t fence_of(const request& from) { return from.fence; }
 
 std::string take_sql(const mysql_sql& sql, std::span<const request> requests) {
-  const auto ttl = requests.front().own_ttl.count();
-  const auto expiry = ttl > 0 ? fmt::format("{}+{{now}}", ttl) : std::string("NULL");
+  const auto& first = requests.front();
+  const auto expiry =
+      first.kind != lease_kind::session ? fmt::format("{}+{{now}}", first.ttl.count()) : std::string("NULL");
   // Rule 1, and as for one key: each row is judged when it is locked, by its own columns alone.
   return sql.names().expand("UPDATE {lock} SET {lock.session_id}=" + literal(requests.front().session) +
                             ", {lock.nonce}=" + number_of_key(requests, nonce_of) +
@@ -48,7 +49,7 @@ std::string take_sql(const mysql_sql& sql, std::span<const request> requests) {
 
 // Rule 6: of each key the session and the fence, or the nonce.
 std::string free_sql(const mysql_sql& sql, std::span<const request> requests) {
-  const bool release = requests.front().what == verb::release;
+  const bool release = requests.front().action == verb::release;
   return sql.names().expand(
       "UPDATE {lock} SET {lock.session_id}=NULL, {lock.expires_at_us}=NULL WHERE "
       "{lock.lock_key} IN (" +
@@ -85,23 +86,23 @@ outcome read_rows(lease_connection& on, const mysql_sql& sql, std::span<const re
 
 reply answer(const request& to, const row* now) {
   reply made;
-  made.what = outcome::no;
+  made.result = outcome::no;
   if (now == nullptr) return made;
-  if (to.what == verb::take) {
+  if (to.action == verb::take) {
     if (!now->ours || now->nonce != to.nonce) return made;
     made.fence = now->fence;
   } else {
-    const bool same = to.what == verb::release ? now->fence == to.fence : now->nonce == to.nonce;
+    const bool same = to.action == verb::release ? now->fence == to.fence : now->nonce == to.nonce;
     if (!now->free || !same) return made;
   }
-  made.what = outcome::yes;
+  made.result = outcome::yes;
   return made;
 }
 
 void fill_all(std::span<reply> replies, outcome what, const fault& why) {
   for (auto& one : replies) {
     one = reply{};
-    one.what = what;
+    one.result = what;
     one.why = why;
   }
 }
@@ -109,8 +110,8 @@ void fill_all(std::span<reply> replies, outcome what, const fault& why) {
 /// More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and nonce.
 void doubt(lease_connection& on, std::span<reply> replies) {
   for (auto& each : replies) {
-    if (each.what != outcome::no) continue;
-    each.what = outcome::unknown;
+    if (each.result != outcome::no) continue;
+    each.result = outcome::unknown;
     each.why = make_own_fault("read a batch: a row is not as it was granted", true, true);
     on.heed(each.why);
   }
@@ -118,7 +119,7 @@ void doubt(lease_connection& on, std::span<reply> replies) {
 
 reply execute_all(lease_connection& on, const mysql_sql& sql, std::span<const request> requests,
                   std::span<reply> replies) {
-  const bool take = requests.front().what == verb::take;
+  const bool take = requests.front().action == verb::take;
   std::uint64_t changed = 0;
   fault why;
   const auto text = take ? std::string(on.quick_prefix()) + take_sql(sql, requests) : free_sql(sql, requests);
@@ -128,7 +129,7 @@ reply execute_all(lease_connection& on, const mysql_sql& sql, std::span<const re
     fill_all(replies, said != outcome::yes ? said : changed == 0 ? outcome::no : outcome::yes, why);
     return {outcome::yes, 0, {}, {}};
   }
-  const reply two{.what = outcome::yes, .statements = 2};
+  const reply two{.result = outcome::yes, .statements = 2};
   std::map<std::string, row, std::less<>> found;
   if (read_rows(on, sql, requests, found, why) != outcome::yes) {
     fill_all(replies, outcome::unknown, why);
@@ -138,7 +139,7 @@ reply execute_all(lease_connection& on, const mysql_sql& sql, std::span<const re
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto at = found.find(requests[i].resource);
     replies[i] = answer(requests[i], at == found.end() ? nullptr : &at->second);
-    if (replies[i].what == outcome::yes) ++done;
+    if (replies[i].result == outcome::yes) ++done;
   }
   if (take && done < changed) doubt(on, replies);
   return two;
@@ -148,11 +149,12 @@ reply execute_all(lease_connection& on, const mysql_sql& sql, std::span<const re
 
 bool one_statement_can(std::span<const request> requests) noexcept {
   const auto& first = requests.front();
-  if (first.what != verb::take && first.what != verb::release && first.what != verb::cancel) return false;
+  if (first.action != verb::take && first.action != verb::release && first.action != verb::cancel) return false;
   return std::all_of(requests.begin(), requests.end(), [&](const request& one) {
-    return one.row == nullptr && one.what == first.what && one.session == first.session && !one.resource.empty() &&
-           one.resource.size() <= 255 && (first.what != verb::take || one.own_ttl == first.own_ttl) &&
-           (first.what != verb::release || one.min_hold.count() <= 0);
+    return one.row == nullptr && one.action == first.action && one.session == first.session && !one.resource.empty() &&
+           one.resource.size() <= 255 &&
+           (first.action != verb::take || (one.kind == first.kind && one.ttl == first.ttl)) &&
+           (first.action != verb::release || one.min_hold.count() <= 0);
   });
 }
 
@@ -161,9 +163,9 @@ void execute_in_one(lease_connection& on, const mysql_sql& sql, std::span<const 
   const auto whole = guarded(on, "a batch", [&] { return execute_all(on, sql, requests, replies); });
   for (auto& one : replies) one.statements = 0;
   replies.front().statements = whole.statements;
-  if (whole.what == outcome::yes) return;
+  if (whole.result == outcome::yes) return;
   for (auto& one : replies) {
-    one.what = whole.what;
+    one.result = whole.result;
     one.why.native = whole.why.native;
     one.why.transient = whole.why.transient;
     one.why.connection = whole.why.connection;

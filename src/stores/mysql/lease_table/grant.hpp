@@ -29,7 +29,7 @@ void tell_fence(mysql_connection& on, std::uint64_t came_along, Select&& select,
   }
   made.why.transient = made.why.connection = true;
   on.interrupt();
-  made.what = outcome::unknown;
+  made.result = outcome::unknown;
 }
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -106,6 +106,11 @@ void bind_where(bound_sql& to, const row_id& row) {
   }
 }
 
+/// Of a grant: 0 if its session keeps it.
+microseconds own_ttl(const request& grant) noexcept {
+  return grant.kind == lease_kind::session ? microseconds{0} : grant.ttl;
+}
+
 sql::row_owner owner_of(const request& from) { return {from.session, from.nonce}; }
 
 void bind_ours(bound_sql& to, const request& grant) {
@@ -143,7 +148,7 @@ std::string mysql_row_sql::grant(const row_table& table, const std::string& owne
 std::string mysql_row_sql::take(const request& what) const {
   const auto& table = *what.row->table;
   return expand(fmt::format("UPDATE {} SET {} WHERE {} AND ({} OR {})", table.table,
-                            grant(table, owner_of(what).text(), expiry(table, what.own_ttl), true), where(*what.row),
+                            grant(table, owner_of(what).text(), expiry(table, own_ttl(what)), true), where(*what.row),
                             nobody(table), expired(table)));
 }
 
@@ -161,7 +166,7 @@ std::string mysql_row_sql::look(const request& what) const {
 
 // A plain sub-query: it names the holder of this moment, and an operator cannot mean more. Another program's owner is no
 // session's id.
-std::string mysql_row_sql::doom(const row_id& row) const {
+std::string mysql_row_sql::revoke(const row_id& row) const {
   const auto& table = *row.table;
   return expand(fmt::format(
       "UPDATE {{session}} SET {{session.doomed}}=1 WHERE {{session.id}}=(SELECT UNHEX(LEFT({0},32)) FROM {1} "
@@ -172,17 +177,18 @@ std::string mysql_row_sql::doom(const row_id& row) const {
 // Rule 2: about the holder and the grant that were seen. Another program has no session: only its expiry ends its lock.
 std::string mysql_row_sql::take_over(const request& what) const {
   const auto& table = *what.row->table;
-  const auto dead = by_column(table) || what.of.holder == sql::foreign_owner
+  const auto dead = by_column(table) || what.expected->holder == sql::foreign_owner
                         ? expired(table)
                         : fmt::format(
                               "({} OR ({} IS NULL AND NOT EXISTS (SELECT 1 FROM {{session}} s WHERE "
                               "s.{{session.id}}=X'{}')))",
-                              expired(table), table.expires_at, what.of.holder.hex());
-  const auto holder = what.of.holder == sql::foreign_owner ? fmt::format("{}<>''", table.owner)
-                                                           : ours(table, sql::row_owner{what.of.holder, what.of.nonce});
+                              expired(table), table.expires_at, what.expected->holder.hex());
+  const auto holder = what.expected->holder == sql::foreign_owner
+                          ? fmt::format("{}<>''", table.owner)
+                          : ours(table, sql::row_owner{what.expected->holder, what.expected->nonce});
   return expand(fmt::format("UPDATE {} SET {} WHERE {} AND {} AND {}={} AND {}", table.table,
-                            grant(table, owner_of(what).text(), expiry(table, what.own_ttl), true), where(*what.row),
-                            holder, table.fence, what.of.fence, dead));
+                            grant(table, owner_of(what).text(), expiry(table, own_ttl(what)), true), where(*what.row),
+                            holder, table.fence, what.expected->fence, dead));
 }
 
 std::string mysql_row_sql::fence_of(const request& what) const {
@@ -195,8 +201,8 @@ std::string mysql_row_sql::extend(const request& what) const {
   const auto& table = *what.row->table;
   const auto fence = fence_is_ours(table) ? fmt::format(" AND {}={}", table.fence, what.fence) : std::string();
   return expand(fmt::format("UPDATE {0} SET {1}=GREATEST({1}, {2}) WHERE {3} AND {4}{5} AND {6}", table.table,
-                            table.expires_at, expiry(table, what.own_ttl), where(*what.row),
-                            ours(table, owner_of(what)), fence, alive(table)));
+                            table.expires_at, expiry(table, what.ttl), where(*what.row), ours(table, owner_of(what)),
+                            fence, alive(table)));
 }
 
 namespace {

@@ -35,7 +35,7 @@ class mysql_row_sql {
   /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, doomed.
   std::string look(const request& what) const;
   /// Rule 12: the session that keeps the row.
-  std::string doom(const row_id& row) const;
+  std::string revoke(const row_id& row) const;
   std::string take_over(const request& what) const;
   /// The fence of a row that this attempt was granted.
   std::string fence_of(const request& what) const;

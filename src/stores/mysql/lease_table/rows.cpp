@@ -29,15 +29,15 @@ reply refused(std::string text) {
 reply change(lease_connection& on, const std::string& sql, const char* doing) {
   reply made;
   std::uint64_t rows = 0;
-  made.what = on.query(sql, doing, nullptr, &rows, made.why);
-  if (made.what == outcome::yes && rows == 0) made.what = outcome::no;
+  made.result = on.query(sql, doing, nullptr, &rows, made.why);
+  if (made.result == outcome::yes && rows == 0) made.result = outcome::no;
   return made;
 }
 
 reply grant(lease_connection& on, const mysql_row_sql& sql, const request& what, const std::string& text,
             const char* doing) {
   reply made = change(on, std::string(on.quick_prefix()) + text, doing);
-  if (made.what == outcome::yes) {
+  if (made.result == outcome::yes) {
     tell_fence(
         on, mysql_insert_id(on.handle()), [&] { return sql.fence_of(what); }, made);
   }
@@ -49,12 +49,13 @@ std::int64_t number(const std::optional<std::string>& from) {
 }
 
 // The columns of mysql_row_sql::look().
-seen seen_of(const mysql_rows::value_type& row) {
+seen seen_of(const row_table& table, const mysql_rows::value_type& row) {
   seen made;
   made.fence = static_cast<std::uint64_t>(number(row.at(1)));
   const auto text = row.at(0).value_or("");
   if (text.empty()) return made;
-  made.kept = number(row.at(2)) != 0;
+  const bool kept = number(row.at(2)) != 0;
+  made.kind = kept ? lease_kind::session : sql::kind_of_expiry(table);
   const auto left = number(row.at(4));
   made.expired = left <= 0;
   made.left = microseconds{std::max<std::int64_t>(0, left)};
@@ -63,7 +64,7 @@ seen seen_of(const mysql_rows::value_type& row) {
     made.holder = sql::foreign_owner;
     made.who = clip_utf8(text, 255);
     // Nothing tells whether that program lives: a lock of its without an expiry is its own for ever.
-    if (made.kept) {
+    if (kept) {
       made.expired = false;
       made.left = no_end;
     }
@@ -72,20 +73,20 @@ seen seen_of(const mysql_rows::value_type& row) {
   made.holder = owner->session;
   made.nonce = owner->nonce;
   const bool no_session = number(row.at(3)) != 0;
-  made.gone = made.kept && no_session;
+  made.gone = kept && no_session;
   if (!no_session) made.who = describe_holder(row.at(5).value_or(""), number(row.at(6)), row.at(7).value_or(""));
   return made;
 }
 
-reply look(lease_connection& on, const std::string& sql) {
+reply look(lease_connection& on, const row_table& table, const std::string& sql) {
   reply made;
   mysql_rows rows;
-  made.what = on.query(sql, "look at a row", &rows, nullptr, made.why);
-  if (made.what != outcome::yes) return made;
+  made.result = on.query(sql, "look at a row", &rows, nullptr, made.why);
+  if (made.result != outcome::yes) return made;
   if (rows.empty()) {
-    made.what = outcome::absent;
+    made.result = outcome::absent;
   } else {
-    made.now = seen_of(rows.front());
+    made.holder = seen_of(table, rows.front());
   }
   return made;
 }
@@ -102,19 +103,20 @@ reply find_row_holder(lease_connection& on, const mysql_row_sql& sql, const row_
   mysql_rows rows;
   request about;
   about.row = &row;
-  made.what = on.query(sql.look(about), "look at a row", &rows, nullptr, made.why);
-  if (made.what != outcome::yes || rows.empty()) return made;
+  made.result = on.query(sql.look(about), "look at a row", &rows, nullptr, made.why);
+  if (made.result != outcome::yes || rows.empty()) return made;
   const auto& found = rows.front();
-  const auto now = seen_of(found);
-  if (!now.holder || (!now.kept && now.expired)) return made;
+  const auto now = seen_of(*row.table, found);
+  const bool kept = now.kind == lease_kind::session;
+  if (!now.holder || (!kept && now.expired)) return made;
   const bool theirs = now.holder == sql::foreign_owner;
-  holder_info info{.session = theirs ? id128{} : now.holder, .fence = now.fence, .kept = now.kept};
+  holder_info info{.session = theirs ? id128{} : now.holder, .fence = now.fence, .kind = now.kind};
   info.host = found.at(5).value_or("");
   info.pid = number(found.at(6));
   info.label = theirs ? now.who : found.at(7).value_or("");
-  info.doomed = now.kept && number(found.at(8)) != 0;
-  info.dead = !theirs && now.kept && (now.gone || now.expired);
-  if (!theirs || !now.kept) info.left = now.left;
+  info.revoked = kept && number(found.at(8)) != 0;
+  info.dead = !theirs && kept && (now.gone || now.expired);
+  if (!theirs || !kept) info.left = now.left;
   out.push_back(std::move(info));
   return made;
 }
@@ -125,15 +127,15 @@ reply execute_on_row(lease_connection& on, const mysql_row_sql& sql, const reque
     return refused(fmt::format("a row of {}: {} values for the {} columns of its primary key", row.table->table,
                                row.values.size(), row.table->id.size()));
   }
-  const bool grants = what.what == verb::take || what.what == verb::take_over;
-  if (grants && row.table->renewal == row_renewal::column && what.own_ttl.count() <= 0) {
+  const bool grants = what.action == verb::take || what.action == verb::take_over;
+  if (grants && row.table->renewal == row_renewal::column && what.ttl.count() <= 0) {
     return refused(fmt::format("a row of {}: a lock that its column {} keeps needs an expiry", row.table->table,
                                row.table->expires_at));
   }
-  switch (what.what) {
+  switch (what.action) {
     case verb::take: return grant(on, sql, what, sql.take(what), "take a row");
     case verb::take_over: return grant(on, sql, what, sql.take_over(what), "take over a row");
-    case verb::look: return look(on, sql.look(what));
+    case verb::look: return look(on, *row.table, sql.look(what));
     // Rows are the application's: none is made by being locked.
     case verb::insert: return {outcome::absent, 0, {}, {}};
     case verb::extend: return change(on, sql.extend(what), "extend a row's lock");

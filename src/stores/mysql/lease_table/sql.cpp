@@ -99,7 +99,7 @@ const hot_source sources[] = {
      "{session.doomed}",
      {ttl, session}},
     // Rule 2: queues behind a renewal in flight and reads the row again; a renewal that comes later finds none.
-    {mysql_hot::session_kill,
+    {mysql_hot::session_remove_expired,
      "kill session",
      "DELETE FROM {session} WHERE {session.id}=? AND {session.expires_at_us}<={now}",
      {session}},

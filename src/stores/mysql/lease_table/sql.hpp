@@ -23,7 +23,7 @@ enum class mysql_hot {
   cancel,
   session_open,
   session_renew,
-  session_kill,
+  session_remove_expired,
   session_close,
 };
 constexpr std::size_t mysql_hot_count = 12;

@@ -6,7 +6,8 @@
 #include <set>
 #include <string>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "dlock/store/transactional_store.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
@@ -24,14 +25,12 @@ struct mysql_sweep_place {
 };
 
 /// Locks in tables of MySQL or MariaDB. The rules that the comments name are those of docs/protocol.md.
-class mysql_store final : public store, public sql::dialect {
+class mysql_store final : public store, private store_admin, private transactional_store, public sql::dialect {
  public:
   explicit mysql_store(lease_settings settings);
 
   const std::string& name() const noexcept override { return settings_.name; }
-  capabilities caps() const noexcept override {
-    return {.rows = true, .verify = true, .take_waits = !client_.can_refuse_to_wait()};
-  }
+  capabilities caps() const noexcept override { return {.rows = true, .take_waits = !client_.can_refuse_to_wait()}; }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
@@ -40,20 +39,12 @@ class mysql_store final : public store, public sql::dialect {
     return open(limit, cancel, why);
   }
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  reply session(connection& on, session_verb what, const session_record& of) noexcept override;
-  bool settle(connection& on, const connection_identity& lost) noexcept override {
+  reply session(connection& on, session_verb action, const session_record& of) noexcept override;
+  bool terminate(connection& on, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<native&>(on), lost);
   }
-  verification verification_of(const request& grant) const override;
-  verification release_of(const request& grant) const override;
-  reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
-  reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
-  reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override;
-  reply list(connection& on, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& out) noexcept override;
-  reply doom(connection& on, std::string_view resource) noexcept override;
-  reply doom_row(connection& on, const row_id& row) noexcept override;
-  reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  store_admin* admin() noexcept override { return this; }
+  transactional_store* transactions() noexcept override { return this; }
 
   // sql::dialect
   outcome shares(odb::connection& with, fault& why) const override;
@@ -77,6 +68,19 @@ class mysql_store final : public store, public sql::dialect {
   std::string add_columns(const row_table& table) const override { return row_sql_.add_columns(table); }
 
  private:
+  // store_admin
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection& on, const request& key) noexcept override;
+  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+
+  // transactional_store
+  verification verification_of(const request& grant) const override;
+  verification release_of(const request& grant) const override;
+  reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
+  bool caller_may_wait(fault&) const noexcept override { return true; }
+
   using native = lease_connection;
 
   std::unique_ptr<native> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {

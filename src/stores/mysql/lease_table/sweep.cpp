@@ -63,8 +63,8 @@ class sweeper {
   }
 
   bool run(const std::string& sql, mysql_rows* rows, std::uint64_t* changed) {
-    result_.what = on_.query(names_.expand(sql), "sweep", rows, changed, result_.why);
-    return result_.what == outcome::yes;
+    result_.result = on_.query(names_.expand(sql), "sweep", rows, changed, result_.why);
+    return result_.result == outcome::yes;
   }
 
   /// A statement about one row, which looks again whether it may.
@@ -72,8 +72,8 @@ class sweeper {
     const auto began = std::chrono::steady_clock::now();
     changed = 0;
     if (run(std::string(on_.quick_prefix()) + sql, nullptr, &changed)) return did::it;
-    if (result_.what != outcome::failed || !result_.why.contended) return did::failed;
-    result_ = {.what = outcome::yes};
+    if (result_.result != outcome::failed || !result_.why.contended) return did::failed;
+    result_ = {.result = outcome::yes};
     waited_ = waited_ || std::chrono::steady_clock::now() - began > long_wait;
     return did::nothing;
   }
@@ -252,7 +252,7 @@ class sweeper {
       gone_ += gone_now_;
       if (waited_) break;
     }
-    result_.what = outcome::yes;
+    result_.result = outcome::yes;
     return true;
   }
 
@@ -269,12 +269,12 @@ class sweeper {
 
 }  // namespace
 
-reply mysql_store::sweep(connection& on, microseconds idle, std::size_t limit) noexcept {
+reply mysql_store::clean_up(connection& on, microseconds idle, std::size_t limit) noexcept {
   auto& with = static_cast<native&>(on);
   return guarded(with, "sweep", [&] {
     // Another service on this store is at it: who closes must not wait for the other's statements.
     const std::unique_lock lock(sweep_mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return reply{.what = outcome::yes, .statements = 0};
+    if (!lock.owns_lock()) return reply{.result = outcome::yes, .statements = 0};
     return sweeper(with, sql_.names(), sweep_at_, idle, std::max<std::size_t>(1, limit)).run();
   });
 }

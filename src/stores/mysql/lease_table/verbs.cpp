@@ -29,16 +29,16 @@ void fill(mysql_values& to, const request& from) noexcept {
   to.session.assign(bytes_of(from.session));
   to.nonce = from.nonce;
   to.fence = from.fence;
-  to.own_ttl = from.own_ttl.count();
-  to.no_own_ttl = from.own_ttl.count() <= 0;
+  to.own_ttl = from.ttl.count();
+  to.no_own_ttl = from.kind == lease_kind::session && from.action != verb::extend;
   to.min_hold = from.min_hold.count();
 }
 
 /// Affected rows alone say whether the condition held.
 reply changed(lease_connection& on, mysql_hot which, mysql_done& done) {
   reply made;
-  made.what = on.run(which, done, made.why);
-  if (made.what == outcome::yes && done.rows == 0) made.what = outcome::no;
+  made.result = on.run(which, done, made.why);
+  if (made.result == outcome::yes && done.rows == 0) made.result = outcome::no;
   return made;
 }
 
@@ -51,7 +51,7 @@ reply changed(lease_connection& on, mysql_hot which) {
 reply granted(lease_connection& on, const mysql_sql& sql, mysql_hot which, const request& what) {
   mysql_done done;
   reply made = changed(on, which, done);
-  if (made.what != outcome::yes) return made;
+  if (made.result != outcome::yes) return made;
   tell_fence(
       on, done.insert_id,
       [&] {
@@ -66,13 +66,13 @@ reply granted(lease_connection& on, const mysql_sql& sql, mysql_hot which, const
 
 /// An INSERT that found the row there already says no: somebody else made it.
 reply unless_there(reply made) {
-  if (made.what != outcome::failed || made.why.native != static_cast<int>(mysql_duplicate_key)) return made;
+  if (made.result != outcome::failed || made.why.native != static_cast<int>(mysql_duplicate_key)) return made;
   return {outcome::no, 0, {}, {}};
 }
 
 reply insert(lease_connection& on, const mysql_sql& sql, const request& what) {
   reply made = granted(on, sql, mysql_hot::insert, what);
-  if (made.what != outcome::no) return unless_there(std::move(made));
+  if (made.result != outcome::no) return unless_there(std::move(made));
   return refuse(fmt::format("insert: table {} has no row with id 1: open the store with schema=create to repair it",
                             sql.names().table("floor")));
 }
@@ -82,8 +82,8 @@ seen seen_of(const mysql_look_row& row) {
   made.fence = row.fence;
   made.holder = id_of(row.holder.view());
   if (!made.holder) return made;
-  made.kept = row.kept != 0;
-  made.gone = made.kept && row.gone != 0;
+  made.kind = row.kept != 0 ? lease_kind::session : lease_kind::expiring;
+  made.gone = row.kept != 0 && row.gone != 0;
   made.expired = row.left_us <= 0;
   made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
   if (row.gone == 0) {
@@ -96,14 +96,14 @@ seen seen_of(const mysql_look_row& row) {
 reply look(lease_connection& on) {
   reply made;
   mysql_look_row row;
-  made.what = on.look(row, made.why);
-  if (made.what == outcome::yes) made.now = seen_of(row);
+  made.result = on.look(row, made.why);
+  if (made.result == outcome::yes) made.holder = seen_of(row);
   return made;
 }
 
 reply take_over(lease_connection& on, const mysql_sql& sql, const request& what) {
-  on.values().holder.assign(bytes_of(what.of.holder));
-  on.values().seen_fence = what.of.fence;
+  on.values().holder.assign(bytes_of(what.expected->holder));
+  on.values().seen_fence = what.expected->fence;
   return granted(on, sql, mysql_hot::take_over, what);
 }
 
@@ -113,7 +113,7 @@ reply execute_one(lease_connection& on, const mysql_sql& sql, const mysql_row_sq
     return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", what.resource.size()));
   }
   fill(on.values(), what);
-  switch (what.what) {
+  switch (what.action) {
     case verb::take: return granted(on, sql, mysql_hot::take, what);
     case verb::insert: return insert(on, sql, what);
     case verb::look: return look(on);
@@ -129,7 +129,7 @@ reply execute_one(lease_connection& on, const mysql_sql& sql, const mysql_row_sq
 /// a second (MariaDB can, and its statements do), so it is asked first, by a read that locks and does not wait.
 bool asks_first(const lease_connection& on, const request& what) noexcept {
   if (!on.quick_prefix().empty()) return false;
-  return what.what == verb::take_over || (what.what == verb::take && what.looked);
+  return what.action == verb::take_over || (what.action == verb::take && what.looked);
 }
 
 reply execute_after_asking(lease_connection& on, const mysql_sql& sql, const mysql_row_sql& rows, const request& what) {
@@ -137,9 +137,9 @@ reply execute_after_asking(lease_connection& on, const mysql_sql& sql, const mys
                         ? what.row->table->table + " WHERE " + rows.rows_by_id(*what.row->table, {&what.row, 1})
                         : sql.names().expand("{lock} WHERE {lock.lock_key}=") + mysql_literal(what.resource);
   reply made;
-  made.what = on.query("SELECT 1 FROM " + from + " FOR UPDATE NOWAIT", "ask for a row", nullptr, nullptr, made.why);
-  if (made.what == outcome::unknown) made.what = outcome::failed;  // a read: nothing of it can be done later
-  if (made.what != outcome::yes) return made;
+  made.result = on.query("SELECT 1 FROM " + from + " FOR UPDATE NOWAIT", "ask for a row", nullptr, nullptr, made.why);
+  if (made.result == outcome::unknown) made.result = outcome::failed;  // a read: nothing of it can be done later
+  if (made.result != outcome::yes) return made;
   made = execute_one(on, sql, rows, what);
   ++made.statements;
   return made;
@@ -159,20 +159,20 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
   }
 }
 
-reply mysql_store::session(connection& on, session_verb what, const session_record& of) noexcept {
+reply mysql_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   auto& with = static_cast<native&>(on);
   return guarded(with, "session", [&] {
     auto& values = with.values();
     values.session.assign(bytes_of(of.id));
     values.ttl = of.ttl.count();
-    switch (what) {
+    switch (action) {
       case session_verb::open:
         values.host.assign(clip_utf8(of.host, 255));
         values.pid = of.pid;
         values.label.assign(clip_utf8(of.label, 64));
         return unless_there(changed(with, mysql_hot::session_open));
       case session_verb::renew: return changed(with, mysql_hot::session_renew);
-      case session_verb::kill: return changed(with, mysql_hot::session_kill);
+      case session_verb::remove_expired: return changed(with, mysql_hot::session_remove_expired);
       case session_verb::close: return changed(with, mysql_hot::session_close);
     }
     return refuse("no such session verb");

@@ -71,7 +71,7 @@ reply mysql_store::blocker(connection& on, const request& key, connection_identi
   auto& with = static_cast<native&>(on);
   return guarded(with, "look for a verified transaction", [&] {
     reply made;
-    made.what = outcome::no;
+    made.result = outcome::no;
     // A row of the application's has no room for the number of a connection.
     if (key.row != nullptr) return made;
     const auto sql = sql_.names().expand(
@@ -81,12 +81,12 @@ reply mysql_store::blocker(connection& on, const request& key, connection_identi
     mysql_rows dirty;
     mysql_rows committed;
     // For the next statement alone. The dirty read comes first: what is committed in between is then no higher.
-    made.what =
+    made.result =
         with.query("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", "read uncommitted", nullptr, nullptr, made.why);
-    if (made.what == outcome::yes) made.what = with.query(sql, "read uncommitted", &dirty, nullptr, made.why);
-    if (made.what == outcome::yes) made.what = with.query(sql, "read committed", &committed, nullptr, made.why);
-    if (made.what != outcome::yes) return made;
-    made.what = outcome::no;
+    if (made.result == outcome::yes) made.result = with.query(sql, "read uncommitted", &dirty, nullptr, made.why);
+    if (made.result == outcome::yes) made.result = with.query(sql, "read committed", &committed, nullptr, made.why);
+    if (made.result != outcome::yes) return made;
+    made.result = outcome::no;
     if (dirty.empty() || committed.empty()) return made;
     const auto number = [](const mysql_rows& from, std::size_t at) {
       return std::strtoull(from.at(0).at(at).value_or("0").c_str(), nullptr, 10);
@@ -94,7 +94,7 @@ reply mysql_store::blocker(connection& on, const request& key, connection_identi
     if (number(dirty, 1) <= number(committed, 1) || number(dirty, 0) == 0) return made;
     out = with.identity();
     out.id = number(dirty, 0);
-    made.what = outcome::yes;
+    made.result = outcome::yes;
     return made;
   });
 }

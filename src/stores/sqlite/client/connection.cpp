@@ -114,7 +114,7 @@ void sqlite_connection::roll_back() noexcept {
 }
 
 reply sqlite_connection::refused(int code, bool wrote) {
-  reply made{.what = wrote && may_be_committed(code) ? outcome::unknown : outcome::failed};
+  reply made{.result = wrote && may_be_committed(code) ? outcome::unknown : outcome::failed};
   // The connection's message is about its last call; a wait that ended otherwise made none.
   const bool own = ::sqlite3_extended_errcode(handle()) == code && !is_busy(code);
   made.why = sqlite_fault(code, file_->settings.path, own ? ::sqlite3_errmsg(handle()) : "");

@@ -91,7 +91,7 @@ void refuse(std::string text) { refuse(fault{.text = std::move(text)}); }
 
 reply out_of_memory() noexcept {
   // Unknown, because it is not known at which point memory ran out.
-  reply made{.what = outcome::unknown};
+  reply made{.result = outcome::unknown};
   made.why.native = SQLITE_NOMEM;
   made.why.transient = true;
   return made;

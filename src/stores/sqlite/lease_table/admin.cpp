@@ -67,7 +67,7 @@ reply select_held(lease_connection& on, const query& condition, std::vector<hold
         out.push_back(sql::described(row));
       }
       scope.commit();
-      return {.what = outcome::yes};
+      return {.result = outcome::yes};
     } catch (const odb::timeout&) {
       code = SQLITE_BUSY;
     } catch (const odb::sqlite::database_exception& e) {
@@ -94,12 +94,12 @@ reply find_row_holder(lease_connection& on, const row_id& row, std::vector<holde
             .host = std::string(s.text(4)),
             .pid = s.integer(5),
             .label = std::string(s.text(owner ? 6 : 0)),
-            .kept = s.is_null(2)};
-    info.doomed = info.kept && s.integer(7) != 0;
+            .kind = s.is_null(2) ? lease_kind::session : sql::kind_of_expiry(*row.table)};
+    info.revoked = s.is_null(2) && s.integer(7) != 0;
     const auto end = !s.is_null(2) ? s.integer(2) - now : s.is_null(3) ? 0 : s.integer(3) - sessions_now;
     info.left = microseconds{std::max<std::int64_t>(0, end)};
     const bool other_boot = s.text(9) != on.file().boot && end > s.integer(8);
-    info.dead = owner && info.kept && (end <= 0 || other_boot);
+    info.dead = owner && s.is_null(2) && (end <= 0 || other_boot);
   };
   sqlite_statement statement;
   const int code = on.run(
@@ -107,7 +107,7 @@ reply find_row_holder(lease_connection& on, const row_id& row, std::vector<holde
       [&](sqlite_statement&, std::int64_t now) { sessions_now = now; }, read);
   if (code != SQLITE_DONE) return on.refused(code, false);
   if (found) out.push_back(std::move(info));
-  return {.what = outcome::yes};
+  return {.result = outcome::yes};
 }
 
 std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()}; }
@@ -128,48 +128,40 @@ reply guarded(connection& connection, Body body) noexcept try {
 
 }  // namespace
 
-reply sqlite_store::inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept {
+reply sqlite_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   return guarded(on, [&](lease_connection& c) {
-    const query key(query::_val<odb::sqlite::id_blob>(bytes(resource)));
-    return select_held(c, query(c.file().names.expand("AND l.{lock.lock_key} =")) + key, out);
+    if (key.row != nullptr) return find_row_holder(c, *key.row, found);
+    const query name(query::_val<odb::sqlite::id_blob>(bytes(key.resource)));
+    return select_held(c, query(c.file().names.expand("AND l.{lock.lock_key} =")) + name, found);
   });
-}
-
-reply sqlite_store::inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept {
-  return guarded(on, [&](lease_connection& c) { return find_row_holder(c, row, out); });
 }
 
 reply sqlite_store::list(connection& on, std::string_view after, std::size_t limit,
-                         std::vector<holder_info>& out) noexcept {
+                         std::vector<holder_info>& found) noexcept {
   return guarded(on, [&](lease_connection& c) {
     const auto& names = c.file().names;
     const query order = query(names.expand("ORDER BY l.{lock.lock_key} LIMIT")) + query::_val(clamped(limit));
-    if (after.empty()) return select_held(c, order, out);
+    if (after.empty()) return select_held(c, order, found);
     const query start(query::_val<odb::sqlite::id_blob>(bytes(after)));
-    return select_held(c, query(names.expand("AND l.{lock.lock_key} >")) + start + order, out);
+    return select_held(c, query(names.expand("AND l.{lock.lock_key} >")) + start + order, found);
   });
 }
 
-reply sqlite_store::doom(connection& on, std::string_view resource) noexcept {
+reply sqlite_store::revoke(connection& on, const request& key) noexcept {
   return guarded(on, [&](lease_connection& c) -> reply {
     if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
     sqlite_turn turn(c, lane::write, file_->settings.statement_timeout());
-    const int code = c.run(
-        hot::doom, turn, [&](sqlite_statement& s, std::int64_t) { s.bind_blob(2, resource); }, no_rows);
+    int code = SQLITE_DONE;
+    if (key.row != nullptr) {
+      sqlite_statement revoke;
+      code = c.run(
+          revoke, row_revoke(*key.row, c.file().names), turn, [](sqlite_statement&, std::int64_t) {}, no_rows);
+    } else {
+      code = c.run(
+          hot::revoke, turn, [&](sqlite_statement& s, std::int64_t) { s.bind_blob(2, key.resource); }, no_rows);
+    }
     if (code != SQLITE_DONE) return c.refused(code, true);
-    return {.what = c.changed() ? outcome::yes : outcome::no};
-  });
-}
-
-reply sqlite_store::doom_row(connection& on, const row_id& row) noexcept {
-  return guarded(on, [&](lease_connection& c) -> reply {
-    if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
-    sqlite_turn turn(c, lane::write, file_->settings.statement_timeout());
-    sqlite_statement doom;
-    const int code = c.run(
-        doom, row_doom(row, c.file().names), turn, [](sqlite_statement&, std::int64_t) {}, no_rows);
-    if (code != SQLITE_DONE) return c.refused(code, true);
-    return {.what = c.changed() ? outcome::yes : outcome::no};
+    return {.result = c.changed() ? outcome::yes : outcome::no};
   });
 }
 

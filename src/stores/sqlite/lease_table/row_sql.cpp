@@ -270,11 +270,12 @@ std::string row_holder(const row_id& row, const sql::table_names& names) {
                      session, table.table, join, table.owner, row_ids(*row.table, {&one, 1}));
 }
 
-std::string row_doom(const row_id& row, const sql::table_names& names) {
+std::string row_revoke(const row_id& row, const sql::table_names& names) {
   const row_table table = qualified(*row.table);
   const row_id* const one = &row;
-  const auto doom = names.expand("UPDATE {session} SET {session.doomed} = 1 WHERE lower(hex({session.id})) = (SELECT ");
-  return fmt::format("{}substr({}, 1, 32) FROM {} WHERE {} AND {} IS NULL)", doom, table.owner, table.table,
+  const auto revoke =
+      names.expand("UPDATE {session} SET {session.doomed} = 1 WHERE lower(hex({session.id})) = (SELECT ");
+  return fmt::format("{}substr({}, 1, 32) FROM {} WHERE {} AND {} IS NULL)", revoke, table.owner, table.table,
                      row_ids(*row.table, {&one, 1}), table.expires_at);
 }
 

@@ -86,6 +86,6 @@ std::string row_columns(const row_table& table);
 /// expires, host, pid, label, doomed, ttl, boot.
 std::string row_holder(const row_id& row, const sql::table_names& names);
 /// Dooms the session that keeps the row.
-std::string row_doom(const row_id& row, const sql::table_names& names);
+std::string row_revoke(const row_id& row, const sql::table_names& names);
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -21,13 +21,13 @@ constexpr auto no_rows = [](const sqlite_statement&) {};
 constexpr microseconds no_end = std::chrono::hours{1};
 
 row_hot statement_for(const request& q) noexcept {
-  switch (q.what) {
+  switch (q.action) {
     case verb::take:
     case verb::insert: return row_hot::take;
     case verb::look: return row_hot::look;
     case verb::take_over:
-      if (q.of.kept) return row_hot::take_over_kept;
-      return q.of.holder == sql::foreign_owner ? row_hot::take_over_stranger : row_hot::take_over_own;
+      if (q.expected->kind == lease_kind::session) return row_hot::take_over_kept;
+      return q.expected->holder == sql::foreign_owner ? row_hot::take_over_stranger : row_hot::take_over_own;
     case verb::extend: return row_hot::extend;
     case verb::release: return row_hot::release;
     case verb::cancel: return row_hot::cancel;
@@ -43,8 +43,8 @@ class row_values {
     const sql::row_owner ours{q.session, q.nonce};
     owner_ = ours.text();
     verified_owner_ = ours.verified_text();
-    if (q.what != verb::take_over) return;
-    const sql::row_owner seen{q.of.holder, q.of.nonce};
+    if (q.action != verb::take_over) return;
+    const sql::row_owner seen{q.expected->holder, q.expected->nonce};
     seen_owner_ = seen.text();
     seen_verified_owner_ = seen.verified_text();
   }
@@ -58,10 +58,10 @@ class row_values {
     bind_times(s, now(boot_time));
     s.bind_text(row_parameter::owner, owner_);
     s.bind_text(row_parameter::verified_owner, verified_owner_);
-    s.bind(row_parameter::fence, q_.what == verb::take_over ? q_.of.fence : q_.fence);
+    s.bind(row_parameter::fence, q_.expected != nullptr ? q_.expected->fence : q_.fence);
     s.bind_text(row_parameter::seen_owner, seen_owner_);
     s.bind_text(row_parameter::seen_verified_owner, seen_verified_owner_);
-    s.bind_id(row_parameter::seen_session, q_.of.holder);
+    s.bind_id(row_parameter::seen_session, q_.expected != nullptr ? q_.expected->holder : id128{});
     int at = row_parameter::id;
     for (const row_value& value : q_.row->values) {
       if (const auto* text = std::get_if<std::string>(&value)) {
@@ -76,7 +76,7 @@ class row_values {
 
  private:
   void bind_times(sqlite_statement& s, microseconds at) {
-    const microseconds end = at + q_.own_ttl;
+    const microseconds end = at + q_.ttl;
     if (column_) {
       now_text_ = row_time::text(at, false);
       end_text_ = row_time::text(end, true);
@@ -86,7 +86,7 @@ class row_values {
     }
     s.bind(row_parameter::now, std::int64_t{at.count()});
     s.bind(row_parameter::horizon, std::int64_t{(at + row_horizon).count()});
-    if (q_.own_ttl.count() > 0) {
+    if (q_.kind != lease_kind::session || q_.action == verb::extend) {
       s.bind(row_parameter::expiry, std::int64_t{end.count()});
     } else {
       s.bind_null(row_parameter::expiry);
@@ -112,32 +112,32 @@ int look_at_session(lease_connection& on, sqlite_turn& turn, seen& now) {
     found = true;
     now.who = fmt::format("{}/{}", s.text(1), s.integer(2));
     if (!s.text(3).empty()) now.who.append(" ").append(s.text(3));
-    if (!now.kept) return;
+    if (now.kind != lease_kind::session) return;
     now.left = microseconds{std::max<std::int64_t>(0, s.integer(0) - asked)};
     now.expired = s.integer(0) <= asked;
   };
   const int code = on.run(hot::look_session, turn, bind, row);
-  if (code == SQLITE_DONE && !found && now.kept) now.gone = now.expired = true;
+  if (code == SQLITE_DONE && !found && now.kind == lease_kind::session) now.gone = now.expired = true;
   return code;
 }
 
 /// Session and row are read one after the other: a take-over looks at both again, in one statement.
 reply look(lease_connection& on, sqlite_turn& turn, const request& q, row_values& values,
            sqlite_row_statements::one& prepared) {
-  reply made{.what = outcome::absent};
+  reply made{.result = outcome::absent};
   microseconds asked{0};
   std::optional<microseconds> end;
   std::string owner;
   const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) {
-    made.what = outcome::absent;
+    made.result = outcome::absent;
     owner.clear();
     asked = values.now(boot_time);
     values(s, boot_time);
   };
   const auto row = [&](const sqlite_statement& s) {
-    made.what = outcome::yes;
+    made.result = outcome::yes;
     owner = s.text(0);
-    made.now.fence = static_cast<std::uint64_t>(s.integer(1));
+    made.holder.fence = static_cast<std::uint64_t>(s.integer(1));
     end.reset();
     if (!s.is_null(2)) end = microseconds{s.integer(2)};
   };
@@ -145,20 +145,20 @@ reply look(lease_connection& on, sqlite_turn& turn, const request& q, row_values
   if (code != SQLITE_DONE) return on.refused(code, false);
   if (owner.empty()) return made;
   const auto ours = sql::row_owner::parse(owner);
-  made.now.kept = !end;
-  made.now.left = no_end;
+  made.holder.kind = end ? sql::kind_of_expiry(*q.row->table) : lease_kind::session;
+  made.holder.left = no_end;
   if (end) {
     const bool too_far = q.row->table->renewal == row_renewal::session && *end > asked + row_horizon;
-    made.now.expired = *end <= asked || too_far;
-    made.now.left = made.now.expired ? microseconds{0} : *end - asked;
+    made.holder.expired = *end <= asked || too_far;
+    made.holder.left = made.holder.expired ? microseconds{0} : *end - asked;
   }
-  made.now.holder = ours ? ours->session : sql::foreign_owner;
+  made.holder.holder = ours ? ours->session : sql::foreign_owner;
   if (!ours) {
-    made.now.who = std::move(owner);
+    made.holder.who = std::move(owner);
     return made;
   }
-  made.now.nonce = ours->nonce;
-  code = look_at_session(on, turn, made.now);
+  made.holder.nonce = ours->nonce;
+  code = look_at_session(on, turn, made.holder);
   return code == SQLITE_DONE ? made : on.refused(code, false);
 }
 
@@ -180,22 +180,22 @@ sqlite_row_statements::one& sqlite_row_statements::of(const std::shared_ptr<cons
 }
 
 reply run_row(lease_connection& on, sqlite_turn& turn, const request& q) {
-  if (q.what == verb::insert) return {.what = outcome::absent};  // making rows is the application's business
-  const bool needs_ttl = q.what == verb::take || q.what == verb::take_over || q.what == verb::extend;
-  if (needs_ttl && q.own_ttl.count() == 0 && q.row->table->renewal == row_renewal::column) {
+  if (q.action == verb::insert) return {.result = outcome::absent};  // making rows is the application's business
+  const bool needs_ttl = q.action == verb::take || q.action == verb::take_over || q.action == verb::extend;
+  if (needs_ttl && q.ttl.count() == 0 && q.row->table->renewal == row_renewal::column) {
     return {.why = {.text = fmt::format("table {}: row_renewal::column needs a ttl", q.row->table->table)}};
   }
   row_values values(q, on.file());
   auto& prepared = on.rows().of(q.row->table, statement_for(q), on.file().names);
-  if (q.what == verb::look) return look(on, turn, q, values, prepared);
-  if (q.what == verb::take || q.what == verb::take_over) {
-    reply made{.what = outcome::no};
+  if (q.action == verb::look) return look(on, turn, q, values, prepared);
+  if (q.action == verb::take || q.action == verb::take_over) {
+    reply made{.result = outcome::no};
     // The row is shown before the change is committed: it counts only after SQLITE_DONE.
     const auto row = [&made](const sqlite_statement& s) {
-      made = {.what = outcome::yes, .fence = static_cast<std::uint64_t>(s.integer(0))};
+      made = {.result = outcome::yes, .fence = static_cast<std::uint64_t>(s.integer(0))};
     };
     const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) {
-      made = {.what = outcome::no};
+      made = {.result = outcome::no};
       values(s, boot_time);
     };
     const int code = on.run(prepared.statement, prepared.sql, turn, bind, row);
@@ -203,7 +203,7 @@ reply run_row(lease_connection& on, sqlite_turn& turn, const request& q) {
   }
   const int code = on.run(prepared.statement, prepared.sql, turn, values, no_rows);
   if (code != SQLITE_DONE) return on.refused(code, true);
-  return {.what = on.changed() ? outcome::yes : outcome::no};
+  return {.result = on.changed() ? outcome::yes : outcome::no};
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

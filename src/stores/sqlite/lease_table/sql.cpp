@@ -86,7 +86,7 @@ constexpr text texts[] = {
      " {session.beat} = {session.beat} + 1"
      " WHERE {session.id} = ?2 AND {session.expires_at_us} > ?1 AND NOT {session.doomed}"},
     // Rule 2: looks again whether it has expired. ?2 id
-    {hot::session_kill, "DELETE FROM {session} WHERE {session.id} = ?2 AND {session.expires_at_us} <= ?1"},
+    {hot::session_remove_expired, "DELETE FROM {session} WHERE {session.id} = ?2 AND {session.expires_at_us} <= ?1"},
     {hot::session_close, "DELETE FROM {session} WHERE {session.id} = ?2"},
     // Before a session's row goes, which told how late it is: after a reboot it would be later than the clock.
     {hot::latest, "UPDATE {floor} SET {floor.fence} = MAX({floor.fence}, ?1) WHERE {floor.id} = 2"},
@@ -97,7 +97,7 @@ constexpr text texts[] = {
      " WHERE {session.id} = ?2"},
 
     // Rule 12: forced by an operator, taken over after its expiry. ?2 key
-    {hot::doom,
+    {hot::revoke,
      "UPDATE {session} SET {session.doomed} = 1 WHERE {session.id} ="
      " (SELECT {lock.session_id} FROM {lock} WHERE {lock.lock_key} = ?2 AND {lock.expires_at_us} IS NULL)"},
 

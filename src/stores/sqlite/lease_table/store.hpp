@@ -3,7 +3,8 @@
 
 #include <mutex>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "dlock/store/transactional_store.hpp"
 #include "stores/sql/dialect.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/file.hpp"
@@ -17,35 +18,25 @@ struct sqlite_sweep_position {
 };
 
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
-class sqlite_store final : public store, public sql::dialect {
+class sqlite_store final : public store, private store_admin, private transactional_store, public sql::dialect {
  public:
   explicit sqlite_store(const lease_settings& settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
       : file_(std::make_shared<lease_file>(settings, std::move(host))) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers wait for nobody, writers for any transaction that writes to the file.
-  capabilities caps() const noexcept override { return {.rows = true, .verify = true, .take_waits = true}; }
+  capabilities caps() const noexcept override { return {.rows = true, .take_waits = true}; }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
-  bool caller_may_wait(fault& why) const noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  reply session(connection& on, session_verb what, const session_record& of) noexcept override;
+  reply session(connection& on, session_verb action, const session_record& of) noexcept override;
   /// A statement runs within the call that made it: when a connection is lost, nothing of it is left.
-  bool settle(connection&, const connection_identity&) noexcept override { return true; }
-  verification verification_of(const request& grant) const override;
-  verification release_of(const request& grant) const override;
-  /// SQLite doesn't tell who has its file locked.
-  reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.what = outcome::no}; }
-  reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override;
-  reply inspect_row(connection& on, const row_id& row, std::vector<holder_info>& out) noexcept override;
-  reply list(connection& on, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& out) noexcept override;
-  reply doom(connection& on, std::string_view resource) noexcept override;
-  reply doom_row(connection& on, const row_id& row) noexcept override;
-  reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  bool terminate(connection&, const connection_identity&) noexcept override { return true; }
+  store_admin* admin() noexcept override { return this; }
+  transactional_store* transactions() noexcept override { return this; }
 
   outcome shares(odb::connection& with, fault& why) const override;
   outcome glance(odb::connection& with) const noexcept override;
@@ -65,6 +56,20 @@ class sqlite_store final : public store, public sql::dialect {
   std::string add_columns(const row_table& table) const override;
 
  private:
+  // store_admin
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection& on, const request& key) noexcept override;
+  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+
+  // transactional_store
+  verification verification_of(const request& grant) const override;
+  verification release_of(const request& grant) const override;
+  /// SQLite doesn't tell who has its file locked.
+  reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
+  bool caller_may_wait(fault& why) const noexcept override;
+
   /// By the clock that the table's rows go by.
   microseconds row_now(const row_table& table) const noexcept;
 

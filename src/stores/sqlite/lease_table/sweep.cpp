@@ -33,7 +33,7 @@ class sweeper {
     // All keys have to be read to find the sessions that hold none: once in a round, unless there are more.
     if ((at_.sessions || at_.after == 0) && !sweep(hot::sweep_sessions)) return failed_;
     if (idle_ > 0 && !sweep(hot::sweep_keys)) return failed_;
-    return {.what = outcome::yes, .fence = gone_};
+    return {.result = outcome::yes, .fence = gone_};
   }
 
  private:
@@ -124,7 +124,7 @@ class sweeper {
 
 }  // namespace
 
-reply sqlite_store::sweep(connection& connection, microseconds idle, std::size_t limit) noexcept try {
+reply sqlite_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept try {
   auto& on = static_cast<lease_connection&>(connection);
   if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
   const std::lock_guard lock(sweep_mutex_);
