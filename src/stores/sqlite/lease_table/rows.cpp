@@ -39,14 +39,16 @@ row_hot statement_for(const request& q) noexcept {
 class row_values {
  public:
   row_values(const request& q, const lease_file& file)
-      : q_(q), column_(q.row->table->renewal == row_renewal::column), file_(file) {
+      : q_(q), fence_(q.fence), column_(q.row->table->renewal == row_renewal::column), file_(file) {
     const sql::row_owner ours{q.session, q.nonce};
     owner_ = ours.text();
     verified_owner_ = ours.verified_text();
     if (q.action != verb::take_over) return;
-    const sql::row_owner seen{q.expected->holder, q.expected->nonce};
-    seen_owner_ = seen.text();
-    seen_verified_owner_ = seen.verified_text();
+    fence_ = q.expected->fence;
+    seen_session_ = q.expected->holder;
+    const sql::row_owner theirs{q.expected->holder, q.expected->nonce};
+    seen_owner_ = theirs.text();
+    seen_verified_owner_ = theirs.verified_text();
   }
 
   /// Of the clock that the table's rows go by.
@@ -58,10 +60,10 @@ class row_values {
     bind_times(s, now(boot_time));
     s.bind_text(row_parameter::owner, owner_);
     s.bind_text(row_parameter::verified_owner, verified_owner_);
-    s.bind(row_parameter::fence, q_.expected != nullptr ? q_.expected->fence : q_.fence);
+    s.bind(row_parameter::fence, fence_);
     s.bind_text(row_parameter::seen_owner, seen_owner_);
     s.bind_text(row_parameter::seen_verified_owner, seen_verified_owner_);
-    s.bind_id(row_parameter::seen_session, q_.expected != nullptr ? q_.expected->holder : id128{});
+    s.bind_id(row_parameter::seen_session, seen_session_);
     int at = row_parameter::id;
     for (const row_value& value : q_.row->values) {
       if (const auto* text = std::get_if<std::string>(&value)) {
@@ -94,6 +96,8 @@ class row_values {
   }
 
   const request& q_;
+  std::uint64_t fence_;  // take_over: that was seen
+  id128 seen_session_{};
   const bool column_;
   const lease_file& file_;
   std::string owner_{}, verified_owner_{}, seen_owner_{}, seen_verified_owner_{}, now_text_{}, end_text_{};
