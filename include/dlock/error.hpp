@@ -33,7 +33,7 @@ enum class errc {
 /// Why a lease was lost. A lease is lost once, for the first reason.
 enum class loss_reason {
   none = 0,         ///< it was not lost
-  renewal_refused,  ///< the server no longer has our session, or an operator doomed it
+  renewal_refused,  ///< the server no longer has our session, or an operator has revoked it
   unreachable,      ///< no renewal was confirmed before the local deadline
   expired,          ///< a lease with an expiry of its own (renewal::none, renewal::manual) ran out
   taken_over,       ///< the lock row names another holder, or was deleted

@@ -104,12 +104,13 @@ class lock_service {
   /// by a distributed_mutex. For checks: assert(locks.holds("stock:42")). Throws lock_refused(forked). Cost: no statement.
   bool holds(const lock_key& key) const;
   /// Who holds the key, or row, now; nobody: empty. One statement. Throws store_error; std::invalid_argument: a row of
-  /// another service's.
+  /// another service's; std::logic_error: the store tells nobody who holds its locks.
   std::optional<holder_info> holder(const lock_key& key);
   /// Held keys in byte order, those after `after`, at most `limit`. Rows locked in place are not among them: they are in
-  /// tables of the application's, which nobody lists here. One statement. Throws store_error.
+  /// tables of the application's, which nobody lists here. One statement. Throws store_error,
+  /// std::logic_error: as holder().
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
-  /// Takes the key, or row, from its present holder. One whose session keeps it: the session is doomed, its renewals are
+  /// Takes the key, or row, from its present holder. One whose session keeps it: the session is revoked, its renewals are
   /// refused (its process is told "renewal refused" for every lease of that session) and the key is taken over after the
   /// session's expiry. One with an expiry of its own (also the rest of a min_hold): it is freed at once, and the holder finds
   /// out by its next statement about it: docs/operations.md#taking-a-lock-away. False: nobody holds it, or a program without dlock.

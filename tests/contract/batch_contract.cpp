@@ -19,7 +19,11 @@ struct asked {
 std::vector<reply> batch(actor& by, verb what, const std::vector<asked>& about) {
   std::vector<request> requests;
   for (const auto& each : about) {
-    request q{.what = what, .resource = each.key, .session = by.id, .own_ttl = by.lasting(0us)};
+    request q{.action = what,
+              .resource = each.key,
+              .session = by.id,
+              .kind = kind_for(by.lasting(0us)),
+              .ttl = by.lasting(0us)};
     (what == verb::release ? q.fence : q.nonce) = each.number;
     requests.push_back(q);
   }

@@ -12,7 +12,7 @@
 namespace dlock::test {
 
 /// A lock that could not be had in time is a kind of "no".
-inline bool contended(const reply& r) { return r.what == outcome::failed && r.why.contended; }
+inline bool contended(const reply& r) { return r.result == outcome::failed && r.why.contended; }
 
 inline std::vector<std::unique_ptr<actor>> crowd(store_place& place, std::size_t size) {
   std::vector<std::unique_ptr<actor>> made;
@@ -38,7 +38,7 @@ std::vector<reply> all_at_once(std::vector<std::unique_ptr<actor>>& who, One one
 }
 
 inline std::ptrdiff_t count_yes(const std::vector<reply>& replies) {
-  return std::count_if(replies.begin(), replies.end(), [](const reply& r) { return r.what == outcome::yes; });
+  return std::count_if(replies.begin(), replies.end(), [](const reply& r) { return r.result == outcome::yes; });
 }
 
 }  // namespace dlock::test

@@ -118,12 +118,13 @@ TEST_CASE("store: a batch answers for each key", "[contract]") {
     std::array<request, 4> requests;
     std::array<reply, 4> replies;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      requests[i] = {.what = what,
+      requests[i] = {.action = what,
                      .resource = keys[i],
                      .session = who.id,
                      .nonce = ++who.nonce,
                      .fence = fences[i],
-                     .own_ttl = who.lasting(0us)};
+                     .kind = kind_for(who.lasting(0us)),
+                     .ttl = who.lasting(0us)};
     }
     who.where->execute(*who.on, requests, replies);
     for (const reply& r : replies) answer(r);
@@ -131,29 +132,29 @@ TEST_CASE("store: a batch answers for each key", "[contract]") {
   };
 
   const auto taken = run(b, verb::take);
-  CHECK(taken[0].what == outcome::yes);
+  CHECK(taken[0].result == outcome::yes);
   CHECK(taken[0].fence == 3);
-  CHECK(taken[1].what == outcome::no);
-  CHECK(taken[2].what == outcome::yes);
+  CHECK(taken[1].result == outcome::no);
+  CHECK(taken[2].result == outcome::yes);
   CHECK(taken[2].fence == 2);
-  CHECK(taken[3].what == outcome::no);
+  CHECK(taken[3].result == outcome::no);
 
   const auto looked = run(a, verb::look);
-  CHECK(looked[0].now.holder == b.id);
-  CHECK(looked[1].now.holder == a.id);
-  CHECK(looked[2].now.fence == 2);
-  CHECK(looked[3].what == outcome::absent);
+  CHECK(looked[0].holder.holder == b.id);
+  CHECK(looked[1].holder.holder == a.id);
+  CHECK(looked[2].holder.fence == 2);
+  CHECK(looked[3].result == outcome::absent);
 
   const auto inserted = run(b, verb::insert);
-  CHECK(inserted[0].what == outcome::no);
-  CHECK(inserted[3].what == outcome::yes);
+  CHECK(inserted[0].result == outcome::no);
+  CHECK(inserted[3].result == outcome::yes);
   CHECK(inserted[3].fence == 1);
 
   const auto freed = run(b, verb::release, {3, 1, 2, 1});
-  CHECK(freed[0].what == outcome::yes);
-  CHECK(freed[1].what == outcome::no);
-  CHECK(freed[2].what == outcome::yes);
-  CHECK(freed[3].what == outcome::yes);
+  CHECK(freed[0].result == outcome::yes);
+  CHECK(freed[1].result == outcome::no);
+  CHECK(freed[2].result == outcome::yes);
+  CHECK(freed[3].result == outcome::yes);
   CHECK(a.at("batch:2").holder == a.id);
   CHECK_FALSE(a.at("batch:1").holder);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Grants that a session keeps: how they are shown, and what becomes of them when it ends. Of stores with capabilities::kept.
+/// Grants that a session keeps: how they are shown, and what becomes of them when it ends. Of stores with capabilities::session_leases.
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace {
 
 std::vector<holder_info> inspected(actor& by, std::string_view key) {
   std::vector<holder_info> out;
-  CHECK(answer(by.where->inspect(*by.on, key, out)) == outcome::yes);
+  CHECK(answer(by.where->admin()->inspect(*by.on, {.resource = key}, out)) == outcome::yes);
   return out;
 }
 
@@ -25,7 +25,7 @@ TEST_CASE("store: a look shows the holder, its fence, how it is kept and who it 
   const seen kept = b.at("k");
   CHECK(kept.holder == a.id);
   CHECK(kept.fence == fence);
-  CHECK(kept.kept);
+  CHECK(kept.kind == lease_kind::session);
   CHECK_FALSE(kept.gone);
   CHECK_FALSE(kept.expired);
   CHECK(kept.left > for_long - 1min);
@@ -37,7 +37,7 @@ TEST_CASE("store: a look shows the holder, its fence, how it is kept and who it 
 
   a.acquire("k", 20min);
   const seen own = b.at("k");
-  CHECK_FALSE(own.kept);
+  CHECK(own.kind == lease_kind::expiring);
   CHECK_FALSE(own.expired);
   CHECK(own.left > 19min);
   CHECK(own.left <= 20min);
@@ -48,7 +48,7 @@ TEST_CASE("store: extend is refused to a kept grant, which has no expiry", "[con
   actor a(*place), b(*place);
   const auto fence = a.acquire("k");
   CHECK(answer(a.extend("k", fence, 1ms)) == outcome::no);
-  CHECK(b.at("k").kept);
+  CHECK(b.at("k").kind == lease_kind::session);
 }
 
 TEST_CASE("store: a kept grant writes no expiry over the one from before", "[contract]") {
@@ -57,7 +57,7 @@ TEST_CASE("store: a kept grant writes no expiry over the one from before", "[con
   a.acquire("k", for_moments);
   pass_until(*place, [&] { return b.at("k").expired; });
   REQUIRE(answer(b.take("k")) == outcome::yes);
-  CHECK(b.at("k").kept);
+  CHECK(b.at("k").kind == lease_kind::session);
   place->pass(for_moments);
   CHECK(answer(a.take("k")) == outcome::no);
   CHECK(a.at("k").holder == b.id);
@@ -67,7 +67,7 @@ TEST_CASE("store: a kept grant writes no expiry over the one from before", "[con
   a.acquire("k", for_moments);
   pass_until(*place, [&] { return b.at("k").expired; });
   REQUIRE(answer(b.take_over("k", b.at("k"))) == outcome::yes);
-  CHECK(b.at("k").kept);
+  CHECK(b.at("k").kind == lease_kind::session);
 }
 
 TEST_CASE("store: a kept grant outlives any time as long as its session does", "[contract]") {
@@ -91,7 +91,7 @@ TEST_CASE("store: a kept grant frees only when its session is gone", "[contract]
   pass_until(*place, [&] { return b.at("k").expired; });
   const seen expired = b.at("k");
   CHECK(expired.holder == a.id);
-  CHECK(expired.kept);
+  CHECK(expired.kind == lease_kind::session);
   CHECK_FALSE(expired.gone);
   CHECK(expired.left == 0us);
   CHECK(answer(b.take("k")) == outcome::no);
@@ -154,15 +154,15 @@ TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key",
   CHECK(kept[0].host == "host-a");
   CHECK(kept[0].pid == 4242);
   CHECK(kept[0].label == "billing");
-  CHECK(kept[0].kept);
-  CHECK_FALSE(kept[0].doomed);
+  CHECK(kept[0].kind == lease_kind::session);
+  CHECK_FALSE(kept[0].revoked);
   CHECK_FALSE(kept[0].dead);
   CHECK(kept[0].since >= 2ms);
   CHECK(kept[0].since < 5min);
   CHECK(kept[0].left > for_long - 5min);
 
-  REQUIRE(answer(b.where->doom(*b.on, "k")) == outcome::yes);
-  CHECK(inspected(b, "k").at(0).doomed);
+  REQUIRE(answer(b.where->admin()->revoke(*b.on, {.resource = "k"})) == outcome::yes);
+  CHECK(inspected(b, "k").at(0).revoked);
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
   CHECK(inspected(b, "k").empty());
 }
@@ -189,7 +189,7 @@ TEST_CASE("store: inspect and list call a holder dead whose session has expired,
   b.acquire("alive");
   pass_until(*place, [&] { return b.at("dead").expired; });
   std::vector<holder_info> found;
-  REQUIRE(answer(b.where->list(*b.on, "", 10, found)) == outcome::yes);
+  REQUIRE(answer(b.where->admin()->list(*b.on, "", 10, found)) == outcome::yes);
   REQUIRE(found.size() == 3);
   CHECK_FALSE(found[0].dead);  // alive
   CHECK(found[1].dead);        // dead

@@ -99,7 +99,7 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: of one expiry when they h
   const auto held = a.acquire_all({"a", "b", "c"}, {.ttl = 10s, .renewal = renewal::none});
   const auto row = b.holder("a");
   REQUIRE(row);
-  CHECK_FALSE(row->kept);
+  CHECK(row->kind == lease_kind::expiring);
   CHECK(row->left <= 10s);
   CHECK(held.remaining() <= row->left);
   CHECK(held.remaining() > 5s);

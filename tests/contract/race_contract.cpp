@@ -47,21 +47,21 @@ TEST_CASE("store: holders of one key never overlap and see fences one apart", "[
   const auto replies = all_at_once(who, [&](actor& a) -> reply {
     for (int done = 0; done < rounds;) {
       const reply taken = a.take("k");
-      if (taken.what == outcome::no || contended(taken)) {
+      if (taken.result == outcome::no || contended(taken)) {
         std::this_thread::yield();
         continue;
       }
-      if (taken.what != outcome::yes) return taken;
+      if (taken.result != outcome::yes) return taken;
       if (inside.fetch_add(1) != 0) ++overlaps;
       if (taken.fence != last + 1) ++gaps;
       last = taken.fence;
       inside.fetch_sub(1);
       reply freed = a.release("k", taken.fence);
       while (contended(freed)) freed = a.release("k", taken.fence);
-      if (freed.what != outcome::yes) return freed;
+      if (freed.result != outcome::yes) return freed;
       ++done;
     }
-    return {.what = outcome::yes};
+    return {.result = outcome::yes};
   });
   for (const reply& r : replies) CHECK(answer(r) == outcome::yes);
   CHECK(overlaps == 0);

@@ -15,7 +15,7 @@ TEST_CASE("store: a release by a stranger changes nothing", "[contract][T01]") {
   CHECK(answer(b.release("other", fence)) == outcome::no);
   const seen now = b.at("k");
   CHECK(now.holder == a.id);
-  CHECK(now.kept == a.keeps);
+  CHECK((now.kind == lease_kind::session) == a.keeps);
 }
 
 TEST_CASE("store: a release with an old fence changes nothing", "[contract][T12]") {
@@ -109,7 +109,7 @@ TEST_CASE("store: min_hold keeps holder and fence until its time is over", "[con
   const seen held = b.at("k");
   CHECK(held.holder == a.id);
   CHECK(held.fence == fence);
-  CHECK_FALSE(held.kept);
+  CHECK(held.kind == lease_kind::expiring);
   CHECK_FALSE(held.expired);
   CHECK(held.left <= for_long);
   CHECK(held.left > for_long - 1min);

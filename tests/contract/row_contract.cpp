@@ -66,13 +66,14 @@ std::uint64_t row_scene::set(const std::string& what, const lock_key& row) {
 }
 
 request row_actor::about(verb what, const lock_key& row) const {
-  return {.what = what, .resource = row.view(), .session = id, .row = row.row(), .nonce = nonce};
+  return {.action = what, .resource = row.view(), .session = id, .row = row.row(), .nonce = nonce};
 }
 
 reply row_actor::take(const lock_key& row, microseconds own_ttl) {
   ++nonce;
   auto q = about(verb::take, row);
-  q.own_ttl = own_ttl;
+  q.kind = kind_for(own_ttl);
+  q.ttl = own_ttl;
   return run(q);
 }
 
@@ -85,21 +86,23 @@ std::uint64_t row_actor::acquire(const lock_key& row, microseconds own_ttl) {
 reply row_actor::take_over(const lock_key& row, const seen& of, microseconds own_ttl) {
   ++nonce;
   auto q = about(verb::take_over, row);
-  q.own_ttl = own_ttl;
-  q.of = of;
+  q.kind = kind_for(own_ttl);
+  q.ttl = own_ttl;
+  q.expected = &of;
   return run(q);
 }
 
 reply row_actor::extend(const lock_key& row, std::uint64_t fence, microseconds own_ttl) {
   auto q = grant(row, fence);
-  q.what = verb::extend;
-  q.own_ttl = own_ttl;
+  q.action = verb::extend;
+  q.kind = kind_for(own_ttl);
+  q.ttl = own_ttl;
   return run(q);
 }
 
 reply row_actor::release(const lock_key& row, std::uint64_t fence) {
   auto q = grant(row, fence);
-  q.what = verb::release;
+  q.action = verb::release;
   return run(q);
 }
 
@@ -108,7 +111,7 @@ reply row_actor::cancel(const lock_key& row) { return run(about(verb::cancel, ro
 seen row_actor::at(const lock_key& row) {
   const reply r = look(row);
   REQUIRE(answer(r) == outcome::yes);
-  return r.now;
+  return r.holder;
 }
 
 request row_actor::grant(const lock_key& row, std::uint64_t fence) const {

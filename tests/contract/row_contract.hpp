@@ -127,10 +127,10 @@ class row_actor : public actor {
   /// The request whose verification proves our grant.
   request grant(const lock_key& row, std::uint64_t fence) const;
   std::string verify_text(const lock_key& row, std::uint64_t fence) const {
-    return where->verification_of(grant(row, fence)).text;
+    return where->transactions()->verification_of(grant(row, fence)).text;
   }
   std::string release_text(const lock_key& row, std::uint64_t fence) const {
-    return where->release_of(grant(row, fence)).text;
+    return where->transactions()->release_of(grant(row, fence)).text;
   }
   /// "<session>/<nonce>": what our last attempt writes.
   std::string text() const;

@@ -10,11 +10,13 @@ namespace {
 
 std::vector<holder_info> inspected(const row_actor& by, const lock_key& row) {
   std::vector<holder_info> out;
-  CHECK(answer(by.where->inspect_row(*by.on, *row.row(), out)) == outcome::yes);
+  CHECK(answer(by.where->admin()->inspect(*by.on, {.row = row.row()}, out)) == outcome::yes);
   return out;
 }
 
-outcome doomed(const row_actor& by, const lock_key& row) { return answer(by.where->doom_row(*by.on, *row.row())); }
+outcome doomed(const row_actor& by, const lock_key& row) {
+  return answer(by.where->admin()->revoke(*by.on, {.row = row.row()}));
+}
 
 }  // namespace
 
@@ -34,8 +36,8 @@ TEST_CASE("row inspection: shows the holder of a row and its session, nobody for
   CHECK(kept[0].host == "host-a");
   CHECK(kept[0].pid == 4242);
   CHECK(kept[0].label == "worker");
-  CHECK(kept[0].kept);
-  CHECK_FALSE(kept[0].doomed);
+  CHECK(kept[0].kind == lease_kind::session);
+  CHECK_FALSE(kept[0].revoked);
   CHECK_FALSE(kept[0].dead);
   CHECK(kept[0].left > for_long - 5min);
   CHECK(kept[0].left <= for_long);
@@ -83,7 +85,7 @@ TEST_CASE("row inspection: an expiry of its own is shown until it has passed", "
   a.close();
   const auto own = inspected(b, row);
   REQUIRE(own.size() == 1);
-  CHECK_FALSE(own[0].kept);
+  CHECK(own[0].kind == lease_kind::expiring);
   CHECK_FALSE(own[0].dead);
   CHECK(own[0].left > 19min);
   CHECK(own[0].left <= 20min);
@@ -100,7 +102,7 @@ TEST_CASE("row inspection: another program's lock is shown by what that wrote", 
   REQUIRE(theirs.size() == 1);
   CHECK_FALSE(theirs[0].session);
   CHECK(theirs[0].label == "java-7");
-  CHECK_FALSE(theirs[0].kept);
+  CHECK(theirs[0].kind == lease_kind::column);
   CHECK_FALSE(theirs[0].dead);
   CHECK(theirs[0].left > 55s);
   CHECK(theirs[0].left < 63s);
@@ -122,7 +124,7 @@ TEST_CASE("row inspection: dooming a row ends the session that keeps it, and onl
   CHECK(doomed(c, s.key({std::int64_t{9}})) == outcome::no);
   CHECK(a.renew(for_long) == outcome::yes);
   CHECK(doomed(c, row) == outcome::yes);
-  CHECK(inspected(c, row).at(0).doomed);
+  CHECK(inspected(c, row).at(0).revoked);
   CHECK(a.renew(for_long) == outcome::no);
   CHECK(b.renew(for_long) == outcome::yes);
   CHECK(c.renew(for_long) == outcome::yes);

@@ -79,7 +79,7 @@ TEST_CASE("row claim: takes all rows that the transaction has locked in one stat
     CHECK(now.holder == a.id);
     CHECK(now.nonce == a.nonce);
     CHECK(now.fence == 1);
-    CHECK(now.kept);
+    CHECK(now.kind == lease_kind::session);
     CHECK(s.number(s.table->version, row) == 1);
     CHECK(answer(a.release(row, 1)) == outcome::yes);
   }
@@ -110,7 +110,7 @@ TEST_CASE("row claim: where a column renews, the rows get an expiry, rounded up"
   CHECK(s.app->run(sql.claim({*s.table, ids(rows), a.id, a.nonce, 20s})) == 2);
   const seen now = a.at(rows[1]);
   CHECK(now.holder == a.id);
-  CHECK_FALSE(now.kept);
+  CHECK(now.kind == lease_kind::column);
   CHECK(now.left > 19s);
   CHECK(now.left < 23s);
   CHECK(a.at(rows[0]).who == "java-1");

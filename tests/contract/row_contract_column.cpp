@@ -28,7 +28,7 @@ TEST_CASE("row column: we and the others exclude each other", "[contract][rows]"
   CHECK(answer(a.take(row, 10s)) == outcome::no);
   const seen theirs = a.at(row);
   CHECK(theirs.holder);
-  CHECK_FALSE(theirs.kept);
+  CHECK(theirs.kind == lease_kind::column);
   CHECK_FALSE(theirs.expired);
   CHECK(theirs.left > 50s);
   CHECK(theirs.left < 63s);
@@ -82,7 +82,7 @@ TEST_CASE("row column: an expiry is rounded up, and an extension never shortens"
   const auto fence = a.acquire(row, 2500ms);
   const seen now = b.at(row);
   CHECK(now.holder == a.id);
-  CHECK_FALSE(now.kept);
+  CHECK(now.kind == lease_kind::column);
   CHECK(now.left > 2400ms);
   CHECK(now.left <= 4500ms);
   CHECK(answer(a.extend(row, fence, 20s)) == outcome::yes);
@@ -116,7 +116,7 @@ TEST_CASE("row column: a lock without an expiry is refused", "[contract][rows]")
   row_actor a(s);
   const auto row = s.make(1);
   const reply r = a.take(row);
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK_FALSE(r.why.transient);
   CHECK_FALSE(r.why.text.empty());
   CHECK(s.owner(row).empty());

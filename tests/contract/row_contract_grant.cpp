@@ -69,7 +69,7 @@ TEST_CASE("row: a look shows the holder, its attempt, how it is kept and who it 
   CHECK(kept.holder == a.id);
   CHECK(kept.nonce == a.nonce);
   CHECK(kept.fence == fence);
-  CHECK(kept.kept);
+  CHECK(kept.kind == lease_kind::session);
   CHECK_FALSE(kept.gone);
   CHECK_FALSE(kept.expired);
   CHECK(kept.left > for_long - 1min);
@@ -81,7 +81,7 @@ TEST_CASE("row: a look shows the holder, its attempt, how it is kept and who it 
   a.acquire(row, 20min);
   const seen own = b.at(row);
   CHECK(own.holder == a.id);
-  CHECK_FALSE(own.kept);
+  CHECK(own.kind == lease_kind::expiring);
   CHECK_FALSE(own.expired);
   CHECK(own.left > 19min);
   CHECK(own.left <= 20min);
@@ -137,14 +137,14 @@ TEST_CASE("row: a grant with an expiry of its own is free when that has passed",
   CHECK(old.holder == a.id);
   CHECK(answer(a.extend(row, fence, for_long)) == outcome::no);
   CHECK(b.acquire(row) == fence + 1);
-  CHECK(b.at(row).kept);  // the old expiry is not left behind
+  CHECK(b.at(row).kind == lease_kind::session);  // the old expiry is not left behind
   CHECK(answer(a.take_over(row, old)) == outcome::no);
 
   REQUIRE(answer(b.release(row, fence + 1)) == outcome::yes);
   a.acquire(row, for_moments);
   pass_until(*s.place, [&] { return b.at(row).expired; });
   CHECK(answer(b.take_over(row, b.at(row))) == outcome::yes);
-  CHECK(b.at(row).kept);
+  CHECK(b.at(row).kind == lease_kind::session);
 }
 
 TEST_CASE("row: an expiry of its own ends the lock when it has passed, and not a moment before",
@@ -160,7 +160,7 @@ TEST_CASE("row: an expiry of its own ends the lock when it has passed, and not a
     REQUIRE(s.set(s.table->expires_at + "=" + std::to_string(end), row) == 1);
     reply taken = round % 2 == 0 ? b.take(row) : b.take_over(row, b.at(row));
     auto answered = now();
-    for (; taken.what != outcome::yes && answered < end + 20'000'000; answered = now()) {
+    for (; taken.result != outcome::yes && answered < end + 20'000'000; answered = now()) {
       s.place->pass(5ms);
       taken = round % 2 == 0 ? b.take(row) : b.take_over(row, b.at(row));
     }
@@ -222,9 +222,10 @@ TEST_CASE("row: a live own expiry is not taken over", "[contract][rows]") {
   a.acquire(row, for_long);
   a.close();  // means nothing to a grant with an expiry of its own
   seen now = b.at(row);
-  CHECK_FALSE(now.kept);
+  CHECK(now.kind == lease_kind::expiring);
   CHECK(answer(b.take_over(row, now)) == outcome::no);
-  now.kept = now.gone = true;  // a lie, or what it was before
+  now.kind = lease_kind::session;
+  now.gone = true;  // a lie, or what it was before
   CHECK(answer(b.take_over(row, now)) == outcome::no);
   CHECK(b.at(row).holder == a.id);
 }
@@ -250,7 +251,7 @@ TEST_CASE("row: a lock that another program wrote holds, with an expiry until th
     s.set(s.table->owner + "=" + s.place->literal(owner) + ", " + s.table->expires_at + "=NULL", row);
     const seen for_ever = a.at(row);
     CHECK(for_ever.holder);
-    CHECK(for_ever.kept);
+    CHECK(for_ever.kind == lease_kind::session);
     CHECK_FALSE(for_ever.gone);
     CHECK_FALSE(for_ever.expired);
     CHECK(for_ever.left > 1min);
@@ -260,7 +261,7 @@ TEST_CASE("row: a lock that another program wrote holds, with an expiry until th
   }
   s.set(s.table->expires_at + "=" + s.place->expiry(1h), row);
   const seen held = a.at(row);
-  CHECK_FALSE(held.kept);
+  CHECK(held.kind == lease_kind::expiring);
   CHECK_FALSE(held.expired);
   CHECK(held.left > 59min);
   CHECK(answer(a.take_over(row, held)) == outcome::no);
@@ -321,7 +322,7 @@ TEST_CASE("row: several requests of one verb are answered one by one", "[contrac
   CHECK(answer(told[1]) == outcome::no);
   CHECK(answer(told[2]) == outcome::yes);
   for (auto& each : asked) {
-    each.what = verb::release;
+    each.action = verb::release;
     each.fence = 1;
   }
   a.where->execute(*a.on, asked, told);
@@ -340,18 +341,18 @@ TEST_CASE("row: of many who want a row at once one gets it, and no fence is give
     std::uint64_t last = 0;
     for (int i = 0; i != grants_each;) {
       const reply taken = me.take(row);
-      if (taken.what != outcome::yes) {
-        fine = fine && (taken.what == outcome::no || taken.why.contended);
+      if (taken.result != outcome::yes) {
+        fine = fine && (taken.result == outcome::no || taken.why.contended);
         std::this_thread::yield();
         continue;
       }
       ++i;
-      const seen now = me.look(row).now;
+      const seen now = me.look(row).holder;
       fine = fine && taken.fence > last && now.holder == me.id && now.fence == taken.fence;
       last = taken.fence;
       reply back = me.release(row, taken.fence);
-      while (back.what == outcome::failed && back.why.contended) back = me.release(row, taken.fence);
-      fine = fine && back.what == outcome::yes;
+      while (back.result == outcome::failed && back.why.contended) back = me.release(row, taken.fence);
+      fine = fine && back.result == outcome::yes;
       if (!fine) break;
     }
     return fine;

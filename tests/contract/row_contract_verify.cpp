@@ -12,9 +12,9 @@ namespace {
 
 /// Whoever wants the key now is told so soon.
 void check_busy(const reply& r, std::chrono::steady_clock::time_point since) {
-  CHECK(r.what != outcome::yes);
-  CHECK(r.what != outcome::unknown);
-  if (r.what == outcome::failed) CHECK(r.why.contended);
+  CHECK(r.result != outcome::yes);
+  CHECK(r.result != outcome::unknown);
+  if (r.result == outcome::failed) CHECK(r.why.contended);
   CHECK(std::chrono::steady_clock::now() - since < 4s);
 }
 
@@ -25,7 +25,7 @@ TEST_CASE("verification: of a row goes to and fro, and every verb knows both for
   row_actor a(s), b(s);
   const auto row = s.make(1);
   const auto fence = a.acquire(row, for_long);
-  const auto check = a.where->verification_of(a.grant(row, fence));
+  const auto check = a.where->transactions()->verification_of(a.grant(row, fence));
   CHECK(check.expected_rows == 1);
   for (const char* form : {"+", "", "+"}) {
     CHECK(s.app->run(check.text) == 1);
@@ -93,7 +93,7 @@ TEST_CASE("verification: a match keeps everybody else out until the transaction 
     REQUIRE(s.app->run(a.verify_text(row, fence)) == 1);
     REQUIRE(s.set("payload=payload+1", row) == 1);
     const auto since = std::chrono::steady_clock::now();
-    const seen dead{.holder = a.id, .fence = fence, .nonce = a.nonce, .kept = true, .gone = true};
+    const seen dead{.holder = a.id, .fence = fence, .nonce = a.nonce, .kind = lease_kind::session, .gone = true};
     if (s.place->locks_rows()) {
       REQUIRE(a.close() == outcome::yes);  // stopped for longer than its ttl, and killed
     }
@@ -125,7 +125,7 @@ TEST_CASE("verification: of a key keeps everybody else out until the transaction
   const auto since = std::chrono::steady_clock::now();
   if (s.place->locks_rows()) a.close();
   check_busy(b.actor::take("k"), since);
-  check_busy(b.actor::take_over("k", {.holder = a.id, .fence = 1, .kept = true, .gone = true}), since);
+  check_busy(b.actor::take_over("k", {.holder = a.id, .fence = 1, .kind = lease_kind::session, .gone = true}), since);
   s.app->commit();
   a.close();
   CHECK(answer(b.actor::take_over("k", b.actor::at("k"))) == outcome::yes);
@@ -178,8 +178,10 @@ TEST_CASE("verification: has one marker for each parameter", "[contract][rows][v
   row_actor a(s);
   const auto row = s.make("what? 'now'?");
   const lock_key key("k?");
-  for (const auto& of : {a.where->verification_of(a.grant(row, 1)), a.where->verification_of(a.grant(key, 1)),
-                         a.where->release_of(a.grant(row, 1)), a.where->release_of(a.grant(key, 1))}) {
+  for (const auto& of :
+       {a.where->transactions()->verification_of(a.grant(row, 1)),
+        a.where->transactions()->verification_of(a.grant(key, 1)), a.where->transactions()->release_of(a.grant(row, 1)),
+        a.where->transactions()->release_of(a.grant(key, 1))}) {
     INFO(of.sql);
     INFO(of.text);
     CHECK(static_cast<std::size_t>(std::count(of.sql.begin(), of.sql.end(), '?')) == of.parameters.size());

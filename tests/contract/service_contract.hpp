@@ -209,7 +209,7 @@ TEST_CASE_METHOD(service_fixture, "service: a forced holder is told, and its key
   CHECK(b.locks.force_release("k"));
   CHECK_FALSE(b.locks.force_release("nobody's"));
   const auto row = b.locks.holder("k");
-  CHECK((!row || row->doomed));
+  CHECK((!row || row->revoked));
   CHECK(eventually([&] { return forced.lost_token().stop_requested() && kin.lost_token().stop_requested(); }));
   CHECK(forced.loss() == loss_reason::renewal_refused);
   CHECK(b.locks.acquire("k", {.wait = 20s}).fencing_token() == forced.fencing_token() + 1);
@@ -223,14 +223,14 @@ TEST_CASE_METHOD(service_fixture, "service: operators see who holds what", "[T22
   REQUIRE(row);
   CHECK(row->key == "kept");
   CHECK(row->fence == kept.fencing_token());
-  CHECK(row->kept);
+  CHECK(row->kind == lease_kind::session);
   CHECK(row->left > 50s);
   CHECK(row->left <= 60s);
   const auto all = a.locks.held_keys();
   REQUIRE(all.size() == 2);
   CHECK(all[0].key == "kept");
   CHECK(all[1].key == "own");
-  CHECK_FALSE(all[1].kept);
+  CHECK(all[1].kind == lease_kind::expiring);
   CHECK(own.remaining() <= all[1].left);
   CHECK(a.locks.held_keys(1).size() == 1);
   CHECK(a.locks.held_keys(10, "kept").size() == 1);

@@ -71,7 +71,7 @@ TEST_CASE("store: a doomed session keeps its locks until it expires and is not r
   actor a(*place, 500ms), b(*place);
   const auto fence = a.acquire("k");
   REQUIRE(a.renew(500ms) == outcome::yes);
-  REQUIRE(answer(b.where->doom(*b.on, "k")) == outcome::yes);
+  REQUIRE(answer(b.where->admin()->revoke(*b.on, {.resource = "k"})) == outcome::yes);
   CHECK(a.renew(for_long) == outcome::no);
   CHECK(answer(b.take("k")) == outcome::no);
   pass_until(*place, [&] { return b.kill(a.id) == outcome::yes; });
@@ -83,7 +83,7 @@ TEST_CASE("store: a doomed session keeps its locks until it expires and is not r
 TEST_CASE("store: dooming needs a key that a session keeps", "[contract]") {
   const auto place = make_store_place();
   actor a(*place);
-  const auto doom = [&](std::string_view key) { return answer(a.where->doom(*a.on, key)); };
+  const auto doom = [&](std::string_view key) { return answer(a.where->admin()->revoke(*a.on, {.resource = key})); };
   CHECK(doom("nothing") == outcome::no);
   a.acquire("own", for_long);
   CHECK(doom("own") == outcome::no);

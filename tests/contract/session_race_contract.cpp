@@ -18,18 +18,18 @@ TEST_CASE("store: of many that steal from one dead session exactly one wins, and
   pass_until(*place, [&] { return who[0]->at("k").expired; });
   const seen of = who[0]->at("k");
   const auto replies = all_at_once(who, [&](actor& a) {
-    a.where->session(*a.on, session_verb::kill, {.id = of.holder});
+    a.where->session(*a.on, session_verb::remove_expired, {.id = of.holder});
     return a.take_over("k", of);
   });
   REQUIRE(count_yes(replies) == 1);
   CHECK(who[0]->at("k").fence == fence + 1);
   for (std::size_t i = 0; i < replies.size(); ++i) {
     INFO(replies[i].why.text);
-    if (replies[i].what == outcome::yes) {
+    if (replies[i].result == outcome::yes) {
       CHECK(replies[i].fence == fence + 1);
       CHECK(who[0]->at("k").holder == who[i]->id);
     } else {
-      CHECK((replies[i].what == outcome::no || contended(replies[i])));
+      CHECK((replies[i].result == outcome::no || contended(replies[i])));
     }
   }
 }
@@ -48,15 +48,15 @@ TEST_CASE("store: a session that is renewed and killed at the same time is lost 
     const auto replies = all_at_once(who, [&](actor& a) {
       const bool renews = &a == &owner;
       reply r;
-      for (int i = 0; i < 10 && (renews ? i == 0 : r.what != outcome::yes); ++i) {
-        r = a.where->session(*a.on, renews ? session_verb::renew : session_verb::kill,
+      for (int i = 0; i < 10 && (renews ? i == 0 : r.result != outcome::yes); ++i) {
+        r = a.where->session(*a.on, renews ? session_verb::renew : session_verb::remove_expired,
                              {.id = owner.id, .ttl = for_long});
       }
       return r;
     });
-    INFO("renewed " << replies[0].what << ", killed " << replies[1].what);
-    CHECK_FALSE((replies[0].what == outcome::yes && replies[1].what == outcome::yes));
-    CHECK(who[1]->at(key).gone == (replies[1].what == outcome::yes));
+    INFO("renewed " << replies[0].result << ", killed " << replies[1].result);
+    CHECK_FALSE((replies[0].result == outcome::yes && replies[1].result == outcome::yes));
+    CHECK(who[1]->at(key).gone == (replies[1].result == outcome::yes));
   }
 }
 

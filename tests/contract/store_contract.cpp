@@ -34,11 +34,21 @@ actor::actor(store_place& place, microseconds session_ttl, std::string label_of)
 }
 
 reply actor::take(std::string_view key, microseconds own_ttl) {
-  return run({.what = verb::take, .resource = key, .session = id, .nonce = ++nonce, .own_ttl = lasting(own_ttl)});
+  return run({.action = verb::take,
+              .resource = key,
+              .session = id,
+              .nonce = ++nonce,
+              .kind = kind_for(lasting(own_ttl)),
+              .ttl = lasting(own_ttl)});
 }
 
 reply actor::insert(std::string_view key, microseconds own_ttl) {
-  return run({.what = verb::insert, .resource = key, .session = id, .nonce = ++nonce, .own_ttl = lasting(own_ttl)});
+  return run({.action = verb::insert,
+              .resource = key,
+              .session = id,
+              .nonce = ++nonce,
+              .kind = kind_for(lasting(own_ttl)),
+              .ttl = lasting(own_ttl)});
 }
 
 std::uint64_t actor::acquire(std::string_view key, microseconds own_ttl) {
@@ -49,32 +59,38 @@ std::uint64_t actor::acquire(std::string_view key, microseconds own_ttl) {
 }
 
 reply actor::take_over(std::string_view key, const seen& of, microseconds own_ttl) {
-  return run({.what = verb::take_over,
+  return run({.action = verb::take_over,
               .resource = key,
               .session = id,
               .nonce = ++nonce,
-              .own_ttl = lasting(own_ttl),
-              .of = of});
+              .kind = kind_for(lasting(own_ttl)),
+              .ttl = lasting(own_ttl),
+              .expected = &of});
 }
 
 reply actor::extend(std::string_view key, std::uint64_t fence, microseconds own_ttl) {
-  return run({.what = verb::extend, .resource = key, .session = id, .fence = fence, .own_ttl = own_ttl});
+  return run({.action = verb::extend,
+              .resource = key,
+              .session = id,
+              .fence = fence,
+              .kind = kind_for(own_ttl),
+              .ttl = own_ttl});
 }
 
 reply actor::release(std::string_view key, std::uint64_t fence, microseconds min_hold) {
-  return run({.what = verb::release, .resource = key, .session = id, .fence = fence, .min_hold = min_hold});
+  return run({.action = verb::release, .resource = key, .session = id, .fence = fence, .min_hold = min_hold});
 }
 
 reply actor::cancel(std::string_view key, std::uint64_t of_nonce) {
-  return run({.what = verb::cancel, .resource = key, .session = id, .nonce = of_nonce});
+  return run({.action = verb::cancel, .resource = key, .session = id, .nonce = of_nonce});
 }
 
-reply actor::look(std::string_view key) { return run({.what = verb::look, .resource = key, .session = id}); }
+reply actor::look(std::string_view key) { return run({.action = verb::look, .resource = key, .session = id}); }
 
 seen actor::at(std::string_view key) {
   const reply r = look(key);
   REQUIRE(answer(r) == outcome::yes);
-  return r.now;
+  return r.holder;
 }
 
 outcome actor::session(session_verb what, const id128& whose, microseconds ttl) {
@@ -89,9 +105,9 @@ reply actor::run(const request& q) {
 
 outcome answer(const reply& r) {
   INFO("native " << r.why.native << ": " << r.why.text);
-  REQUIRE(r.what != outcome::failed);
-  REQUIRE(r.what != outcome::unknown);
-  return r.what;
+  REQUIRE(r.result != outcome::failed);
+  REQUIRE(r.result != outcome::unknown);
+  return r.result;
 }
 
 }  // namespace dlock::test

@@ -3,7 +3,7 @@
 
 /// What every store must do, whatever it is made of. The test cases are in contract/*_contract.cpp; a test
 /// program for a store links them and defines make_store_place(). The library dlock_store_contract asks for leases that end
-/// by their expiry; dlock_session_contract adds what capabilities::kept promises: sessions, what they keep, clean-up.
+/// by their expiry; dlock_session_contract adds what capabilities::session_leases promises: sessions, what they keep, clean-up.
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -15,7 +15,8 @@
 #include <string_view>
 
 #include "dlock/store/id128.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "dlock/store/transactional_store.hpp"
 
 namespace dlock::test {
 
@@ -36,6 +37,8 @@ std::unique_ptr<store_place> make_store_place();
 
 /// Long enough that it does not end during a test.
 inline constexpr microseconds for_long = 1h;
+/// What a grant with that expiry of its own is; 0: none.
+inline lease_kind kind_for(microseconds ttl) { return ttl > 0us ? lease_kind::expiring : lease_kind::session; }
 /// Short enough to wait for its end.
 inline constexpr microseconds for_moments = 30ms;
 
@@ -61,7 +64,7 @@ class actor {
   seen at(std::string_view key);
 
   outcome renew(microseconds ttl) { return session(session_verb::renew, id, ttl); }
-  outcome kill(const id128& whose) { return session(session_verb::kill, whose, 0us); }
+  outcome kill(const id128& whose) { return session(session_verb::remove_expired, whose, 0us); }
   outcome close() { return keeps ? session(session_verb::close, id, 0us) : outcome::yes; }
   outcome session(session_verb what, const id128& whose, microseconds ttl);
 
@@ -69,7 +72,7 @@ class actor {
   microseconds lasting(microseconds ttl) const { return keeps || ttl > 0us ? ttl : for_long; }
 
   std::shared_ptr<store> where;
-  const bool keeps = where->caps().kept;  ///< grants of its session
+  const bool keeps = where->caps().session_leases;  ///< grants of its session
   std::unique_ptr<connection> on;
   id128 id = id128::random();
   std::uint64_t nonce = 0;  ///< of the last attempt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// sweep: clean-up. Of stores with capabilities::kept, whose dead sessions leave keys behind.
+/// sweep: clean-up. Of stores with capabilities::session_leases, whose dead sessions leave keys behind.
 
 #include "contract/store_contract.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 /// How many rows went.
 std::uint64_t sweep(actor& by, microseconds idle, std::size_t limit = 100) {
-  const reply r = by.where->sweep(*by.on, idle, limit);
+  const reply r = by.where->admin()->clean_up(*by.on, idle, limit);
   CHECK(answer(r) == outcome::yes);
   return r.fence;
 }

@@ -42,9 +42,9 @@ TEST_CASE("store: a live own expiry is not taken over", "[contract]") {
   a.acquire("k", for_long);
   a.close();  // means nothing to a grant with an expiry of its own
   seen now = b.at("k");
-  CHECK_FALSE(now.kept);
+  CHECK(now.kind == lease_kind::expiring);
   CHECK(answer(b.take_over("k", now)) == outcome::no);
-  now.kept = true;  // a lie, or what it was before
+  now.kind = lease_kind::session;  // a lie, or what it was before
   CHECK(answer(b.take_over("k", now)) == outcome::no);
   CHECK(b.at("k").holder == a.id);
 }

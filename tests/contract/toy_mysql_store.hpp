@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store/store_admin.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/client/guard.hpp"
@@ -65,12 +65,11 @@ class toy_connection final : public mysql_connection {
   std::vector<mysql_statement> statements{};
 };
 
-class toy_mysql_store final : public store {
+class toy_mysql_store final : public store, private store_admin {
  public:
   toy_mysql_store(store_url url, const std::string& table) : client_(mysql_settings::take(url)), sql_(table) {}
-
   const std::string& name() const noexcept override { return client_.settings().name; }
-  capabilities caps() const noexcept override { return {.kept = false, .batch = false, .take_waits = true}; }
+  capabilities caps() const noexcept override { return {.session_leases = false, .batch = false, .take_waits = true}; }
   void prepare() override {
     fault why;
     const auto on = client_.open<toy_connection>(client_.settings().connect_timeout, {}, why, sql_);
@@ -84,35 +83,37 @@ class toy_mysql_store final : public store {
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override {
     auto& with = static_cast<toy_connection&>(on);
     std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
-      return guarded(with, "lock", [&] { return each.what == verb::look ? look(with, each) : change(with, each); });
+      return guarded(with, "lock", [&] { return each.action == verb::look ? look(with, each) : change(with, each); });
     });
   }
-  bool settle(connection& on, const connection_identity& lost) noexcept override {
+  bool terminate(connection& on, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<toy_connection&>(on), lost);
   }
-  reply inspect(connection& on, std::string_view key, std::vector<holder_info>& out) noexcept override {
-    return holders(on, "id=" + mysql_literal(key), out);
-  }
-  reply list(connection& on, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& out) noexcept override {
-    return holders(on, fmt::format("id>{} ORDER BY id LIMIT {}", mysql_literal(after), limit), out);
-  }
   reply session(connection&, session_verb, const session_record&) noexcept override { return {}; }
-  reply doom(connection&, std::string_view) noexcept override { return {.what = outcome::no}; }
-  reply sweep(connection&, microseconds, std::size_t) noexcept override { return {.what = outcome::yes}; }
+  store_admin* admin() noexcept override { return this; }
 
  private:
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override {
+    return holders(on, "id=" + mysql_literal(key.resource), found);
+  }
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override {
+    return holders(on, fmt::format("id>{} ORDER BY id LIMIT {}", mysql_literal(after), limit), found);
+  }
+  reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
+  reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
   static reply change(toy_connection& on, const request& of) {
     on.key.assign(of.resource);
     on.owner.assign(bytes_of(of.session));
-    on.seen_owner.assign(bytes_of(of.of.holder));
-    std::tie(on.nonce, on.fence, on.seen_fence) = std::tie(of.nonce, of.fence, of.of.fence);
-    std::tie(on.ttl, on.min_hold) = std::pair(of.own_ttl.count(), of.min_hold.count());
+    const seen expected = of.expected != nullptr ? *of.expected : seen{};
+    on.seen_owner.assign(bytes_of(expected.holder));
+    std::tie(on.nonce, on.fence, on.seen_fence) = std::tie(of.nonce, of.fence, expected.fence);
+    std::tie(on.ttl, on.min_hold) = std::pair(of.ttl.count(), of.min_hold.count());
     reply made;
     mysql_done done;
-    made.what = on.run(on.statements.at(static_cast<std::size_t>(of.what)), done, made.why);
-    if (made.why.native == static_cast<int>(mysql_duplicate_key)) return {.what = outcome::no};
-    if (made.what == outcome::yes && done.rows == 0) made.what = outcome::no;
+    made.result = on.run(on.statements.at(static_cast<std::size_t>(of.action)), done, made.why);
+    if (made.why.native == static_cast<int>(mysql_duplicate_key)) return {.result = outcome::no};
+    if (made.result == outcome::yes && done.rows == 0) made.result = outcome::no;
     made.fence = done.insert_id;
     return made;
   }
@@ -121,11 +122,11 @@ class toy_mysql_store final : public store {
     reply made;
     mysql_bytes<16> owner;
     std::int64_t left = 0;
-    const std::array row{mysql_field::bytes(owner), mysql_field::number(made.now.fence), mysql_field::number(left)};
-    made.what = on.fetch(on.statements.at(static_cast<std::size_t>(of.what)), row, made.why);
-    made.now.holder = id_of(owner.view());
-    made.now.expired = left <= 0;
-    made.now.left = microseconds{std::max<std::int64_t>(0, left)};
+    const std::array row{mysql_field::bytes(owner), mysql_field::number(made.holder.fence), mysql_field::number(left)};
+    made.result = on.fetch(on.statements.at(static_cast<std::size_t>(of.action)), row, made.why);
+    made.holder.holder = id_of(owner.view());
+    made.holder.expired = left <= 0;
+    made.holder.left = microseconds{std::max<std::int64_t>(0, left)};
     return made;
   }
   reply holders(connection& on, const std::string& which, std::vector<holder_info>& out) noexcept {
@@ -133,7 +134,7 @@ class toy_mysql_store final : public store {
     return guarded(with, "list", [&] {
       reply made;
       mysql_rows rows;
-      made.what = with.query(sql_.held + which, "list", &rows, nullptr, made.why);
+      made.result = with.query(sql_.held + which, "list", &rows, nullptr, made.why);
       for (const auto& row : rows) {
         out.push_back({.key = *row[0], .session = id_of(*row[1]), .fence = std::stoull(*row[2])});
         out.back().left = microseconds{std::stoll(*row[3])};

@@ -60,7 +60,7 @@ struct blocked_fixture : engine_fixture {
     const auto dead = id128::random();
     static_cast<void>(
         rows->session(*on, session_verb::open, {.id = dead, .ttl = 5s, .host = "db7", .pid = 4312, .label = "worker"}));
-    const request ask{.what = verb::insert, .resource = key.view(), .session = dead, .nonce = 1};
+    const request ask{.action = verb::insert, .resource = key.view(), .session = dead, .nonce = 1};
     reply answer;
     rows->execute(*on, {&ask, 1}, {&answer, 1});
     clock.advance(6s);
@@ -189,6 +189,17 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after is off or at le
   CHECK_NOTHROW(with(0ms)());
   CHECK_NOTHROW(with(1s)());
   CHECK(where->tried() == 0);
+}
+
+TEST_CASE_METHOD(blocked_fixture, "blocked: a store without transactions is not asked who has the key", "[blocked]") {
+  held_by_the_dead("k");
+  where->block(77);
+  where->no_transactions();
+  const auto locks = watched(1s);
+  CHECK_FALSE(locks->try_acquire("k"));
+  CHECK(where->count(verb::take_over) == 1);
+  CHECK(where->blockers_asked() == 0);
+  CHECK(told->texts.empty());
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can't wait so long look first",

@@ -249,7 +249,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a look or a kill without an answer is si
   crashed->cut();
   clock.advance(1s);
   REQUIRE(clock.at_rest());  // it knows that it lost the key: its end sends nothing
-  where->next(session_verb::kill, {.what = fate::drop});
+  where->next(session_verb::remove_expired, {.what = fate::drop});
   CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("dead")); }));
   CHECK(where->count(verb::cancel) == 0);
   CHECK(seen->count(event::kind::outcome_unknown) == 0);

@@ -97,7 +97,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: a row that is not ours any more
   const auto row = locks->holder("k");
   fault why;
   const auto on = rows->connect(1s, why);
-  const request steal{.what = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
+  const request steal{.action = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
   reply answer;
   rows->execute(*on, {&steal, 1}, {&answer, 1});
   CHECK(thrown([&] { held.renew(); }) == errc::lost);

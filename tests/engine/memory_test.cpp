@@ -33,24 +33,13 @@ class ample_store final : public store {
     const ample_memory here;
     inner_->execute(on, requests, replies);
   }
-  reply session(connection& on, session_verb what, const session_record& of) noexcept override {
+  reply session(connection& on, session_verb action, const session_record& of) noexcept override {
     const ample_memory here;
-    return inner_->session(on, what, of);
+    return inner_->session(on, action, of);
   }
-  bool settle(connection& on, const connection_identity& lost) noexcept override {
+  bool terminate(connection& on, const connection_identity& lost) noexcept override {
     const ample_memory here;
-    return inner_->settle(on, lost);
-  }
-  reply inspect(connection& on, std::string_view resource, std::vector<holder_info>& out) noexcept override {
-    return inner_->inspect(on, resource, out);
-  }
-  reply list(connection& on, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& out) noexcept override {
-    return inner_->list(on, after, limit, out);
-  }
-  reply doom(connection& on, std::string_view resource) noexcept override { return inner_->doom(on, resource); }
-  reply sweep(connection& on, microseconds idle, std::size_t limit) noexcept override {
-    return inner_->sweep(on, idle, limit);
+    return inner_->terminate(on, lost);
   }
 
  private:

@@ -26,9 +26,9 @@ TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[opti
   const auto kept = locks->acquire("kept", {.ttl = 59s});
   const auto own = locks->acquire("own", {.ttl = 59s, .renewal = renewal::none});
   CHECK(locks->holder("kept")->left == 30s);
-  CHECK(locks->holder("kept")->kept);
+  CHECK(locks->holder("kept")->kind == lease_kind::session);
   CHECK(locks->holder("own")->left == 59s);
-  CHECK_FALSE(locks->holder("own")->kept);
+  CHECK(locks->holder("own")->kind == lease_kind::expiring);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators", "[options][T10]") {
@@ -92,13 +92,13 @@ TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inheri
   const auto locks = service(how);
   auto held = locks->acquire("k", {.wait = 50ms});  // the wait, and nothing else
   CHECK(locks->holder("k")->left == 20s);
-  CHECK_FALSE(locks->holder("k")->kept);
+  CHECK(locks->holder("k")->kind == lease_kind::expiring);
   CHECK_NOTHROW(held.renew());
   CHECK(thrown([&] { return locks->acquire("k", {.ttl = 5s}); }) == errc::already_held);
   held.renew(60s);
   CHECK(held.remaining() == 40s);  // max_hold
   const auto kept = locks->acquire("kept", {.renewal = renewal::automatic, .max_hold = 0ms});
-  CHECK(locks->holder("kept")->kept);
+  CHECK(locks->holder("kept")->kind == lease_kind::session);
   CHECK(locks->holder("kept")->left == 15s);  // the class of 20 s
   CHECK(kept.remaining() < 15s);
   // Time stands still: who does not inherit wait = 0 waits for ever.

@@ -55,10 +55,10 @@ TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an
   const auto row = locks->holder("k");
   fault why;
   const auto on = rows->connect(1s, why);
-  const request steal{.what = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
+  const request steal{.action = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
   reply answer;
   rows->execute(*on, {&steal, 1}, {&answer, 1});
-  REQUIRE(answer.what == outcome::yes);
+  REQUIRE(answer.result == outcome::yes);
   CHECK_NOTHROW(held.ensure_held());
   try {
     held.release();
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(engine_fixture, "release: what is left to the background while 
   REQUIRE(clock.at_rest());  // a service begins to clean up a minute after it began
   const auto held = locks->acquire("other");
   for (int i = 0; i < 5; ++i) REQUIRE(live_on(held, 10s, 30s));
-  const auto sweep = where->hold(other_verb::sweep);
+  const auto sweep = where->hold(other_verb::clean_up);
   clock.advance(10s);
   REQUIRE(sweep->reached());
   auto mine = locks->acquire("k");

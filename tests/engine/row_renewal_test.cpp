@@ -26,7 +26,7 @@ TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an 
   const auto held = locks->acquire(key, half_minute);
   const auto shown = locks->holder(key);
   REQUIRE(shown);
-  CHECK_FALSE(shown->kept);
+  CHECK(shown->kind == lease_kind::expiring);
   CHECK(shown->left == 30s);
   CHECK(held.remaining() == 30s - 1500ms);
   CHECK(where->with_row() > 0);

@@ -100,7 +100,7 @@ TEST_CASE_METHOD(row_fixture, "row: under row_renewal::session it hangs on the s
   const auto key = existing(lock_key::of_row(table_named("t", row_renewal::session), {std::string("a:b")}));
   const auto held = locks->acquire(key, {.ttl = 30s});
   CHECK(held.key() == "t:a%3Ab");
-  CHECK(locks->holder(key)->kept);
+  CHECK(locks->holder(key)->kind == lease_kind::session);
   REQUIRE(live_on(held, 120s, 30s));
   CHECK(where->count(verb::extend) == 0);
   where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});

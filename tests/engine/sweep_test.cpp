@@ -24,7 +24,7 @@ struct sweep_fixture : engine_fixture {
     for (int i = 0; i != many; ++i) busy->acquire("order:" + std::to_string(i)).release();
     clock.advance(20min);
   }
-  std::size_t sweeps() const { return where->count(other_verb::sweep); }
+  std::size_t sweeps() const { return where->count(other_verb::clean_up); }
   /// Time passes until so many sweeps are over.
   bool pass_until_sweep(std::size_t many) {
     return eventually([&] {
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: a step is small, and other chores need n
   const auto held = locks->acquire("k", {.ttl = 20h, .renewal = renewal::none, .max_hold = 1h});
   bool was_free = true;
   // In the middle of the next step the time of a lease is over: what frees its key is a chore.
-  where->next(other_verb::sweep, {.during = [&] {
+  where->next(other_verb::clean_up, {.during = [&] {
                 clock.advance(1h);
                 CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
                 clock.advance(1ms);  // the margin that its holder has
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: a step is small, and other chores need n
 TEST_CASE_METHOD(sweep_fixture, "sweep: the end of a service does not wait for one", "[sweep]") {
   leave_keys(5);
   auto locks = service(sweeping());
-  const auto hanging = where->hold(other_verb::sweep);  // and is never opened
+  const auto hanging = where->hold(other_verb::clean_up);  // and is never opened
   REQUIRE(eventually([&] {
     clock.advance(1min);
     return hanging->is_reached();
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: keys are idle for as long as the option 
 TEST_CASE_METHOD(sweep_fixture, "sweep: a failure is tried again with the next look, not at once", "[sweep]") {
   leave_keys(100);
   const auto locks = service(sweeping());
-  where->next(other_verb::sweep, {.what = fate::fail, .why = {.native = 1205, .transient = true, .text = "busy"}});
+  where->next(other_verb::clean_up, {.what = fate::fail, .why = {.native = 1205, .transient = true, .text = "busy"}});
   REQUIRE(pass_until_sweep(1));
   clock.advance(59s);
   CHECK(sweeps() == 1);

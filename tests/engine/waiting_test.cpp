@@ -145,8 +145,9 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statement
 
 TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leaves no key held and no session in use",
                  "[waiting][T14][T80]") {
-  const auto each = GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::insert},
-                             statement{verb::look}, statement{session_verb::kill}, statement{verb::take_over});
+  const auto each =
+      GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::insert}, statement{verb::look},
+               statement{session_verb::remove_expired}, statement{verb::take_over});
   const auto end = GENERATE(fate::fail, fate::drop, fate::vanish);
   const auto locks = service();
   auto crashed = std::make_shared<faulty_store>(rows);

@@ -139,17 +139,17 @@ TEST_CASE("mysql connect: a primary that steps down ends the connection, so that
   fault why;
   const auto on = where->connect(5s, why);
   REQUIRE(on != nullptr);
-  const request q{.what = verb::insert, .resource = "k", .session = id128::random(), .nonce = 1};
+  const request q{.action = verb::insert, .resource = "k", .session = id128::random(), .nonce = 1};
   reply r;
   {
     const global_setting replica("read_only", "1");
     where->execute(*on, {&q, 1}, {&r, 1});
   }
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK(r.why.native == 1290);
   CHECK_FALSE(on->usable());
   where->execute(*on, {&q, 1}, {&r, 1});
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK(r.why.connection);
 }
 

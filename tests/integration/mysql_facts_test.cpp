@@ -22,7 +22,9 @@ std::unique_ptr<row_place> make_row_place() { return std::make_unique<mysql_row_
 
 namespace {
 
-bool contended_or_no(const reply& r) { return r.what == outcome::no || (r.what == outcome::failed && r.why.contended); }
+bool contended_or_no(const reply& r) {
+  return r.result == outcome::no || (r.result == outcome::failed && r.why.contended);
+}
 
 /// A row and a key that `a` holds, and two connections of the application.
 struct fact_scene : row_scene {
@@ -81,7 +83,8 @@ TEST_CASE("mysql facts: a prepared XA transaction keeps what it verified", "[mys
       const seen dead = s.dead();
       const auto take_over = [&] {
         return of_row ? s.b.take_over(s.row, dead)
-                      : s.b.actor::take_over("k", {.holder = s.a.id, .fence = 1, .kept = true, .gone = true});
+                      : s.b.actor::take_over("k",
+                                             {.holder = s.a.id, .fence = 1, .kind = lease_kind::session, .gone = true});
       };
       CHECK(contended_or_no(take_over()));
       s.app->run("XA COMMIT " + xid);
@@ -102,7 +105,7 @@ TEST_CASE("mysql facts: a batch of takes never makes a verifier the victim of a 
   REQUIRE(s.app->run(s.a.verify_text(lock_key(keys[7]), 1)) == 1);  // nothing written yet: the lightest
   std::vector<request> asked;
   for (const auto& key : keys) {
-    asked.push_back({.what = verb::take, .resource = key, .session = s.b.id, .nonce = ++s.b.nonce});
+    asked.push_back({.action = verb::take, .resource = key, .session = s.b.id, .nonce = ++s.b.nonce});
   }
   std::vector<reply> told(asked.size());
   auto batch = std::async(std::launch::async, [&] { s.b.where->execute(*s.b.on, asked, told); });
@@ -179,7 +182,7 @@ TEST_CASE("mysql facts: a savepoint older than the check may take it back, a new
     s.app->run("ROLLBACK TO SAVEPOINT s");
     const seen dead = s.dead();
     const reply taken = s.b.take_over(s.row, dead);
-    CHECK(s.app->run(s.a.verify_text(s.row, s.fence)) == (taken.what == outcome::yes ? 0u : 1u));
+    CHECK(s.app->run(s.a.verify_text(s.row, s.fence)) == (taken.result == outcome::yes ? 0u : 1u));
     s.app->rollback();
   }
   // A check before the savepoint outlives it.

@@ -48,10 +48,10 @@ struct hosts_fixture {
   /// It works.
   bool answers() {
     if (on == nullptr) return false;
-    const request ask{.what = verb::look, .resource = "k"};
+    const request ask{.action = verb::look, .resource = "k"};
     reply answer;
     last->execute(*on, {&ask, 1}, {&answer, 1});
-    return answer.what == outcome::absent;
+    return answer.result == outcome::absent;
   }
   store& open(const std::string& url) {
     on.reset();
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(hosts_fixture,
   };
   CHECK(second->alive());
   const auto refused = open_session(*first);
-  CHECK(refused.what == outcome::failed);
+  CHECK(refused.result == outcome::failed);
   CHECK(refused.why.native == error);
   CHECK(refused.why.connection);
   CHECK_FALSE(first->usable());
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(hosts_fixture,
   CHECK(two.accepted() == 1);
   REQUIRE(on != nullptr);
   CHECK(on->alive());
-  CHECK(open_session(*on).what == outcome::yes);
+  CHECK(open_session(*on).result == outcome::yes);
 }
 
 TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a look at an idle connection shows that the server has closed it",

@@ -36,9 +36,9 @@ TEST_CASE("mysql odb: a transaction of the caller stays current and untouched by
     theirs.execute("INSERT INTO " + table + " VALUES (1)");
     where.open();  // prepares
     std::vector<holder_info> found;
-    CHECK(answer(a.where->inspect(*a.on, "k", found)) == outcome::yes);
+    CHECK(answer(a.where->admin()->inspect(*a.on, {.resource = "k"}, found)) == outcome::yes);
     CHECK(found.size() == 1);
-    CHECK(answer(a.where->list(*a.on, "", 10, found)) == outcome::yes);
+    CHECK(answer(a.where->admin()->list(*a.on, "", 10, found)) == outcome::yes);
     REQUIRE(odb::transaction::has_current());
     CHECK(&odb::transaction::current() == &outer);
     CHECK(raw.one("SELECT COUNT(*) FROM " + table) == "0");  // not committed by us

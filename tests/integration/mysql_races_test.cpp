@@ -49,7 +49,7 @@ bool takes_wait(const actor& on) { return on.where->caps().take_waits; }
 
 /// Busy: not had in time. MySQL has a number of its own for a row that it was told not to wait for.
 void check_contended(const reply& r) {
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK((r.why.native == 1205 || r.why.native == 3572));
   CHECK(r.why.contended);
   CHECK(r.why.transient);
@@ -66,7 +66,7 @@ TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhi
   std::array<reply, 3> told;
   const std::array<const char*, 3> keys{"k0", "k1", "k2"};
   for (std::size_t i = 0; i != 3; ++i) {
-    asked[i] = {.what = verb::take, .resource = keys[i], .session = b.id, .nonce = 100 + i};
+    asked[i] = {.action = verb::take, .resource = keys[i], .session = b.id, .nonce = 100 + i};
   }
   if (!takes_wait(b)) {
     b.where->execute(*b.on, asked, told);
@@ -206,7 +206,7 @@ TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session
   s.other.run("BEGIN");
   s.other.run("UPDATE " + s.session() + " SET beat=beat+1 WHERE id=" + hex(live.id));
   pass_until(s.where, [&] {
-    const reply r = b.where->sweep(*b.on, 1h, 100);
+    const reply r = b.where->admin()->clean_up(*b.on, 1h, 100);
     CHECK(answer(r) == outcome::yes);
     return r.fence == 1;
   });
@@ -229,10 +229,10 @@ TEST_CASE("mysql races: no verb leaves a transaction open", "[mysql]") {
   b.at("k");
   CHECK(idle());
   std::vector<holder_info> found;
-  CHECK(answer(b.where->list(*b.on, "", 10, found)) == outcome::yes);
+  CHECK(answer(b.where->admin()->list(*b.on, "", 10, found)) == outcome::yes);
   CHECK(idle());
   CHECK(answer(a.release("k", fence)) == outcome::yes);
-  CHECK(answer(b.where->sweep(*b.on, 1us, 10)) == outcome::yes);
+  CHECK(answer(b.where->admin()->clean_up(*b.on, 1us, 10)) == outcome::yes);
   CHECK(idle());
 }
 
@@ -268,7 +268,7 @@ TEST_CASE("mysql races: a locked table is busy, not for ever", "[mysql][T53]") {
   s.root.run("LOCK TABLES " + s.lock() + " WRITE");
   const reply r = a.take("k");
   s.root.run("UNLOCK TABLES");
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK(r.why.contended);
   CHECK(a.on->usable());
 }
@@ -281,19 +281,19 @@ TEST_CASE("mysql races: two batches in opposite need of the same keys do not fai
   for (const auto& key : keys) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
   const auto work = [&](actor& who) {
     std::vector<request> asked;
-    for (const auto& key : keys) asked.push_back({.what = verb::take, .resource = key, .session = who.id});
+    for (const auto& key : keys) asked.push_back({.action = verb::take, .resource = key, .session = who.id});
     std::vector<reply> told(asked.size());
     int grants = 0;
     for (std::uint64_t round = 1; round != 30; ++round) {
       for (auto& one : asked) one.nonce = round;
       who.where->execute(*who.on, asked, told);
       for (std::size_t i = 0; i != told.size(); ++i) {
-        if (told[i].what != outcome::yes) continue;
+        if (told[i].result != outcome::yes) continue;
         ++grants;
-        request back{.what = verb::release, .resource = keys[i], .session = who.id, .fence = told[i].fence};
+        request back{.action = verb::release, .resource = keys[i], .session = who.id, .fence = told[i].fence};
         reply done;
         who.where->execute(*who.on, {&back, 1}, {&done, 1});
-        if (done.what != outcome::yes) return -1;
+        if (done.result != outcome::yes) return -1;
       }
     }
     return grants;

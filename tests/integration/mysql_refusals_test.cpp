@@ -96,20 +96,20 @@ TEST_CASE("mysql refusals: where the server prepares nothing more, the statement
   before.acquire("before");
   const global_setting none_left("max_prepared_stmt_count", "0");
   actor a(where, for_long, "K\xc3\xb6ln"), b(where);
-  CHECK(a.take("before").what == outcome::no);
+  CHECK(a.take("before").result == outcome::no);
   const std::string key("a?'\\\0\xff", 6);
   const auto fence = a.acquire(key);
   CHECK(fence == 1);
   const seen held = b.at(key);
   CHECK(held.holder == a.id);
-  CHECK(held.kept);
+  CHECK(held.kind == lease_kind::session);
   CHECK_FALSE(held.gone);
   CHECK(held.left > for_long - 5min);
   CHECK(held.who == "host-a/4242 K\xc3\xb6ln");
   CHECK(answer(b.look("never")) == outcome::absent);
   CHECK(a.renew(for_long) == outcome::yes);
   CHECK(answer(a.release(key, fence, 1h)) == outcome::yes);  // min_hold
-  CHECK_FALSE(b.at(key).kept);
+  CHECK(b.at(key).kind == lease_kind::expiring);
   CHECK(answer(b.take(key)) == outcome::no);
   CHECK(answer(b.insert("own", 10s)) == outcome::yes);
   CHECK(b.at("own").left > 5s);
@@ -158,8 +158,8 @@ TEST_CASE("mysql refusals: every fault says which server it was", "[mysql]") {
   raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")).run("DROP TABLE " + where.tables.table("lock"));
   CHECK_THAT(a.take("k").why.text, ContainsSubstring(server_name()));
   std::vector<holder_info> found;
-  CHECK_THAT(a.where->inspect(*a.on, "k", found).why.text, ContainsSubstring(server_name()));
-  CHECK_THAT(a.where->sweep(*a.on, 1h, 1).why.text, ContainsSubstring(server_name()));
+  CHECK_THAT(a.where->admin()->inspect(*a.on, {.resource = "k"}, found).why.text, ContainsSubstring(server_name()));
+  CHECK_THAT(a.where->admin()->clean_up(*a.on, 1h, 1).why.text, ContainsSubstring(server_name()));
   root.run("KILL " + std::to_string(connection_id(b)));
   reply lost;
   pass_until(where, [&] {
@@ -184,7 +184,7 @@ TEST_CASE("mysql refusals: a server that goes offline is left, and may come back
     CHECK_THAT(why.text, ContainsSubstring("offline"));
     const reply ended = a.take("k");
     INFO(ended.why.text);
-    CHECK(ended.what == outcome::failed);
+    CHECK(ended.result == outcome::failed);
     CHECK(ended.why.connection);
     CHECK(ended.why.transient);
   }

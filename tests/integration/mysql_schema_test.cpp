@@ -129,7 +129,7 @@ TEST_CASE("mysql schema: a missing floor is made above all fences, and only by c
   auto raw = owner();
   raw.run("DELETE FROM " + place.tables.table("floor"));
   const reply r = a.insert("new");
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK_THAT(r.why.text, ContainsSubstring("floor") && ContainsSubstring("schema=create"));
   CHECK_THAT(complaint(place.tables.url("&schema=verify")), ContainsSubstring("schema=create"));
   CHECK(complaint(place.tables.url()).empty());
@@ -153,14 +153,14 @@ TEST_CASE("mysql schema: none looks at no table until one is used", "[mysql]") {
   fault why;
   const auto on = where->connect(5s, why);
   REQUIRE(on != nullptr);
-  const request q{.what = verb::take, .resource = "k", .session = id128::random(), .nonce = 1};
+  const request q{.action = verb::take, .resource = "k", .session = id128::random(), .nonce = 1};
   reply r;
   where->execute(*on, {&q, 1}, {&r, 1});
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK(r.why.native == 1146);
   CHECK_THAT(r.why.text, ContainsSubstring("open the store once with schema=create"));
-  const request two[]{{.what = verb::take, .resource = "a", .session = q.session, .nonce = 2},
-                      {.what = verb::take, .resource = "b", .session = q.session, .nonce = 3}};
+  const request two[]{{.action = verb::take, .resource = "a", .session = q.session, .nonce = 2},
+                      {.action = verb::take, .resource = "b", .session = q.session, .nonce = 3}};
   reply answers[2];
   where->execute(*on, two, answers);
   for (const auto& each : answers) CHECK_THAT(each.why.text, ContainsSubstring("schema=create"));

@@ -31,12 +31,12 @@ void use_everything(mysql_store_place& where) {
   actor a(where), b(where);
   const auto fence = a.acquire(name(1));
   std::vector<holder_info> found;
-  REQUIRE(answer(a.where->inspect(*a.on, name(1), found)) == outcome::yes);
+  REQUIRE(answer(a.where->admin()->inspect(*a.on, {.resource = name(1)}, found)) == outcome::yes);
   CHECK(found.size() == 1);
   for (int i = 2; i != 5; ++i) a.acquire(name(i));
   CHECK(answer(b.take(name(2))) == outcome::no);
   CHECK(b.at(name(2)).holder == a.id);
-  REQUIRE(answer(a.where->list(*a.on, name(0), 4, found)) == outcome::yes);
+  REQUIRE(answer(a.where->admin()->list(*a.on, name(0), 4, found)) == outcome::yes);
   CHECK(found.size() == 4);
   CHECK(answer(b.take(name(3))) == outcome::no);
   CHECK(answer(a.release(name(1), fence)) == outcome::yes);
@@ -47,14 +47,14 @@ void use_everything(mysql_store_place& where) {
   std::array<request, 3> asked;
   std::array<reply, 3> told;
   for (std::size_t i = 0; i != 3; ++i) {
-    asked[i] = {.what = verb::take, .resource = keys[i], .session = a.id, .nonce = 100 + i};
+    asked[i] = {.action = verb::take, .resource = keys[i], .session = a.id, .nonce = 100 + i};
   }
   a.where->execute(*a.on, asked, told);
-  for (const auto& one : told) CHECK(one.what == outcome::yes);
-  CHECK(answer(b.where->doom(*b.on, name(2))) == outcome::yes);
+  for (const auto& one : told) CHECK(one.result == outcome::yes);
+  CHECK(answer(b.where->admin()->revoke(*b.on, {.resource = name(2)})) == outcome::yes);
   CHECK(a.renew(for_long) == outcome::no);
   where.pass(2ms);
-  CHECK(answer(b.where->sweep(*b.on, 1us, 100)) == outcome::yes);
+  CHECK(answer(b.where->admin()->clean_up(*b.on, 1us, 100)) == outcome::yes);
   CHECK(answer(b.look(name(1))) == outcome::absent);
   CHECK(a.close() == outcome::yes);
   CHECK(answer(b.take_over(name(2), b.at(name(2)))) == outcome::yes);
@@ -170,7 +170,7 @@ TEST_CASE("mysql session: a connection that got into a transaction is given up b
     auto& native = static_cast<stores::mysql::mysql_connection&>(*c.on);
     REQUIRE(native.query(strange, "a mistake", nullptr, nullptr, why) == outcome::yes);
     const reply r = c.insert("new");
-    CHECK(r.what == outcome::failed);
+    CHECK(r.result == outcome::failed);
     CHECK(r.why.connection);
     CHECK(r.why.transient);
     CHECK_THAT(r.why.text, ContainsSubstring("transaction"));

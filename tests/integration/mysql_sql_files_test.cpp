@@ -133,8 +133,8 @@ TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock 
   fault why;
   const auto on = where->connect(5s, why);
   REQUIRE(on != nullptr);
-  const auto swept = where->sweep(*on, microseconds{1}, 10);
-  CHECK(swept.what == outcome::yes);
+  const auto swept = where->admin()->clean_up(*on, microseconds{1}, 10);
+  CHECK(swept.result == outcome::yes);
   CHECK(swept.fence > 0);
   root.run(fmt::format("DROP USER '{}'@'127.0.0.1'", user));
 }

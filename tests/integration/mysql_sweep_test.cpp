@@ -20,7 +20,7 @@ namespace dlock::test {
 namespace {
 
 std::uint64_t sweep(actor& by, microseconds idle, std::size_t limit) {
-  const reply r = by.where->sweep(*by.on, idle, limit);
+  const reply r = by.where->admin()->clean_up(*by.on, idle, limit);
   CHECK(answer(r) == outcome::yes);
   return r.fence;
 }
@@ -256,7 +256,7 @@ TEST_CASE("mysql sweep: of two services with one store the second does not wait 
   fault why;
   const auto other = b.where->connect(5s, why);
   REQUIRE(other != nullptr);
-  const reply second = b.where->sweep(*other, 1us, 10);
+  const reply second = b.where->admin()->clean_up(*other, 1us, 10);
   CHECK(answer(second) == outcome::yes);
   CHECK(second.fence == 0);
   CHECK(second.statements == 0);
@@ -294,21 +294,21 @@ TEST_CASE("mysql sweep: never lets a fence go back while others lock", "[mysql][
   actor cleaner(where);
   std::atomic<bool> stop{false};
   std::thread sweeping([&] {
-    while (!stop) cleaner.where->sweep(*cleaner.on, 1us, 100);
+    while (!stop) cleaner.where->admin()->clean_up(*cleaner.on, 1us, 100);
   });
   actor a(where);
   std::uint64_t last = 0, swept = 0;
   bool rose = true;
   for (int i = 0; i < 300 || (swept < 3 && i < 20'000); ++i) {
     reply r = a.take("k");
-    if (r.what == outcome::failed && r.why.contended) continue;  // the cleaner's statement has the row just now
-    if (r.what == outcome::no) {
+    if (r.result == outcome::failed && r.why.contended) continue;  // the cleaner's statement has the row just now
+    if (r.result == outcome::no) {
       r = a.insert("k");
       ++swept;
     }
-    if (r.what != outcome::yes || r.fence <= last) rose = false;
+    if (r.result != outcome::yes || r.fence <= last) rose = false;
     last = r.fence;
-    if (a.release("k", r.fence).what != outcome::yes) rose = false;
+    if (a.release("k", r.fence).result != outcome::yes) rose = false;
   }
   stop = true;
   sweeping.join();

@@ -66,7 +66,7 @@ TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows
     CHECK(r.why.native == waited);
     CHECK(r.why.contended);
     CHECK(time_of([&] { r = s.take(s.b, about, true); }) < 700ms);
-    CHECK(r.what == outcome::failed);
+    CHECK(r.result == outcome::failed);
     CHECK(r.why.native == nowait);
     CHECK(r.why.contended);
     CHECK(r.statements == 1);

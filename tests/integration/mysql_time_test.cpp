@@ -110,12 +110,12 @@ TEST_CASE("mysql time: every time is the server's, whatever the clock of this ma
   REQUIRE(answer(a.insert(second, 1s)) == outcome::yes);
   REQUIRE(answer(a.release("k", a.at("k").fence)) == outcome::yes);
   end_at(now + 1);
-  const std::array<request, 2> asked{request{.what = verb::take, .resource = "k", .session = a.id, .nonce = 70},
-                                     request{.what = verb::take, .resource = second, .session = a.id, .nonce = 71}};
+  const std::array<request, 2> asked{request{.action = verb::take, .resource = "k", .session = a.id, .nonce = 70},
+                                     request{.action = verb::take, .resource = second, .session = a.id, .nonce = 71}};
   std::array<reply, 2> told;
   a.where->execute(*a.on, asked, told);
-  CHECK(told[0].what == outcome::yes);
-  CHECK(told[1].what == outcome::no);
+  CHECK(told[0].result == outcome::yes);
+  CHECK(told[1].result == outcome::no);
   root.run("UPDATE " + where.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
   CHECK(a.kill(a.id) == outcome::no);
   root.run("UPDATE " + where.tables.table("session") + " SET expires_at_us=" + std::to_string(now));

@@ -101,10 +101,10 @@ TEST_CASE("mysql triggers: every grant of a key has the fence that is in its row
     std::array<request, 3> asked;
     std::array<reply, 3> told;
     for (std::size_t i = 0; i != 3; ++i) {
-      asked[i] = {.what = verb::take, .resource = keys[i], .session = b.id, .nonce = 900 + i};
+      asked[i] = {.action = verb::take, .resource = keys[i], .session = b.id, .nonce = 900 + i};
     }
     b.where->execute(*b.on, asked, told);
-    CHECK(told[0].what == outcome::no);
+    CHECK(told[0].result == outcome::no);
     CHECK(told[1].fence == 2);
     CHECK(told[2].fence == 2);
     CHECK(s.log.lines() != "0");
@@ -171,11 +171,11 @@ TEST_CASE("mysql triggers: a grant whose fence can't be read is unknown, and fre
   // The row is somebody else's before we can read it.
   make_trigger(s.lock, "BEFORE INSERT", "SET NEW.nonce=NEW.nonce+1000000");
   const reply lost = a.insert("k");
-  CHECK(lost.what == outcome::unknown);
+  CHECK(lost.result == outcome::unknown);
   CHECK(lost.why.transient);
   CHECK(lost.fence == 0);
   CHECK_FALSE(a.on->usable());
-  CHECK(answer(b.run({.what = verb::cancel, .resource = "k", .session = a.id, .nonce = a.nonce + 1000000})) ==
+  CHECK(answer(b.run({.action = verb::cancel, .resource = "k", .session = a.id, .nonce = a.nonce + 1000000})) ==
         outcome::yes);
   CHECK(b.acquire("k") == 2);
 }
@@ -191,15 +191,15 @@ TEST_CASE("mysql triggers: of a batch, what was granted and can't be seen is unk
   std::array<request, 3> asked;
   std::array<reply, 3> told;
   for (std::size_t i = 0; i != 3; ++i) {
-    asked[i] = {.what = verb::take, .resource = keys[i], .session = a.id, .nonce = 800 + i};
+    asked[i] = {.action = verb::take, .resource = keys[i], .session = a.id, .nonce = 800 + i};
   }
   a.where->execute(*a.on, asked, told);
   CHECK(told[0].fence == 2);
-  CHECK(told[1].what == outcome::unknown);
+  CHECK(told[1].result == outcome::unknown);
   CHECK(told[1].why.transient);
-  CHECK(told[2].what == outcome::unknown);  // nobody can tell which it is
+  CHECK(told[2].result == outcome::unknown);  // nobody can tell which it is
   CHECK_FALSE(a.on->usable());
-  CHECK(answer(b.run({.what = verb::cancel, .resource = "k1", .session = a.id, .nonce = 800})) == outcome::yes);
+  CHECK(answer(b.run({.action = verb::cancel, .resource = "k1", .session = a.id, .nonce = 800})) == outcome::yes);
 }
 
 }  // namespace dlock::test

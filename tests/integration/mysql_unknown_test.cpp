@@ -32,7 +32,7 @@ struct waiting_grant {
   /// The owner of the row goes; what is left of the grant may happen now.
   void let_go() { other.run("COMMIT"); }
   /// Who holds the key; zero: nobody.
-  id128 holder() { return first->look("k").now.holder; }
+  id128 holder() { return first->look("k").holder.holder; }
 
   mysql_store_place where{};
   raw_mysql other{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
@@ -52,14 +52,14 @@ TEST_CASE("mysql unknown: an interrupted grant is unknown at once, and its ghost
   const reply r = w.grant.get();
   INFO(r.why.text);
   CHECK(std::chrono::steady_clock::now() - began < 900ms);
-  CHECK(r.what == outcome::unknown);
+  CHECK(r.result == outcome::unknown);
   CHECK(r.why.connection);
   CHECK_FALSE(w.victim->on->usable());
   // The server has not noticed that the client is gone: the statement waits on.
-  CHECK(w.first->where->settle(*w.first->on, w.lost));
+  CHECK(w.first->where->terminate(*w.first->on, w.lost));
   w.let_go();
   CHECK_FALSE(w.holder());
-  request q{.what = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce};
+  request q{.action = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce};
   CHECK(answer(w.first->run(q)) == outcome::no);
   CHECK(w.first->acquire("k") == 1);
 }
@@ -67,12 +67,12 @@ TEST_CASE("mysql unknown: an interrupted grant is unknown at once, and its ghost
 TEST_CASE("mysql unknown: a ghost that was granted is freed by its nonce", "[mysql]") {
   waiting_grant w;
   w.victim->on->interrupt();
-  CHECK(w.grant.get().what == outcome::unknown);
+  CHECK(w.grant.get().result == outcome::unknown);
   w.let_go();
   pass_until(w.where, [&] { return bool(w.holder()); });  // the dead client's statement was done
   CHECK(w.holder() == w.victim->id);
-  CHECK(w.first->where->settle(*w.first->on, w.lost));
-  request q{.what = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce + 1};
+  CHECK(w.first->where->terminate(*w.first->on, w.lost));
+  request q{.action = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce + 1};
   CHECK(answer(w.first->run(q)) == outcome::no);  // another attempt's name
   q.nonce = w.victim->nonce;
   CHECK(answer(w.first->run(q)) == outcome::yes);
@@ -84,9 +84,9 @@ TEST_CASE("mysql unknown: a connection killed in mid-statement is unknown and of
   w.root.run("KILL " + std::to_string(w.lost.id));
   const reply r = w.grant.get();
   INFO(r.why.text);
-  CHECK(r.what == outcome::unknown);
+  CHECK(r.result == outcome::unknown);
   CHECK_FALSE(w.victim->on->usable());
-  CHECK(w.first->where->settle(*w.first->on, w.lost));  // gone already
+  CHECK(w.first->where->terminate(*w.first->on, w.lost));  // gone already
   w.let_go();
   CHECK_FALSE(w.holder());
 }
@@ -96,7 +96,7 @@ TEST_CASE("mysql unknown: a query killed in mid-statement was certainly not done
   w.root.run("KILL QUERY " + std::to_string(w.lost.id));
   const reply r = w.grant.get();
   INFO(r.why.text);
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK(r.why.transient);
   CHECK(w.victim->on->usable());
   w.let_go();
@@ -112,9 +112,9 @@ TEST_CASE("mysql unknown: no answer within the statement timeout is unknown", "[
   other.run("LOCK TABLES " + where.tables.table("lock") + " WRITE");  // waited for longer than that
   const auto lost = b.on->identity();
   const reply r = b.take("k");
-  CHECK(r.what == outcome::unknown);
+  CHECK(r.result == outcome::unknown);
   CHECK_FALSE(b.on->usable());
-  CHECK(a.where->settle(*a.on, lost));
+  CHECK(a.where->terminate(*a.on, lost));
   other.run("UNLOCK TABLES");
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("mysql unknown: a connection that the server closed while idle gives f
                     std::to_string(connection_id(b))) == "0";
   });
   const reply r = b.take("k");
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK(r.why.connection);
   CHECK_FALSE(b.on->usable());
 }
@@ -138,10 +138,10 @@ TEST_CASE("mysql unknown: after an interrupt nothing is sent any more", "[mysql]
   actor a(where);
   a.on->interrupt();
   const reply r = a.take("k");
-  CHECK(r.what == outcome::failed);
+  CHECK(r.result == outcome::failed);
   CHECK(r.why.connection);
   std::vector<holder_info> found;
-  CHECK(a.where->list(*a.on, "", 10, found).what == outcome::failed);
+  CHECK(a.where->admin()->list(*a.on, "", 10, found).result == outcome::failed);
   a.on->interrupt();
 }
 
@@ -150,35 +150,35 @@ TEST_CASE("mysql unknown: settling says no where it can't be certain", "[mysql]"
   actor a(where), b(where);
   auto elsewhere = b.on->identity();
   elsewhere.server += "x";
-  CHECK_FALSE(a.where->settle(*a.on, elsewhere));
+  CHECK_FALSE(a.where->terminate(*a.on, elsewhere));
   CHECK(b.on->usable());
   CHECK(b.renew(for_long) == outcome::yes);  // and nobody was killed
   auto never = b.on->identity();
   never.id = 4'000'000'000;
-  CHECK(a.where->settle(*a.on, never));
+  CHECK(a.where->terminate(*a.on, never));
   b.on->interrupt();
   a.on->interrupt();
-  CHECK_FALSE(a.where->settle(*a.on, b.on->identity()));
+  CHECK_FALSE(a.where->terminate(*a.on, b.on->identity()));
 }
 
 TEST_CASE("mysql unknown: each real error says what it is", "[mysql][T49]") {
   mysql_store_place where;
   actor a(where);
   const reply empty = a.take("");
-  CHECK(empty.what == outcome::failed);
+  CHECK(empty.result == outcome::failed);
   const reply long_key = a.insert(std::string(256, 'k'));
-  CHECK(long_key.what == outcome::failed);
+  CHECK(long_key.result == outcome::failed);
   CHECK_THAT(long_key.why.text, Catch::Matchers::ContainsSubstring("256 bytes"));
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   a.acquire("k");
   other.run("ALTER TABLE " + where.tables.table("lock") + " RENAME COLUMN nonce TO noonce");
   const reply no_column = a.take("k");
-  CHECK(no_column.what == outcome::failed);
+  CHECK(no_column.result == outcome::failed);
   CHECK(no_column.why.native == 1054);
   CHECK(std::string(no_column.why.sqlstate) == "42S22");
   other.run("DROP TABLE " + where.tables.table("lock"));
   const reply no_table = a.take("k");
-  CHECK(no_table.what == outcome::failed);
+  CHECK(no_table.result == outcome::failed);
   CHECK(no_table.why.native == 1146);
   CHECK_FALSE(no_table.why.transient);
   CHECK(a.on->usable());

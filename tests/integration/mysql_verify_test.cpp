@@ -23,7 +23,7 @@ mysql_place& tables_of(row_scene& s) { return static_cast<mysql_row_place&>(*s.p
 /// Which connection has a transaction open that verified the key; 0: none.
 std::uint64_t blocker_of(row_actor& by, const lock_key& key) {
   connection_identity found;
-  const reply r = by.where->blocker(*by.on, by.about(verb::look, key), found);
+  const reply r = by.where->transactions()->blocker(*by.on, by.about(verb::look, key), found);
   return answer(r) == outcome::yes ? found.id : 0;
 }
 
@@ -129,11 +129,11 @@ TEST_CASE("mysql verify: a transaction that verified and is still open is found,
   REQUIRE(stopped.run(a.verify_text(key, 1)) == 1);
   a.close();
   connection_identity found;
-  REQUIRE(same.where->blocker(*same.on, same.about(verb::look, key), found).what == outcome::yes);
+  REQUIRE(same.where->transactions()->blocker(*same.on, same.about(verb::look, key), found).result == outcome::yes);
   CHECK(found.id == stopped.id());
   const seen dead = b.actor::at("k");
   CHECK(b.actor::take_over("k", dead).why.contended);
-  REQUIRE(same.where->settle(*same.on, found));
+  REQUIRE(same.where->terminate(*same.on, found));
   CHECK(blocker_of(b, key) == 0);
   CHECK(answer(b.actor::take_over("k", dead)) == outcome::yes);
   CHECK_THROWS(stopped.run("COMMIT"));
@@ -147,8 +147,8 @@ TEST_CASE("mysql verify: the connection of another user can't be ended without t
   s.app->begin();
   REQUIRE(s.app->run(a.verify_text(key, 1)) == 1);
   connection_identity found;
-  REQUIRE(b.where->blocker(*b.on, b.about(verb::look, key), found).what == outcome::yes);
-  CHECK_FALSE(b.where->settle(*b.on, found));
+  REQUIRE(b.where->transactions()->blocker(*b.on, b.about(verb::look, key), found).result == outcome::yes);
+  CHECK_FALSE(b.where->terminate(*b.on, found));
   CHECK(b.on->usable());
   CHECK_NOTHROW(s.app->commit());
 }
@@ -187,7 +187,7 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   const request take = a.about(verb::take, row);
   reply told;
   made->execute(*on, {&take, 1}, {&told, 1});
-  CHECK(told.what == outcome::failed);
+  CHECK(told.result == outcome::failed);
   CHECK(told.why.native == 1142);
   CHECK_FALSE(told.why.transient);
   CHECK(told.why.text.find("UPDATE") != std::string::npos);
@@ -212,14 +212,14 @@ TEST_CASE("mysql verify: another grant of the same session, older or later, prov
       CHECK(s.app->run(a.release_text(about, other)) == 0);
       auto later = a.grant(about, other);
       later.min_hold = about.row() == nullptr ? microseconds{1h} : microseconds{0};
-      CHECK(s.app->run(a.where->release_of(later).text) == 0);
+      CHECK(s.app->run(a.where->transactions()->release_of(later).text) == 0);
     }
   }
   CHECK(s.app->run(a.verify_text(key, 2)) == 1);
   CHECK(s.app->run(a.verify_text(row, fence)) == 1);
   s.app->commit();
   CHECK(a.actor::at("k").holder == a.id);
-  CHECK(a.actor::at("k").kept);
+  CHECK(a.actor::at("k").kind == lease_kind::session);
 }
 
 TEST_CASE("mysql verify: the statement with parameters is the one whose text holds all values", "[mysql]") {
@@ -241,13 +241,14 @@ TEST_CASE("mysql verify: the statement with parameters is the one whose text hol
     const auto row = kind == row_id_kind::integer ? s.make(7) : s.make(7, "it is");
     for (const auto& about : {lock_key("k"), row}) {
       auto grant = a.grant(about, 3);
-      for (const auto& made : {a.where->verification_of(grant), a.where->release_of(grant)}) {
+      for (const auto& made :
+           {a.where->transactions()->verification_of(grant), a.where->transactions()->release_of(grant)}) {
         CHECK(made.parameters.size() > 2);
         CHECK(written(made) == made.text);
       }
       if (about.row() != nullptr) continue;
       grant.min_hold = 5s;
-      CHECK(written(a.where->release_of(grant)) == a.where->release_of(grant).text);
+      CHECK(written(a.where->transactions()->release_of(grant)) == a.where->transactions()->release_of(grant).text);
     }
   }
 }
@@ -273,7 +274,7 @@ TEST_CASE("mysql verify: a take-over concurrent with a check lets exactly one of
     auto taker = std::async(std::launch::async, [&] {
       reply r;
       do r = b.take_over(row, now);
-      while (r.what == outcome::failed && r.why.contended);
+      while (r.result == outcome::failed && r.why.contended);
       return r;
     });
     if (round % 2 != 0) std::this_thread::sleep_for(std::chrono::microseconds{round * 20});

@@ -93,12 +93,13 @@ class shop final : public store_place {
 
 reply run(actor& who, verb what, const lock_key& row, microseconds own_ttl = 0us) {
   if (what == verb::take) ++who.nonce;
-  return who.run({.what = what,
+  return who.run({.action = what,
                   .resource = row.view(),
                   .session = who.id,
                   .row = row.row(),
                   .nonce = who.nonce,
-                  .own_ttl = own_ttl});
+                  .kind = kind_for(own_ttl),
+                  .ttl = own_ttl});
 }
 
 std::uint64_t taken(actor& who, const lock_key& row, microseconds own_ttl = 0us) {
@@ -190,8 +191,8 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
     check(place.place().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
     row_id one{std::make_shared<const row_table>(table), second.values};
     const request grant{.session = session, .row = &one, .nonce = 1, .fence = 1};
-    check(place.open()->verification_of(grant).text);
-    check(place.open()->release_of(grant).text);
+    check(place.open()->transactions()->verification_of(grant).text);
+    check(place.open()->transactions()->release_of(grant).text);
   }
 }
 
@@ -262,10 +263,10 @@ TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared
   // As that protocol compares: not free in the second in which it ends.
   raw.run("UPDATE jobs SET lock_expire_time = datetime('now', '+30 seconds')");
   const reply look = run(other, verb::look, place.nightly());
-  CHECK(look.now.left > 30s);
-  CHECK(look.now.left <= 31s);
+  CHECK(look.holder.left > 30s);
+  CHECK(look.holder.left <= 31s);
   raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = datetime('now', '-1 seconds')");
-  CHECK(run(other, verb::look, place.nightly()).now.expired);
+  CHECK(run(other, verb::look, place.nightly()).holder.expired);
   CHECK(answer(run(other, verb::take, place.nightly(), 5s)) == outcome::yes);
 
   // It can be extended as long as nobody else may take it.
@@ -282,7 +283,7 @@ TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared
   // Numbers are less than any text: nobody may take that for the past.
   raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = 1700000000");
   CHECK(answer(run(ours, verb::take, place.nightly(), 5s)) == outcome::no);
-  const seen stranger = run(ours, verb::look, place.nightly()).now;
+  const seen stranger = run(ours, verb::look, place.nightly()).holder;
   CHECK_FALSE(stranger.expired);
   CHECK(stranger.who == "another program");
 }
@@ -371,24 +372,23 @@ TEST_CASE("sqlite rows: whatever another boot of the host left can be had", "[sq
   actor now(place);
   // As wall clocks go, within what they may have been set meanwhile.
   CHECK(std::abs(std::stoll(raw.text("SELECT fence FROM dlock_floor WHERE id = 3")) - epoch) < 60'000'000);
-  const seen dead = run(now, verb::look, place.order(1)).now;
+  const seen dead = run(now, verb::look, place.order(1)).holder;
   CHECK(dead.gone);
-  now.nonce = 9;
   const lock_key first = place.order(1);
-  const reply taken_over = now.run({.what = verb::take_over,
+  const reply taken_over = now.run({.action = verb::take_over,
                                     .resource = first.view(),
                                     .session = now.id,
                                     .row = first.row(),
-                                    .nonce = 9,
-                                    .of = dead});
+                                    .nonce = ++now.nonce,
+                                    .expected = &dead});
   CHECK(answer(taken_over) == outcome::yes);
   CHECK(taken_over.fence == 2);
-  pass_until(place, [&] { return run(now, verb::look, place.order(2)).now.expired; });
+  pass_until(place, [&] { return run(now, verb::look, place.order(2)).holder.expired; });
   CHECK(answer(run(now, verb::take, place.order(2))) == outcome::yes);
   CHECK(answer(run(now, verb::take, place.order(3))) == outcome::no);  // its time is not over
   // A clock that was set back by years between two boots: no lease of ours lasts that long.
   raw.run("UPDATE orders SET lock_expires_at_us = lock_expires_at_us + 100000000000000 WHERE id = 3");
-  CHECK(run(now, verb::look, place.order(3)).now.expired);
+  CHECK(run(now, verb::look, place.order(3)).holder.expired);
   CHECK(answer(run(now, verb::take, place.order(3))) == outcome::yes);
 
   // A session of this boot proves that the times in the file are of this boot, whatever the mark says.
@@ -396,5 +396,5 @@ TEST_CASE("sqlite rows: whatever another boot of the host left can be had", "[sq
   const auto shifted = raw.text("SELECT fence FROM dlock_floor WHERE id = 3");
   actor later(place);
   CHECK(raw.text("SELECT fence FROM dlock_floor WHERE id = 3") == shifted);
-  CHECK(run(later, verb::look, place.order(1)).now.holder == now.id);
+  CHECK(run(later, verb::look, place.order(1)).holder.holder == now.id);
 }

@@ -68,12 +68,12 @@ TEST_CASE("sqlite verify: a release in the application's transaction keeps min_h
   auto grant = grant_of(a, "k", fence);
   grant.min_hold = for_long;
   raw_sqlite raw(place.path);
-  CHECK(run_bound(raw, a.where->release_of(grant)) == 1);
+  CHECK(run_bound(raw, a.where->transactions()->release_of(grant)) == 1);
   CHECK(b.at("k").holder == a.id);
-  CHECK_FALSE(b.at("k").kept);
+  CHECK(b.at("k").kind == lease_kind::expiring);
   CHECK(answer(b.take("k")) == outcome::no);
   grant.min_hold = 1us;
-  CHECK(run_bound(raw, a.where->release_of(grant)) == 1);
+  CHECK(run_bound(raw, a.where->transactions()->release_of(grant)) == 1);
   pass_until(place, [&] { return b.at("k").expired; });
   CHECK(answer(b.take("k")) == outcome::yes);
 }
@@ -137,7 +137,7 @@ TEST_CASE("sqlite verify: in a transaction that has read before, others' writes 
   auto where = place.open();
   const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*where);
   actor a(place), b(place);
-  const auto check = a.where->verification_of(grant_of(a, "k", a.acquire("k")));
+  const auto check = a.where->transactions()->verification_of(grant_of(a, "k", a.acquire("k")));
   odb::sqlite::database database(place.path);
   {
     odb::transaction transaction(database.begin());
@@ -215,7 +215,7 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
   const auto on = where->connect(1s, why);
   REQUIRE(on != nullptr);
   const reply opened = where->session(*on, session_verb::open, {.id = id128::random(), .ttl = 1s});
-  CHECK(opened.what == outcome::failed);
+  CHECK(opened.result == outcome::failed);
   CHECK_FALSE(opened.why.contended);
   CHECK_THAT(opened.why.text, ContainsSubstring("would wait for itself"));
   transaction.rollback();
@@ -260,12 +260,12 @@ TEST_CASE("sqlite verify: another process that dies in a verified transaction le
     const auto on = where->connect(1s, why);
     REQUIRE(on != nullptr);
     reply told;
-    request q{.what = verb::look, .resource = "k", .session = id128::random()};
+    request q{.action = verb::look, .resource = "k", .session = id128::random()};
     where->execute(*on, {&q, 1}, {&told, 1});
-    CHECK(told.now.kept);
-    q.what = verb::take;
+    CHECK(told.holder.kind == lease_kind::session);
+    q.action = verb::take;
     where->execute(*on, {&q, 1}, {&told, 1});
-    CHECK(told.what == outcome::failed);
+    CHECK(told.result == outcome::failed);
     CHECK(told.why.contended);
   }
   ::kill(child, SIGKILL);

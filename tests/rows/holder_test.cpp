@@ -55,7 +55,7 @@ TEST_CASE("row holder: a service tells who holds a row, and that nobody does", "
   CHECK(holder->label == "one");
   CHECK(holder->fence == 1);
   CHECK(holder->pid > 0);
-  CHECK(holder->kept);
+  CHECK(holder->kind == dlock::lease_kind::session);
   CHECK_FALSE(holder->dead);
   CHECK(holder->left > 0us);
   CHECK(r.others.holder(dlock::row<line>(r.others, r.db, {"a:1", 2}))->session == holder->session);
@@ -81,7 +81,7 @@ TEST_CASE("row holder: a row is forced by its session, and its holder is told", 
   CHECK_FALSE(r.others.force_release(key));  // nobody holds it
   auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 1s});
   CHECK(r.others.force_release(key));
-  CHECK(r.others.holder(key)->doomed);
+  CHECK(r.others.holder(key)->revoked);
   REQUIRE(eventually([&] { return mine.held().loss() == dlock::loss_reason::renewal_refused; }));
   CHECK_THROWS_AS(mine.commit(), dlock::lock_lost);
   CHECK(lock_row<order>(r.others, r.db, 1, {.wait = 20s})->status == "paid");

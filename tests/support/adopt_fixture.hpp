@@ -34,11 +34,15 @@ struct adopt_fixture : row_fixture {
   std::uint64_t take(const detail::engine::ticket& by, const lock_key& key) {
     fault why;
     const auto on = rows->connect(1s, why);
-    const request ask{
-        .what = verb::take, .resource = key.view(), .session = by.session, .nonce = by.nonce, .own_ttl = by.own_ttl};
+    const request ask{.action = verb::take,
+                      .resource = key.view(),
+                      .session = by.session,
+                      .nonce = by.nonce,
+                      .kind = by.own_ttl > 0us ? lease_kind::column : lease_kind::session,
+                      .ttl = by.own_ttl};
     reply answer;
     rows->execute(*on, {&ask, 1}, {&answer, 1});
-    return answer.what == outcome::yes ? answer.fence : 0;
+    return answer.result == outcome::yes ? answer.fence : 0;
   }
   claim take_all(std::vector<lock_key> keys) {
     return [this, keys = std::move(keys)](detail::engine::ticket& by) {

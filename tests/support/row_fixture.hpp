@@ -27,12 +27,12 @@ struct row_fixture : engine_fixture {
   lock_key existing(const lock_key& key) {
     fault why;
     const auto on = rows->connect(1s, why);
-    request ask{.what = verb::insert, .resource = key.view(), .session = id128::random()};
+    request ask{.action = verb::insert, .resource = key.view(), .session = id128::random()};
     reply answer;
     rows->execute(*on, {&ask, 1}, {&answer, 1});
-    ask.what = verb::release;
+    ask.action = verb::release;
     ask.fence = answer.fence;
-    if (answer.what == outcome::yes) rows->execute(*on, {&ask, 1}, {&answer, 1});
+    if (answer.result == outcome::yes) rows->execute(*on, {&ask, 1}, {&answer, 1});
     return key;
   }
 
@@ -41,7 +41,7 @@ struct row_fixture : engine_fixture {
     const auto row = thief_->holder(lock_key::from_stored(key.view()));
     fault why;
     const auto on = rows->connect(1s, why);
-    const request ask{.what = verb::release, .resource = key.view(), .session = row->session, .fence = row->fence};
+    const request ask{.action = verb::release, .resource = key.view(), .session = row->session, .fence = row->fence};
     reply answer;
     rows->execute(*on, {&ask, 1}, {&answer, 1});
   }

@@ -35,22 +35,22 @@ acquire_machine::settings waiting(std::chrono::milliseconds wait = 10s) {
   return {.deadline = start + wait, .retry = {.pause = 10ms, .max_pause = 100ms, .jitter = 0.0}};
 }
 
-reply said(outcome what) { return {.what = what}; }
-reply yes(std::uint64_t fence = 7) { return {.what = outcome::yes, .fence = fence}; }
-reply looks_free() { return {.what = outcome::yes}; }
+reply said(outcome result) { return {.result = result}; }
+reply yes(std::uint64_t fence = 7) { return {.result = outcome::yes, .fence = fence}; }
+reply looks_free() { return {.result = outcome::yes}; }
 reply held(bool kept, bool gone, bool expired, microseconds left = 20s) {
-  reply r{.what = outcome::yes};
-  r.now = {.holder = id128::random(),
-           .fence = 3,
-           .kept = kept,
-           .gone = gone,
-           .expired = expired,
-           .left = left,
-           .who = "host/1"};
+  reply r{.result = outcome::yes};
+  r.holder = {.holder = id128::random(),
+              .fence = 3,
+              .kind = kept ? lease_kind::session : lease_kind::expiring,
+              .gone = gone,
+              .expired = expired,
+              .left = left,
+              .who = "host/1"};
   return r;
 }
 reply alive(microseconds left = 20s) { return held(true, false, false, left); }
-reply failed(fault why) { return {.what = outcome::failed, .why = std::move(why)}; }
+reply failed(fault why) { return {.result = outcome::failed, .why = std::move(why)}; }
 const fault transient{.native = 1213, .transient = true, .text = "deadlock"};
 const fault contended{.native = 1205, .transient = true, .contended = true, .text = "lock wait"};
 const fault broken{.native = 2013, .connection = true, .text = "gone"};
@@ -136,8 +136,8 @@ TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken
   acquire_machine over(waiting());
   const auto dead = held(true, false, true);
   walk(over, {said(outcome::no), dead, said(outcome::yes)});
-  CHECK(over.holder().holder == dead.now.holder);
-  CHECK(over.holder().fence == dead.now.fence);
+  CHECK(over.holder().holder == dead.holder.holder);
+  CHECK(over.holder().fence == dead.holder.fence);
   CHECK(over.replied(yes(42), start, for_ever) == step::granted);
   CHECK(over.fence() == 42);
   CHECK(over.taken_over());
@@ -272,7 +272,7 @@ TEST_CASE("acquire_machine: a grant that can't be trusted any more is given back
 
 TEST_CASE("acquire_machine: an unknown outcome is resolved, then the key is looked at again", "[acquire_machine]") {
   acquire_machine m(waiting());
-  CHECK(walk(m, {{.what = outcome::unknown, .why = broken}}) == step::resolve);
+  CHECK(walk(m, {{.result = outcome::unknown, .why = broken}}) == step::resolve);
   CHECK(m.outcome_unknown());
   CHECK(m.resolved(start) == step::pause);
   CHECK(m.paused() == step::look);
@@ -343,7 +343,7 @@ TEST_CASE("acquire_machine: pauses are brief once one process was seen to take t
   auto look = alive();
   std::vector<microseconds> pauses;
   for (auto at = m.replied(said(outcome::no), now, for_ever); at == step::look && pauses.size() < 8; at = m.paused()) {
-    ++look.now.fence;
+    ++look.holder.fence;
     REQUIRE(m.replied(look, now, for_ever) == step::pause);
     pauses.push_back(m.pause());
     now += m.pause();

@@ -32,27 +32,27 @@ TEST_CASE_METHOD(connecting_fixture, "connection_pool: what was not sent is sent
                  "[connection_pool]") {
   connection_pool pool(where, clock, 4);
   fill(pool, 4);
-  const request ask{.what = verb::look, .resource = "k"};
+  const request ask{.action = verb::look, .resource = "k"};
   const auto look = [&](connection& on) {
     reply answer;
     where->execute(on, {&ask, 1}, {&answer, 1});
     return answer;
   };
   where->close_connections(false);  // seen only as it is used
-  CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::absent);
+  CHECK(pool.run(clock.now() + 2s, 2s, look).result == outcome::absent);
   CHECK(where->count(verb::look) == 2);
   CHECK(pool.open() == 1);  // the others were not trusted any more
 
   // Once, and not after the limit, and not if it may have been done.
   const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
   where->next(verb::look, {.what = test::fate::fail, .why = gone, .times = 2});
-  CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::failed);
+  CHECK(pool.run(clock.now() + 2s, 2s, look).result == outcome::failed);
   CHECK(where->count(verb::look) == 4);
   where->next(verb::look, {.what = test::fate::fail, .why = gone});
-  CHECK(pool.run(clock.now(), 2s, look).what == outcome::failed);
+  CHECK(pool.run(clock.now(), 2s, look).result == outcome::failed);
   CHECK(where->count(verb::look) == 5);
   where->next(verb::look, {.what = test::fate::drop});
-  CHECK(pool.run(clock.now() + 2s, 2s, look).what == outcome::unknown);
+  CHECK(pool.run(clock.now() + 2s, 2s, look).result == outcome::unknown);
   CHECK(where->count(verb::look) == 6);
 }
 
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(connecting_fixture,
   std::thread hanging([&] {
     fault reason;
     const auto on = pool.get(clock.now(), patience, reason);
-    const request ask{.what = verb::look, .resource = "k"};
+    const request ask{.action = verb::look, .resource = "k"};
     reply answer;
     where->execute(*on, {&ask, 1}, {&answer, 1});
   });

@@ -32,10 +32,10 @@ struct pool_fixture {
   /// Runs a statement that breaks the connection.
   void break_it(connection& on) {
     where->next(verb::look, {.what = test::fate::vanish});
-    const request ask{.what = verb::look, .resource = "k"};
+    const request ask{.action = verb::look, .resource = "k"};
     reply answer;
     where->execute(on, {&ask, 1}, {&answer, 1});
-    REQUIRE(answer.what == outcome::unknown);
+    REQUIRE(answer.result == outcome::unknown);
   }
 };
 
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(pool_fixture, "connection_pool: what hangs is interrupted at it
   std::thread hanging([&] {
     fault reason;
     const auto on = pool.get(clock.now(), 2s, reason);
-    const request ask{.what = verb::look, .resource = "k"};
+    const request ask{.action = verb::look, .resource = "k"};
     where->execute(*on, {&ask, 1}, {&answer, 1});
   });
   REQUIRE(at->reached());
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(pool_fixture, "connection_pool: what hangs is interrupted at it
     hanging.join();
     CHECK((*healthy).usable());
   }
-  CHECK(answer.what == outcome::unknown);
+  CHECK(answer.result == outcome::unknown);
   CHECK(pool.open() == 1);
   CHECK(pool.interrupt_hung(clock.now()) == instant::max());  // nothing on loan
 }

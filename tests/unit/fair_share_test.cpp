@@ -33,7 +33,9 @@ struct reign_fixture {
   }
 };
 
-seen holder(const id128& who, std::uint64_t fence) { return {.holder = who, .fence = fence, .kept = true}; }
+seen holder(const id128& who, std::uint64_t fence) {
+  return {.holder = who, .fence = fence, .kind = lease_kind::session};
+}
 
 }  // namespace
 

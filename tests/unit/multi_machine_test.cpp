@@ -26,13 +26,17 @@ multi_machine::settings waiting(std::chrono::milliseconds wait = 10s) {
 }
 
 seen holder(microseconds left = 20s) {
-  return {.holder = id128::random(), .fence = 3, .kept = true, .left = left, .who = "host/1"};
+  return {.holder = id128::random(), .fence = 3, .kind = lease_kind::session, .left = left, .who = "host/1"};
 }
 seen dead(bool gone, bool expired, bool kept = true) {
-  return {.holder = id128::random(), .fence = 3, .kept = kept, .gone = gone, .expired = expired};
+  return {.holder = id128::random(),
+          .fence = 3,
+          .kind = kept ? lease_kind::session : lease_kind::expiring,
+          .gone = gone,
+          .expired = expired};
 }
-reply look(const seen& by) { return {.what = outcome::yes, .now = by}; }
-reply failed(const fault& why) { return {.what = outcome::failed, .why = why}; }
+reply look(const seen& by) { return {.result = outcome::yes, .holder = by}; }
+reply failed(const fault& why) { return {.result = outcome::failed, .why = why}; }
 
 using act = std::function<multi_step(multi_machine&)>;
 const act late = [](multi_machine& m) { return m.taken(start, start); };
@@ -80,14 +84,14 @@ TEST_CASE("multi_machine: each end of a round leads where the state table says",
           {"busy, given back", {busy, back}, multi_step::pause},
           {"busy, paused", {busy, back, rested}, multi_step::look},
           {"still busy", {busy, back, rested, looked(look(holder()))}, multi_step::pause},
-          {"look: no row", {busy, back, rested, looked({.what = outcome::absent})}, multi_step::take},
+          {"look: no row", {busy, back, rested, looked({.result = outcome::absent})}, multi_step::take},
           {"look: free", {busy, back, rested, looked(look({}))}, multi_step::take},
           {"look: session gone", {busy, back, rested, looked(look(dead(true, false)))}, multi_step::take},
           {"look: session expired", {busy, back, rested, looked(look(dead(false, true)))}, multi_step::take},
           {"look: own expiry over", {busy, back, rested, looked(look(dead(false, true, false)))}, multi_step::take},
           {"look contended", {busy, back, rested, looked(failed(contended))}, multi_step::pause},
           {"look failed, transient", {busy, back, rested, looked(failed(transient))}, multi_step::pause},
-          {"look without an answer", {busy, back, rested, looked({.what = outcome::unknown})}, multi_step::pause},
+          {"look without an answer", {busy, back, rested, looked({.result = outcome::unknown})}, multi_step::pause},
           {"look failed otherwise", {busy, back, rested, looked(failed(fatal))}, multi_step::failed},
           {"trouble", {trouble(transient)}, multi_step::give_back},
           {"transient, given back", {trouble(transient), back}, multi_step::pause},

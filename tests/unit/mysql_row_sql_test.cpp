@@ -25,13 +25,14 @@ struct row_sql {
   explicit row_sql(row_table of = {}) : table(std::make_shared<row_table>(std::move(of))) {}
 
   request about(verb what) const {
-    return {.what = what,
+    return {.action = what,
             .resource = key.view(),
             .session = session,
             .row = key.row(),
             .nonce = 0x2a,
             .fence = 7,
-            .own_ttl = own_ttl};
+            .kind = own_ttl > microseconds{0} ? lease_kind::expiring : lease_kind::session,
+            .ttl = own_ttl};
   }
 
   std::shared_ptr<row_table> table;
@@ -86,15 +87,16 @@ TEST_CASE("mysql row sql: a take is one update by primary key that reads no sess
 TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms", "[unit]") {
   const row_sql s(by_session());
   auto q = s.about(verb::take_over);
-  q.of = {.holder = id128{{0xcd}}, .fence = 9, .nonce = 1, .kept = true, .gone = true};
+  seen dead{.holder = id128{{0xcd}}, .fence = 9, .nonce = 1, .kind = lease_kind::session, .gone = true};
+  q.expected = &dead;
   const auto text = s.sql.take_over(q);
-  const std::string seen = "cd000000000000000000000000000000/0000000000000001";
-  CHECK_THAT(text, ContainsSubstring("`lock_owner` IN ('" + seen + "','" + seen + "+')"));
+  const std::string holder = "cd000000000000000000000000000000/0000000000000001";
+  CHECK_THAT(text, ContainsSubstring("`lock_owner` IN ('" + holder + "','" + holder + "+')"));
   CHECK_THAT(text, ContainsSubstring("`lock_fence`=9"));
   CHECK_THAT(text, ContainsSubstring("NOT EXISTS (SELECT 1 FROM `lo``cks`.`x_session` s WHERE "
                                      "s.`id`=X'cd000000000000000000000000000000')"));
   // Nobody can say whether another program lives.
-  q.of.holder = stores::sql::foreign_owner;
+  dead.holder = stores::sql::foreign_owner;
   CHECK(s.sql.take_over(q).find("NOT EXISTS") == std::string::npos);
 }
 

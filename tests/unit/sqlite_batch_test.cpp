@@ -28,12 +28,13 @@ struct part {
 std::vector<reply> run(actor& who, verb what, const std::vector<part>& parts, microseconds own_ttl = 0us) {
   std::vector<request> requests;
   for (const part& each : parts) {
-    requests.push_back({.what = what,
+    requests.push_back({.action = what,
                         .resource = each.key,
                         .session = who.id,
                         .nonce = each.nonce != 0 ? each.nonce : ++who.nonce,
                         .fence = each.fence,
-                        .own_ttl = own_ttl});
+                        .kind = kind_for(own_ttl),
+                        .ttl = own_ttl});
   }
   std::vector<reply> replies(parts.size());
   who.where->execute(*who.on, requests, replies);
@@ -42,7 +43,7 @@ std::vector<reply> run(actor& who, verb what, const std::vector<part>& parts, mi
 
 std::vector<outcome> outcomes(const std::vector<reply>& replies) {
   std::vector<outcome> made;
-  for (const reply& r : replies) made.push_back(r.what);
+  for (const reply& r : replies) made.push_back(r.result);
   return made;
 }
 

@@ -62,12 +62,13 @@ class one_file final : public store_place {
 };
 
 reply run(actor& who, verb what, const lock_key& row, microseconds own_ttl = 0us) {
-  return who.run({.what = what,
+  return who.run({.action = what,
                   .resource = row.view(),
                   .session = who.id,
                   .row = row.row(),
                   .nonce = ++who.nonce,
-                  .own_ttl = own_ttl});
+                  .kind = kind_for(own_ttl),
+                  .ttl = own_ttl});
 }
 
 }  // namespace
@@ -125,9 +126,9 @@ TEST_CASE("sqlite boot: a container with another boot id changes nothing that is
   CHECK(other.kill(kept.id) == outcome::no);
   for (const std::int64_t id : {1, 2}) {
     CHECK(answer(run(other, verb::take, place.order(id))) == outcome::no);
-    CHECK_FALSE(run(other, verb::look, place.order(id)).now.expired);
+    CHECK_FALSE(run(other, verb::look, place.order(id)).holder.expired);
   }
-  CHECK(answer(other.where->sweep(*other.on, 1us, 100)) == outcome::yes);
+  CHECK(answer(other.where->admin()->clean_up(*other.on, 1us, 100)) == outcome::yes);
   CHECK(all() == before);
   // The clock of the kernel ends it like any other.
   place.machine->pass(2s);
@@ -201,7 +202,7 @@ TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[uni
     const auto by_hand = own.acquire("by hand", 1h);
     REQUIRE(answer(kept.release("held on", kept.acquire("held on"), 1h)) == outcome::yes);
     doomed.acquire("doomed");
-    REQUIRE(answer(own.where->doom(*own.on, "doomed")) == outcome::yes);
+    REQUIRE(answer(own.where->admin()->revoke(*own.on, {.resource = "doomed"})) == outcome::yes);
     for (int hour = 0; hour < 240; ++hour) {
       place.machine->pass(30min);
       REQUIRE(answer(own.extend("by hand", by_hand, 1h)) == outcome::yes);
@@ -217,7 +218,7 @@ TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[uni
     CHECK(answer(next.take(key)) == outcome::yes);
   }
   CHECK(next.at("kept").fence == fence + 1);
-  const seen row = run(next, verb::look, place.order(1)).now;
+  const seen row = run(next, verb::look, place.order(1)).holder;
   CHECK(row.gone);
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_session") == "1");
   // Times of another boot would keep clean-up away from these keys for ever.
@@ -256,7 +257,7 @@ TEST_CASE("sqlite boot: a file without sessions tells a reboot too, so the expir
   CHECK(a.close() == outcome::no);
   place.boot("two", 200h + 59s);
   actor next(place);
-  const seen now = run(next, verb::look, place.order(1)).now;
+  const seen now = run(next, verb::look, place.order(1)).holder;
   // By the wall clock it was granted just now, and a minute later by the clock of the test.
   CHECK(now.left <= 1h + 1min);
   CHECK(now.left > 1h + 30s);

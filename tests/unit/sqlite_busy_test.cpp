@@ -68,7 +68,7 @@ TEST_CASE("sqlite busy: a stranger's write transaction makes an acquire busy wit
   const auto start = clock_type::now();
   const reply taken = a.take("other");
   const auto took = clock_type::now() - start;
-  CHECK(taken.what == outcome::failed);
+  CHECK(taken.result == outcome::failed);
   CHECK(taken.why.contended);
   CHECK(taken.why.transient);
   CHECK_FALSE(taken.why.connection);
@@ -79,7 +79,7 @@ TEST_CASE("sqlite busy: a stranger's write transaction makes an acquire busy wit
   CHECK(a.at("k").holder == a.id);  // readers wait for nobody
 
   const reply renewed = a.where->session(*a.on, session_verb::renew, {.id = a.id, .ttl = for_long});
-  CHECK(renewed.what == outcome::failed);
+  CHECK(renewed.result == outcome::failed);
   CHECK(renewed.why.contended);
   stranger.run("ROLLBACK");
   CHECK(a.renew(for_long) == outcome::yes);
@@ -132,7 +132,7 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
   stranger.run("BEGIN IMMEDIATE");
   auto polling = std::async(std::launch::async, [&] { return patiently([&] { return a.insert("k"); }); });
   auto queueing = std::async(std::launch::async, [&] {
-    const request q{.what = verb::insert, .resource = "k2", .session = a.id, .nonce = 1};
+    const request q{.action = verb::insert, .resource = "k2", .session = a.id, .nonce = 1};
     return patiently([&] {
       reply r;
       a.where->execute(*second, {&q, 1}, {&r, 1});
@@ -145,7 +145,7 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
   a.on->interrupt();
   const reply polled = polling.get();
   for (const reply& r : {polled, queued}) {
-    CHECK(r.what == outcome::failed);
+    CHECK(r.result == outcome::failed);
     CHECK(r.why.native == SQLITE_INTERRUPT);
     CHECK(r.why.connection);
   }
@@ -154,7 +154,7 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
   stranger.run("COMMIT");
   CHECK(answer(other.look("k")) == outcome::absent);
   CHECK(answer(other.look("k2")) == outcome::absent);
-  CHECK(a.insert("k").what == outcome::failed);  // an interrupted connection stays so
+  CHECK(a.insert("k").result == outcome::failed);  // an interrupted connection stays so
 }
 
 TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transaction open", "[unit][sqlite]") {
@@ -172,8 +172,8 @@ TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transact
     if (++asked == statement) on->interrupt();
   };
   const id128 id = id128::random();
-  const std::array<request, 2> takes = {request{.what = verb::insert, .resource = "a", .session = id, .nonce = 1},
-                                        request{.what = verb::insert, .resource = "b", .session = id, .nonce = 2}};
+  const std::array<request, 2> takes = {request{.action = verb::insert, .resource = "a", .session = id, .nonce = 1},
+                                        request{.action = verb::insert, .resource = "b", .session = id, .nonce = 2}};
   std::array<reply, 2> replies;
   where->execute(*on, takes, replies);
   REQUIRE(asked >= statement);
@@ -182,7 +182,7 @@ TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transact
   raw_sqlite stranger(place.path);
   CHECK(stranger.try_run("BEGIN IMMEDIATE"));
   const auto granted = stranger.text("SELECT COUNT(*) FROM dlock_lock");
-  for (const reply& r : replies) CHECK(r.what == (granted == "2" ? outcome::yes : outcome::failed));
+  for (const reply& r : replies) CHECK(r.result == (granted == "2" ? outcome::yes : outcome::failed));
   CHECK((granted == "0" || granted == "2"));
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a
   busy_place place;
   const auto made = place.open();
   fault why;
-  CHECK(made->caller_may_wait(why));
+  CHECK(made->transactions()->caller_may_wait(why));
   const auto link = place.folder / "link.db";
   std::filesystem::create_symlink(place.path, link);
   raw_sqlite(place.path).run("CREATE TABLE application(id INTEGER)");
@@ -239,23 +239,25 @@ TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a
   odb::sqlite::database same(link), elsewhere(place.folder / "elsewhere.db");
   {
     odb::transaction transaction(same.begin());
-    CHECK(made->caller_may_wait(why));
+    CHECK(made->transactions()->caller_may_wait(why));
     same.execute("SELECT COUNT(*) FROM application");
-    CHECK(made->caller_may_wait(why));  // reading blocks nobody
+    CHECK(made->transactions()->caller_may_wait(why));  // reading blocks nobody
     same.execute("INSERT INTO application VALUES(1)");
-    CHECK_FALSE(made->caller_may_wait(why));
+    CHECK_FALSE(made->transactions()->caller_may_wait(why));
     CHECK_THAT(why.text, ContainsSubstring(place.path));
     CHECK_THAT(why.text, ContainsSubstring("wait for itself"));
-    std::async(std::launch::async, [&] { CHECK(made->caller_may_wait(why)); }).get();  // another thread may
+    std::async(std::launch::async, [&] {
+      CHECK(made->transactions()->caller_may_wait(why));
+    }).get();  // another thread may
     transaction.commit();
-    CHECK(made->caller_may_wait(why));
+    CHECK(made->transactions()->caller_may_wait(why));
   }
   {
     odb::transaction transaction(same.begin_immediate());
-    CHECK_FALSE(made->caller_may_wait(why));
+    CHECK_FALSE(made->transactions()->caller_may_wait(why));
   }
   odb::transaction transaction(elsewhere.begin_immediate());
-  CHECK(made->caller_may_wait(why));
+  CHECK(made->transactions()->caller_may_wait(why));
 }
 
 TEST_CASE("sqlite busy: an attached lock file that is written to counts too", "[unit][sqlite]") {
@@ -268,5 +270,5 @@ TEST_CASE("sqlite busy: an attached lock file that is written to counts too", "[
   odb::transaction transaction(connection->begin());
   connection->execute("INSERT INTO locks.application VALUES(1)");
   fault why;
-  CHECK_FALSE(made->caller_may_wait(why));
+  CHECK_FALSE(made->transactions()->caller_may_wait(why));
 }

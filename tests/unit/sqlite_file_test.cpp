@@ -138,7 +138,7 @@ TEST_CASE("sqlite file: stores with different prefixes in one file don't meet", 
   CHECK(b.acquire("k") == 1);
   CHECK(b.kill(a.id) == outcome::no);
   std::vector<holder_info> held;
-  CHECK(answer(b.where->inspect(*b.on, "k", held)) == outcome::yes);
+  CHECK(answer(b.where->admin()->inspect(*b.on, {.resource = "k"}, held)) == outcome::yes);
   REQUIRE(held.size() == 1);
   CHECK(held[0].session == b.id);
   raw_sqlite raw(place.path);
@@ -177,14 +177,14 @@ TEST_CASE("sqlite file: a deleted or replaced file is noticed before anything is
   std::filesystem::rename(place.path, place.path + ".old");
   if (replaced) place.open();
 
-  const reply taken = a.run({.what = verb::take, .resource = "other", .session = a.id, .nonce = 99});
-  CHECK(taken.what == outcome::failed);
+  const reply taken = a.run({.action = verb::take, .resource = "other", .session = a.id, .nonce = 99});
+  CHECK(taken.result == outcome::failed);
   CHECK(taken.why.connection);
   CHECK_THAT(taken.why.text, ContainsSubstring("moved or deleted"));
   CHECK_FALSE(a.on->usable());
   const reply renewed = a.where->session(*a.on, session_verb::renew, {.id = a.id, .ttl = for_long});
-  CHECK(renewed.what == outcome::failed);
-  CHECK(a.release("k", fence).what == outcome::failed);
+  CHECK(renewed.result == outcome::failed);
+  CHECK(a.release("k", fence).result == outcome::failed);
 
   fault why;
   const auto again = a.where->connect(1s, why);
@@ -209,7 +209,7 @@ TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be canc
   const reply taken = a.take("k");
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
   INFO(taken.why.text);
-  CHECK(taken.what == outcome::unknown);
+  CHECK(taken.result == outcome::unknown);
   CHECK(taken.why.connection);
   CHECK_THAT(taken.why.text, ContainsSubstring(place.path));
   CHECK_FALSE(a.on->usable());
@@ -220,7 +220,7 @@ TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be canc
   a.on = a.where->connect(1s, why);
   REQUIRE(a.on != nullptr);
   CHECK(a.on->identity().server == lost.server);
-  CHECK(a.where->settle(*a.on, lost));
+  CHECK(a.where->terminate(*a.on, lost));
   answer(a.cancel("k", nonce));
   CHECK_FALSE(a.at("k").holder);
   CHECK(answer(a.take("k")) == outcome::yes);
@@ -231,7 +231,7 @@ TEST_CASE("sqlite file: a missing floor row is said and not taken for a busy key
   actor a(place);
   raw_sqlite(place.path).run("DELETE FROM dlock_floor");
   const reply made = a.insert("k");
-  CHECK(made.what == outcome::failed);
+  CHECK(made.result == outcome::failed);
   CHECK_THAT(made.why.text, ContainsSubstring("dlock_floor"));
   place.open();
   CHECK(answer(a.insert("k")) == outcome::yes);

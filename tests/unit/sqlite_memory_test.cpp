@@ -74,7 +74,7 @@ void check_every_allocation(actor& who, const std::function<reply()>& verb) {
     check_idle(*who.on);
     CHECK(who.on->usable());
     if (!ran_out) return;
-    if (made.what == outcome::unknown) CHECK(made.why.transient);
+    if (made.result == outcome::unknown) CHECK(made.why.transient);
   }
 }
 
@@ -87,13 +87,14 @@ TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in t
   actor a(place, for_long, label), b(place, for_long, label);
   const auto fence = a.acquire("held");
   const auto ask = [&](verb what, const row_id* row = nullptr) {
-    const request q{.what = what,
+    const request q{.action = what,
                     .resource = row != nullptr ? place.job.view() : "held",
                     .session = b.id,
                     .row = row,
                     .nonce = 77,
                     .fence = fence,
-                    .own_ttl = row != nullptr ? microseconds{1h} : 0us};
+                    .kind = row != nullptr ? lease_kind::column : lease_kind::session,
+                    .ttl = row != nullptr ? microseconds{1h} : 0us};
     return [&b, q] {
       reply made;
       b.where->execute(*b.on, {&q, 1}, {&made, 1});
@@ -105,8 +106,8 @@ TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in t
     check_every_allocation(b, ask(what, place.job.row()));
   }
   check_every_allocation(b, [&] {
-    std::array<request, 2> takes = {request{.what = verb::insert, .resource = "x", .session = b.id, .nonce = 1},
-                                    request{.what = verb::insert, .resource = "y", .session = b.id, .nonce = 2}};
+    std::array<request, 2> takes = {request{.action = verb::insert, .resource = "x", .session = b.id, .nonce = 1},
+                                    request{.action = verb::insert, .resource = "y", .session = b.id, .nonce = 2}};
     std::array<reply, 2> replies;
     b.where->execute(*b.on, takes, replies);
     return replies[0];
@@ -114,11 +115,11 @@ TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in t
   check_every_allocation(b,
                          [&] { return b.where->session(*b.on, session_verb::renew, {.id = b.id, .ttl = for_long}); });
   check_every_allocation(b, [&] { return b.where->session(*b.on, session_verb::close, {.id = id128::random()}); });
-  check_every_allocation(b, [&] { return b.where->sweep(*b.on, 1us, 100); });
-  check_every_allocation(b, [&] { return b.where->doom(*b.on, "nobody's"); });
+  check_every_allocation(b, [&] { return b.where->admin()->clean_up(*b.on, 1us, 100); });
+  check_every_allocation(b, [&] { return b.where->admin()->revoke(*b.on, {.resource = "nobody's"}); });
   std::vector<holder_info> found;
-  check_every_allocation(b, [&] { return b.where->inspect(*b.on, "held", found); });
-  check_every_allocation(b, [&] { return b.where->list(*b.on, "", 100, found); });
+  check_every_allocation(b, [&] { return b.where->admin()->inspect(*b.on, {.resource = "held"}, found); });
+  check_every_allocation(b, [&] { return b.where->admin()->list(*b.on, "", 100, found); });
   CHECK(a.at("held").holder == a.id);
   CHECK(a.renew(for_long) == outcome::yes);
 }

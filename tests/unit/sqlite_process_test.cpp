@@ -80,23 +80,23 @@ struct worker {
   explicit worker(store_place& place, microseconds ttl) : where(place.open()) {
     fault why;
     on = where->connect(10s, why);
-    if (!on || where->session(*on, session_verb::open, {.id = id, .ttl = ttl}).what != outcome::yes) throw why;
+    if (!on || where->session(*on, session_verb::open, {.id = id, .ttl = ttl}).result != outcome::yes) throw why;
   }
 
   std::uint64_t acquire(std::string_view key) {
     for (;;) {
-      const reply taken = run({.what = verb::take, .resource = key, .session = id, .nonce = ++nonce});
-      if (taken.what == outcome::yes) return taken.fence;
-      if (taken.what != outcome::no && !taken.why.contended) throw taken.why;
+      const reply taken = run({.action = verb::take, .resource = key, .session = id, .nonce = ++nonce});
+      if (taken.result == outcome::yes) return taken.fence;
+      if (taken.result != outcome::no && !taken.why.contended) throw taken.why;
       std::this_thread::yield();
     }
   }
   void release(std::string_view key, std::uint64_t fence) {
     reply freed;
     do {  // on a machine that stands still the others may have had the file for all of its time
-      freed = run({.what = verb::release, .resource = key, .session = id, .fence = fence});
+      freed = run({.action = verb::release, .resource = key, .session = id, .fence = fence});
     } while (freed.why.contended);
-    if (freed.what != outcome::yes) throw freed.why;
+    if (freed.result != outcome::yes) throw freed.why;
   }
   reply run(const request& q) {
     reply r;

@@ -153,7 +153,7 @@ TEST_CASE("sqlite schema: a table that is dropped while a service runs is told w
   actor a(place);
   place.run("DROP TABLE dlock_lock");
   const auto taken = a.take("k");
-  REQUIRE(taken.what == outcome::failed);
+  REQUIRE(taken.result == outcome::failed);
   CHECK_THAT(taken.why.text, ContainsSubstring("no such table: dlock_lock"));
   CHECK_THAT(taken.why.text, ContainsSubstring("open the store once with schema=create"));
 }

@@ -57,7 +57,7 @@ class cleaner {
       between();
       place_.cleaners->set(place_.machine->now());
     };
-    const reply r = where_->sweep(*on_, idle, limit);
+    const reply r = where_->admin()->clean_up(*on_, idle, limit);
     place_.cleaners->before_now = {};
     CHECK(answer(r) == outcome::yes);
     return r.fence;
@@ -236,10 +236,10 @@ TEST_CASE("sqlite sweep: a step that meets a busy file deletes nothing and can b
   REQUIRE(on != nullptr);
   raw_sqlite stranger(place.path);
   stranger.run("BEGIN IMMEDIATE");
-  const reply refused = where->sweep(*on, 1h, 100);
-  CHECK(refused.what == outcome::failed);
+  const reply refused = where->admin()->clean_up(*on, 1h, 100);
+  CHECK(refused.result == outcome::failed);
   CHECK(refused.why.contended);
   stranger.run("ROLLBACK");
   CHECK(a.at("k").fence == 1);
-  CHECK(where->sweep(*on, 1h, 100).fence == 1);
+  CHECK(where->admin()->clean_up(*on, 1h, 100).fence == 1);
 }

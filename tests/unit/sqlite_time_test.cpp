@@ -55,13 +55,14 @@ class timed_place final : public store_place {
 
 reply run(actor& who, verb what, const lock_key& row, microseconds own_ttl, const seen& of = {}) {
   if (what == verb::take) ++who.nonce;
-  return who.run({.what = what,
+  return who.run({.action = what,
                   .resource = row.view(),
                   .session = who.id,
                   .row = row.row(),
                   .nonce = who.nonce,
-                  .own_ttl = own_ttl,
-                  .of = of});
+                  .kind = kind_for(own_ttl),
+                  .ttl = own_ttl,
+                  .expected = &of});
 }
 
 }  // namespace
@@ -138,7 +139,7 @@ TEST_CASE("sqlite time: a row with an expiry of its own is free from that micros
   actor a(place), b(place);
   REQUIRE(answer(run(a, verb::take, place.order, 10s)) == outcome::yes);
   place.pass(10s - 1us);
-  const seen last = run(b, verb::look, place.order, 0us).now;
+  const seen last = run(b, verb::look, place.order, 0us).holder;
   CHECK(last.left == 1us);
   CHECK(answer(run(b, verb::take, place.order, 0us)) == outcome::no);
   CHECK(answer(run(b, verb::take_over, place.order, 0us, last)) == outcome::no);
@@ -156,13 +157,13 @@ TEST_CASE("sqlite time: a row that is renewed by its column is free in the secon
   actor a(place), b(place);
   REQUIRE(answer(run(a, verb::take, place.job, 10s)) == outcome::yes);
   place.machine->set_wall_clock(noon + 11 * second - 1);  // other programs compare whole seconds, by '<'
-  const seen last = run(b, verb::look, place.job, 0us).now;
+  const seen last = run(b, verb::look, place.job, 0us).holder;
   CHECK_FALSE(last.expired);
   CHECK(last.left == 1us);
   CHECK(answer(run(b, verb::take, place.job, 10s)) == outcome::no);
   CHECK(answer(run(b, verb::take_over, place.job, 10s, last)) == outcome::no);
   place.machine->set_wall_clock(noon + 11 * second);
-  CHECK(run(b, verb::look, place.job, 0us).now.expired);
+  CHECK(run(b, verb::look, place.job, 0us).holder.expired);
   CHECK(answer(run(a, verb::extend, place.job, 10s)) == outcome::no);
   const auto how = GENERATE(verb::take, verb::take_over);
   CHECK(answer(run(b, how, place.job, 10s, last)) == outcome::yes);
@@ -194,7 +195,7 @@ TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boo
     // Who comes now, with another idea of the time of day, judges the same.
     actor b(place);
     CHECK(b.at("k").left == 20s);
-    CHECK(run(b, verb::look, place.order, 0us).now.left == 30s);
+    CHECK(run(b, verb::look, place.order, 0us).holder.left == 30s);
     CHECK(answer(b.take("k")) == outcome::no);
     CHECK(b.kill(a.id) == outcome::no);
     CHECK(answer(run(b, verb::take, place.order, 0us)) == outcome::no);
