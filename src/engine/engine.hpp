@@ -170,7 +170,7 @@ class engine : public std::enable_shared_from_this<engine> {
   lease granted(won& w);
   void check_row(const lock_key& key, const lock_settings& options) const;
   void check_cancelled(const lock_key& key, const lock_settings& options) const;
-  void check_kind(const std::string& which, lease_kind kind) const;
+  const char* lacks(lease_kind kind) const noexcept;  // what the store can't do of it, for messages; null: nothing
   void check_rows(const std::string& which, row_renewal how, const lock_settings& options) const;
   [[noreturn]] void refused(attempt& a);
   [[noreturn]] void refused(const lock_key& key, instant begun, const seen& holder, const fault& why, bool unknown);

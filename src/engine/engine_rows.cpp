@@ -12,22 +12,22 @@ using namespace std::chrono_literals;
 void engine::check_row(const lock_key& key, const lock_settings& options) const {
   if (key.row() != nullptr) {
     check_rows("row '" + printable(key) + "'", key.row()->table->renewal, options);
-  } else {
-    check_kind("key '" + printable(key) + "'", keeping(false, options).kind);
+    return;
+  }
+  if (const auto* const why = lacks(keeping(false, options).kind)) {
+    throw std::invalid_argument("dlock: key '" + printable(key) + "': " + shared_.where->name() + why);
   }
 }
 
-void engine::check_kind(const std::string& which, lease_kind kind) const {
+const char* engine::lacks(lease_kind kind) const noexcept {
   const auto can = shared_.where->caps();
-  const auto refuse = [&](const char* why) {
-    throw std::invalid_argument("dlock: " + which + ": " + shared_.where->name() + why);
-  };
   if (kind == lease_kind::session && !can.session_leases) {
-    refuse(" has no leases that are renewed: renewal::manual or renewal::none");
+    return " has no leases that are renewed: renewal::manual or renewal::none";
   }
   if (kind == lease_kind::expiring && !can.expiring_leases) {
-    refuse(" has no leases with an expiry of their own: renewal::automatic");
+    return " has no leases with an expiry of their own: renewal::automatic";
   }
+  return nullptr;
 }
 
 void engine::check_ttl(const lock_key& key, const lock_settings& with) const {
@@ -38,7 +38,9 @@ void engine::check_ttl(const lock_key& key, const lock_settings& with) const {
 void engine::check_rows(const std::string& which, row_renewal how, const lock_settings& options) const {
   const auto refuse = [&](const std::string& why) { throw std::invalid_argument("dlock: " + which + ": " + why); };
   if (!shared_.where->caps().rows) refuse(shared_.where->name() + " has no tables whose rows could be locked");
-  check_kind(which, keeping(how == row_renewal::column, options).kind);
+  if (const auto* const why = lacks(keeping(how == row_renewal::column, options).kind)) {
+    refuse(shared_.where->name() + why);
+  }
   if (options.min_hold > 0ms) {
     refuse(fmt::format("min_hold = {} ms: a row keeps no time of its grant; lock a key for that",
                        options.min_hold.count()));
