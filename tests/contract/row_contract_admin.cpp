@@ -14,7 +14,7 @@ std::vector<holder_info> inspected(const row_actor& by, const lock_key& row) {
   return out;
 }
 
-outcome doomed(const row_actor& by, const lock_key& row) {
+outcome revoked(const row_actor& by, const lock_key& row) {
   return answer(by.where->admin()->revoke(*by.on, {.row = row.row()}));
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("row inspection: a verified row is still its holder's", "[contract][ro
   REQUIRE(s.app->run(a.verify_text(row, fence)) == 1);
   REQUIRE(inspected(b, row).size() == 1);
   CHECK(inspected(b, row)[0].session == a.id);
-  CHECK(doomed(b, row) == outcome::yes);
+  CHECK(revoked(b, row) == outcome::yes);
 }
 
 TEST_CASE("row inspection: a holder is dead when its session is gone or has expired", "[contract][rows]") {
@@ -106,12 +106,12 @@ TEST_CASE("row inspection: another program's lock is shown by what that wrote", 
   CHECK_FALSE(theirs[0].dead);
   CHECK(theirs[0].left > 55s);
   CHECK(theirs[0].left < 63s);
-  CHECK(doomed(a, row) == outcome::no);
+  CHECK(revoked(a, row) == outcome::no);
   s.set(s.table->expires_at + "=" + s.place->plain_expiry(-5), row);
   CHECK(inspected(a, row).empty());
 }
 
-TEST_CASE("row inspection: dooming a row ends the session that keeps it, and only that", "[contract][rows]") {
+TEST_CASE("row inspection: revoking a row ends the session that keeps it, and only that", "[contract][rows]") {
   row_scene s;
   row_actor a(s), b(s), c(s);
   const auto row = s.make(1);
@@ -119,11 +119,11 @@ TEST_CASE("row inspection: dooming a row ends the session that keeps it, and onl
   const auto free = s.make(3);
   a.acquire(row);
   b.acquire(own, for_long);
-  CHECK(doomed(c, free) == outcome::no);
-  CHECK(doomed(c, own) == outcome::no);
-  CHECK(doomed(c, s.key({std::int64_t{9}})) == outcome::no);
+  CHECK(revoked(c, free) == outcome::no);
+  CHECK(revoked(c, own) == outcome::no);
+  CHECK(revoked(c, s.key({std::int64_t{9}})) == outcome::no);
   CHECK(a.renew(for_long) == outcome::yes);
-  CHECK(doomed(c, row) == outcome::yes);
+  CHECK(revoked(c, row) == outcome::yes);
   CHECK(inspected(c, row).at(0).revoked);
   CHECK(a.renew(for_long) == outcome::no);
   CHECK(b.renew(for_long) == outcome::yes);

@@ -66,7 +66,7 @@ TEST_CASE("store: renewal does not change the locks that a session keeps", "[con
   CHECK(b.at("k2").holder == a.id);
 }
 
-TEST_CASE("store: a doomed session keeps its locks until it expires and is not renewed", "[contract]") {
+TEST_CASE("store: a revoked session keeps its locks until it expires and is not renewed", "[contract]") {
   const auto place = make_store_place();
   actor a(*place, 500ms), b(*place);
   const auto fence = a.acquire("k");
@@ -80,21 +80,21 @@ TEST_CASE("store: a doomed session keeps its locks until it expires and is not r
   CHECK(taken.fence == fence + 1);
 }
 
-TEST_CASE("store: dooming needs a key that a session keeps", "[contract]") {
+TEST_CASE("store: revoking needs a key that a session keeps", "[contract]") {
   const auto place = make_store_place();
   actor a(*place);
-  const auto doom = [&](std::string_view key) { return answer(a.where->admin()->revoke(*a.on, {.resource = key})); };
-  CHECK(doom("nothing") == outcome::no);
+  const auto revoke = [&](std::string_view key) { return answer(a.where->admin()->revoke(*a.on, {.resource = key})); };
+  CHECK(revoke("nothing") == outcome::no);
   a.acquire("own", for_long);
-  CHECK(doom("own") == outcome::no);
+  CHECK(revoke("own") == outcome::no);
   const auto fence = a.acquire("free");
   REQUIRE(answer(a.release("free", fence)) == outcome::yes);
-  CHECK(doom("free") == outcome::no);
+  CHECK(revoke("free") == outcome::no);
   CHECK(a.renew(for_long) == outcome::yes);
   actor b(*place);
   b.acquire("left");
   b.close();
-  CHECK(doom("left") == outcome::no);
+  CHECK(revoke("left") == outcome::no);
 }
 
 }  // namespace dlock::test

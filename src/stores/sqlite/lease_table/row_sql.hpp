@@ -85,7 +85,7 @@ std::string row_columns(const row_table& table);
 /// Columns: owner, fence, the moment from which the row is free by its own expiry, and of the holder's session: when it
 /// expires, host, pid, label, doomed, ttl, boot.
 std::string row_holder(const row_id& row, const sql::table_names& names);
-/// Dooms the session that keeps the row.
+/// Revokes the session that keeps the row.
 std::string row_revoke(const row_id& row, const sql::table_names& names);
 
 }  // namespace dlock::stores::sqlite::lease_table
