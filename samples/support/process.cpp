@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,15 @@ namespace {
 
 [[noreturn]] void fail(int code, const char* doing) { throw std::system_error(code, std::generic_category(), doing); }
 
+/// This program again. Returns 0, or why it can't be started.
+int spawn(pid_t& pid, std::vector<std::string>& arguments, const posix_spawn_file_actions_t* files) {
+  std::string name = "worker";
+  std::vector<char*> pointers{name.data()};
+  for (auto& each : arguments) pointers.push_back(each.data());
+  pointers.push_back(nullptr);
+  return ::posix_spawn(&pid, "/proc/self/exe", files, nullptr, pointers.data(), environ);
+}
+
 int wait_for(pid_t pid, int how) {
   int status = 0;
   while (::waitpid(pid, &status, how) < 0) {
@@ -35,20 +46,40 @@ void send(pid_t pid, int signal) {
 }  // namespace
 
 process::process(std::vector<std::string> arguments) {
-  std::string name = "worker";
-  std::vector<char*> pointers{name.data()};
-  for (auto& each : arguments) pointers.push_back(each.data());
-  pointers.push_back(nullptr);
-  const int code = ::posix_spawn(&pid_, "/proc/self/exe", nullptr, nullptr, pointers.data(), environ);
+  const int code = spawn(pid_, arguments, nullptr);
   if (code != 0) fail(code, "starting a process");
 }
 
-process::process(process&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
+process::process(std::vector<std::string> arguments, const std::string& log) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail(errno, "making a socket");
+  socket_ = ends[0];
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ends[1], STDIN_FILENO);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  const int code = spawn(pid_, arguments, &files);
+  posix_spawn_file_actions_destroy(&files);
+  ::close(ends[1]);
+  if (code == 0) return;
+  ::close(socket_);
+  fail(code, "starting a process");
+}
+
+process::process(process&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), socket_(std::exchange(other.socket_, -1)) {}
 
 process::~process() {
+  if (socket_ >= 0) ::close(socket_);
   if (pid_ == 0) return;
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
+}
+
+void process::stop() {
+  send(pid_, SIGSTOP);
+  wait_until_stopped();
 }
 
 void process::wait_until_stopped() {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
+#include <cerrno>
 #include <string>
+#include <system_error>
+#include <type_traits>
 #include <vector>
 
 namespace support {
@@ -14,11 +18,18 @@ class process {
  public:
   /// Starts it with these arguments.
   explicit process(std::vector<std::string> arguments);
+  /// The same for one that is talked to: its standard input is the other end of socket(), which keeps packets apart, and
+  /// what it prints goes to the file `log`.
+  process(std::vector<std::string> arguments, const std::string& log);
   process(process&& other) noexcept;
   process& operator=(process&&) = delete;
   ~process();
 
   pid_t pid() const noexcept { return pid_; }
+  /// Closed when this is destroyed; -1: it was not started to be talked to.
+  int socket() const noexcept { return socket_; }
+  /// SIGSTOP, and waits until it stands still.
+  void stop();
   /// Waits until it has stopped itself: stop_here().
   void wait_until_stopped();
   /// SIGCONT: lets a stopped one go on.
@@ -30,6 +41,7 @@ class process {
 
  private:
   pid_t pid_ = 0;  ///< 0: ended
+  int socket_ = -1;
 };
 
 /// For all of them, first of all: what they print comes line by line.
@@ -39,5 +51,26 @@ void follow_parent();
 /// Stops the calling process, all its threads, in the midst of things (SIGSTOP), as a debugger or an overloaded virtual
 /// machine does. Its parent sees it, and lets it go on or kills it.
 void stop_here();
+
+// ---- what parent and child say to each other: values, over the socket of a process that is talked to -------------
+
+/// Where the other end is closed nothing is sent: the next receive() says so.
+template <class Value>
+requires std::is_trivially_copyable_v<Value>
+void send(int socket, const Value& value) { ::send(socket, &value, sizeof value, MSG_NOSIGNAL); }
+
+enum class received { value, nothing, closed };
+
+/// `flags`: MSG_DONTWAIT gives `nothing` rather than wait. Throws std::system_error.
+template <class Value>
+received receive(int socket, Value& value, int flags = 0) {
+  for (;;) {
+    const auto size = ::recv(socket, &value, sizeof value, flags);
+    if (size > 0) return received::value;
+    if (size == 0 || errno == ECONNRESET) return received::closed;
+    if (errno == EAGAIN) return received::nothing;
+    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "reading from another process");
+  }
+}
 
 }  // namespace support
