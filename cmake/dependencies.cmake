@@ -17,7 +17,8 @@ macro(dlock_find_or_fetch name version repository tag)
 endmacro()
 
 find_package(Threads REQUIRED)
-# Boost is used for its header-only PFR alone (from 1.75 on), so no component and no library is asked for.
+# Boost is used for its header-only PFR (from 1.75 on), in a sample for header-only Spirit and Locale: no component and no
+# library is asked for.
 find_package(Boost 1.75 REQUIRED)
 dlock_find_or_fetch(fmt 9.1 fmtlib/fmt 9.1.0)
 if(DLOCK_FETCH_DEPS)

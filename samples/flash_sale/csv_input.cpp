@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/trim.hpp>
+#include <boost/locale/utf.hpp>
+#include <boost/spirit/home/x3.hpp>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -25,6 +30,8 @@ struct refused {
   std::string detail{};
 };
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
 /// Shows foreign text safely: no control characters, no broken encoding, not long.
 std::string shown(std::string_view text) {
   constexpr std::size_t most = 40;
@@ -36,20 +43,10 @@ std::string shown(std::string_view text) {
   }
   std::string out = "'";
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !readable)) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
+    const bool is_shown = !is_control(c) && (readable || static_cast<unsigned char>(c) < 0x80);
+    out += is_shown ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   }
   return out + (cut ? "...'" : "'");
-}
-
-std::string trimmed(std::string text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 std::int64_t whole_number(std::string_view field, std::string_view text, std::int64_t least, std::int64_t most) {
@@ -66,9 +63,7 @@ std::int64_t whole_number(std::string_view field, std::string_view text, std::in
 
 std::string name(std::string_view field, std::string text, std::size_t most) {
   if (text.empty()) throw refused{fmt::format("{} is empty", field)};
-  if (text.size() > most) {
-    throw refused{fmt::format("{} is longer than {} bytes", field, most), shown(text)};
-  }
+  if (text.size() > most) throw refused{fmt::format("{} is longer than {} bytes", field, most), shown(text)};
   return text;
 }
 
@@ -79,9 +74,7 @@ std::vector<std::string> four_fields(std::string_view line) {
   auto fields = split_csv(line);
   if (!fields) throw refused{"quotes do not match", shown(line)};
   for (const auto& field : *fields) {
-    for (const char c : field) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) throw refused{"control character", shown(field)};
-    }
+    if (std::any_of(field.begin(), field.end(), is_control)) throw refused{"control character", shown(field)};
   }
   if (fields->size() != 4) {
     throw refused{fields->size() < 4 ? "missing fields" : "too many fields",
@@ -173,58 +166,34 @@ orders_file read_orders(const std::filesystem::path& file, const std::vector<pro
   return result;
 }
 
+sale_input read_input(const std::filesystem::path& products, const std::filesystem::path& orders) {
+  sale_input input;
+  input.products = read_products(products, input.bad);
+  const auto bad_products = input.bad.size();
+  input.orders = read_orders(orders, input.products, input.bad);
+  input.bad_orders = input.bad.size() - bad_products;
+  return input;
+}
+
 std::optional<std::vector<std::string>> split_csv(std::string_view line) {
+  namespace x3 = boost::spirit::x3;
+  const auto quoted = x3::rule<struct quoted_field, std::string>{} =
+      x3::lexeme['"' >> *((x3::lit("\"\"") >> x3::attr('"')) | ~x3::char_('"')) >> '"'];
+  const auto plain = x3::rule<struct plain_field, std::string>{} = x3::lexeme[!x3::lit('"') >> *~x3::char_(',')];
   std::vector<std::string> fields;
-  std::size_t at = 0;
-  for (;;) {
-    while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
-    std::string field;
-    if (at < line.size() && line[at] == '"') {
-      for (++at;; ++at) {
-        if (at == line.size()) return std::nullopt;
-        if (line[at] != '"') {
-          field += line[at];
-        } else if (at + 1 < line.size() && line[at + 1] == '"') {
-          field += line[at++];
-        } else {
-          break;
-        }
-      }
-      at = line.find_first_not_of(" \t", at + 1);
-      if (at == std::string_view::npos) at = line.size();
-      if (at < line.size() && line[at] != ',') return std::nullopt;
-    } else {
-      const auto end = std::min(line.find(',', at), line.size());
-      field = line.substr(at, end - at);
-      at = end;
-    }
-    fields.push_back(trimmed(std::move(field)));
-    if (at == line.size()) return fields;
-    ++at;
+  auto at = line.begin();
+  if (!x3::phrase_parse(at, line.end(), (quoted | plain) % ',', x3::blank, fields) || at != line.end()) {
+    return std::nullopt;
   }
+  for (auto& field : fields) boost::trim_if(field, boost::is_any_of(" \t"));
+  return fields;
 }
 
 bool is_utf8(std::string_view text) noexcept {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t size = lead < 0x80   ? 1
-                             : lead < 0xc2 ? 0
-                             : lead < 0xe0 ? 2
-                             : lead < 0xf0 ? 3
-                             : lead < 0xf5 ? 4
-                                           : 0;
-    if (size == 0 || i + size > text.size()) return false;
-    for (std::size_t k = 1; k < size; ++k) {
-      if ((static_cast<unsigned char>(text[i + k]) & 0xc0U) != 0x80) return false;
-    }
-    if (size > 2) {  // overlong forms, surrogates, beyond U+10FFFF
-      const auto second = static_cast<unsigned char>(text[i + 1]);
-      if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
-          (lead == 0xf4 && second > 0x8f)) {
-        return false;
-      }
-    }
-    i += size;
+  using boost::locale::utf::is_valid_codepoint;
+  using traits = boost::locale::utf::utf_traits<char>;
+  for (auto at = text.begin(); at != text.end();) {
+    if (!is_valid_codepoint(traits::decode(at, text.end()))) return false;
   }
   return true;
 }

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model.hpp"
+#include "entities.hpp"
 
 namespace flash_sale {
 
@@ -41,6 +41,15 @@ std::vector<product> read_products(const std::filesystem::path& file, std::vecto
 /// Columns: order_id,customer,sku,quantity. As read_products().
 orders_file read_orders(const std::filesystem::path& file, const std::vector<product>& products,
                         std::vector<bad_line>& bad);
+
+/// Both files of a sale.
+struct sale_input {
+  std::vector<product> products{};
+  orders_file orders{};
+  std::vector<bad_line> bad{};
+  std::size_t bad_orders = 0;  ///< those of `bad` that are of the file of orders
+};
+sale_input read_input(const std::filesystem::path& products, const std::filesystem::path& orders);
 
 /// The fields of one line: separated by commas, in double quotes if they hold one ("" is a quote), blanks
 /// around them removed. None: a quote is left open, or text follows a closed one.

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model.hpp"
+#include "entities.hpp"
 
 namespace flash_sale {
 namespace {

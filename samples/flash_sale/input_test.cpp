@@ -6,10 +6,8 @@
 #include <sstream>
 #include <string>
 
-#include "audit.hpp"
 #include "csv_input.hpp"
 #include "generator.hpp"
-#include "progress.hpp"
 #include "report.hpp"
 
 namespace fs = std::filesystem;

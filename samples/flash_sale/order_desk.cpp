@@ -25,11 +25,11 @@ void order_desk::serve(const order& o) {
 }
 
 outcome order_desk::sell(const order& o, const dlock::lease* held) {
-  if (const auto before = shop_.find_order(o.id)) {
+  const auto [before, stock] = shop_.look_up(o);
+  if (before) {
     // The same line again: its worker died, or lost its connection, after the commit. Another line: clicked twice.
     return before->line == o.line ? before->what : outcome::duplicate;
   }
-  const auto stock = shop_.stock(o.sku);
   if (stock < o.quantity) {
     shop_.book_refusal(o);
     return outcome::sold_out;

@@ -8,7 +8,7 @@
 #include <dlock/lease.hpp>
 #include <dlock/lock_options.hpp>
 
-#include "model.hpp"
+#include "entities.hpp"
 #include "shop.hpp"
 
 namespace flash_sale {
@@ -34,7 +34,7 @@ class order_desk {
       : shop_(books), options_(options), listener_(listener) {}
 
   /// May be called again for an order whose first call failed, or died with its process: it is booked once.
-  /// Throws dlock::error, database_error, stale_write; the order is then not booked.
+  /// Throws dlock::error, odb::exception, stale_write; the order is then not booked.
   void serve(const order& o);
 
  private:

@@ -6,6 +6,7 @@
 #include <dlock/lock_service.hpp>
 #include <dlock/store/store_url.hpp>
 
+#include "report.hpp"
 #include "shop.hpp"
 
 namespace flash_sale {
@@ -36,36 +37,28 @@ void clear(const std::filesystem::path& folder) {
 }
 
 /// The URL that workers lock with. Its lock tables exist afterwards.
-std::string prepare_locks(const setup& how, const std::filesystem::path& folder) {
-  if (how.locks_url.empty()) return sqlite_url(folder / "locks.db");
-  if (how.owner_url.empty()) return how.locks_url;
+std::string prepare_locks(const settings& s) {
+  if (s.locks_url.empty()) return sqlite_url(s.folder / "locks.db");
+  if (s.owner_url.empty()) return s.locks_url;
   // As in production: one user makes the tables, the application's user only locks.
-  { const dlock::lock_service makes_the_tables(how.owner_url); }
-  const bool says_schema = dlock::store_url::parse(how.locks_url).params.count("schema") != 0;
-  const bool has_params = how.locks_url.find('?') != std::string::npos;
-  return says_schema ? how.locks_url : how.locks_url + (has_params ? "&" : "?") + "schema=verify";
+  { const dlock::lock_service makes_the_tables(s.owner_url); }
+  const bool says_schema = dlock::store_url::parse(s.locks_url).params.count("schema") != 0;
+  const bool has_params = s.locks_url.find('?') != std::string::npos;
+  return says_schema ? s.locks_url : s.locks_url + (has_params ? "&" : "?") + "schema=verify";
 }
 
 }  // namespace
 
-run_report run_sale(const setup& how, bool locked, const std::vector<product>& products,
-                    const std::vector<order>& orders) {
-  const auto folder = how.folder / (locked ? "with_dlock" : "without_locks");
-  clear(folder);
-  run_report report{.title = locked ? "with dlock" : "without locks", .locked = locked, .folder = folder};
-  sale_options options{.title = fmt::format("{:<13}", report.title),
-                       .folder = folder,
-                       // A file of its own: the shop's transactions would hold up the renewals of the locks,
-                       // and the locks' commits the shop's.
-                       .shop_url = how.shop_url.empty() ? sqlite_url(folder / "shop.db") : how.shop_url,
-                       .locks_url = locked ? prepare_locks(how, folder) : "",
-                       .workers = how.workers,
-                       .kill_one = how.kill_one && how.workers > 1,
-                       .think = how.think,
-                       .ttl = how.ttl};
-  shop books(options.shop_url);
+run_report run_sale(settings s, const std::vector<product>& products, const std::vector<order>& orders) {
+  run_report report{.title = s.locked ? "with dlock" : "without locks", .locked = s.locked};
+  report.folder = s.folder /= s.locked ? "with_dlock" : "without_locks";
+  clear(s.folder);
+  // A file of its own: the shop's transactions would hold up the renewals of the locks, and the locks' commits the shop's.
+  if (s.shop_url.empty()) s.shop_url = sqlite_url(s.folder / "shop.db");
+  if (s.locked) s.locks_url = prepare_locks(s);
+  shop books(s.shop_url);
   books.open_sale(products);
-  report.sale = coordinator(std::move(options), orders).run();
+  report.sale = run_workers(s, report.title, orders);
   report.books = audit_books(products, orders, books.all_stock(), books.all_orders());
   return report;
 }

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// The shop's data: what is in stock, and which orders were answered how.
-///
-/// The tables have no constraint that would do the lock's work: nothing keeps stock from being sold twice but
-/// the care of those who write.
-
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <odb/database.hxx>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "database.hpp"
-#include "model.hpp"
+#include "entities.hpp"
 
 namespace flash_sale {
 
@@ -25,31 +21,31 @@ class stale_write : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// One process's view of the shop, over one connection. Not thread-safe. Everything throws database_error.
+/// The shop's data: what is in stock, and which orders were answered how. Not thread-safe. Everything throws odb::exception.
 class shop {
  public:
-  explicit shop(std::string_view url) : db_(open_database(url)) {}
+  /// As dlock::open_database().
+  explicit shop(std::string_view url);
 
   /// Makes the tables anew and puts the products in.
   void open_sale(const std::vector<product>& products);
 
-  /// How the order with this id was answered, if it was.
-  std::optional<book_entry> find_order(const std::string& id);
-  std::int64_t stock(const std::string& sku);
+  struct standing {
+    std::optional<book_entry> before{};  ///< how an order with this id was answered, if one was
+    std::int64_t stock = 0;              ///< of its product
+  };
+  standing look_up(const order& o);
 
   /// Books the order as sold and sets the product's stock, in one transaction. Refuses (stale_write) a
   /// fencing token below the one that the product was last written with; 0: the caller has no lock.
   void book_sale(const order& o, std::int64_t new_stock, std::uint64_t fence);
-  /// Books the order as refused.
   void book_refusal(const order& o);
 
   std::map<std::string, std::int64_t> all_stock();
   std::vector<book_entry> all_orders();
 
  private:
-  void book(const order& o, outcome what);
-
-  std::unique_ptr<database> db_;
+  std::unique_ptr<odb::database> db_;
 };
 
 }  // namespace flash_sale

@@ -1,159 +1,109 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "worker.hpp"
-
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <dlock/lock_service.hpp>
-#include <dlock/observer.hpp>
+#include <dlock/spdlog_observer.hpp>
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <utility>
 
-#include "channel.hpp"
+#include "csv_input.hpp"
 #include "order_desk.hpp"
+#include "sale.hpp"
 #include "shop.hpp"
+#include "support/process.hpp"
 
 namespace flash_sale {
 namespace {
 
-/// The coordinator is gone: so are we.
-struct orphaned {};
+using kind = message::kind;
 
-/// Goes to the worker's log file.
-template <class... Args>
-void log(fmt::format_string<Args...> text, Args&&... args) {
-  fmt::print(stderr, "{}\n", fmt::format(text, std::forward<Args>(args)...));
-}
+void tell(const message& m) { support::send(STDIN_FILENO, m); }
 
-/// What dlock tells of its doings: counts take-overs and losses, logs what is out of the ordinary.
+/// Tells the coordinator of lost leases, logs what is out of the ordinary, knows whether a lock was taken over.
 class lock_watch final : public dlock::observer {
  public:
   void on(const dlock::event& e) override {
-    using kind = dlock::event::kind;
-    switch (e.what) {
-      case kind::granted: taken_over_ = e.taken_over; break;
-      case kind::lost:
-        ++losses_;
-        log("lost {} (fence {}): {}", e.key, e.fence, dlock::to_string(e.reason));
-        break;
-      case kind::split_found:
-      case kind::release_failed:
-      case kind::outcome_unknown:
-      case kind::acquire_failed:
-      case kind::session_lost:
-      case kind::renewal_late: log("{}: {} {}", dlock::to_string(e.what), e.key, e.text); break;
-      default: break;
-    }
+    if (e.what == dlock::event::kind::granted) taken_over_ = e.taken_over;
+    if (e.what == dlock::event::kind::lost) tell({.what = kind::lease_lost});
+    log_->on(e);
   }
   /// Whether the latest grant was taken from a holder that died.
   bool taken_over() const noexcept { return taken_over_; }
-  unsigned losses() const noexcept { return losses_; }
 
  private:
   std::atomic<bool> taken_over_{false};
-  std::atomic<unsigned> losses_{0};
+  const std::shared_ptr<dlock::observer> log_ = dlock::make_spdlog_observer(spdlog::default_logger());
 };
+
+desk_options make_desk_options(const settings& s) {
+  using std::chrono::milliseconds;
+  // An order holds its product for two or three milliseconds: look again soon.
+  const dlock::retry_policy soon{.pause = milliseconds{1}, .multiplier = 1.5, .max_pause = milliseconds{10}};
+  return {.locked = s.locked,
+          .lock = {.ttl = milliseconds{s.ttl_ms}, .wait = milliseconds{30'000}, .retry = soon},
+          .think = std::chrono::microseconds{s.think_us}};
+}
 
 class worker final : public desk_listener {
  public:
-  worker(channel& coordinator, const message& setup)
-      : coordinator_(coordinator), number_(setup.at(1)), shop_(setup.at(2)), locks_url_(setup.at(3)) {
-    desk_options options{.locked = !locks_url_.empty(), .think = std::chrono::microseconds{std::stoll(setup.at(4))}};
-    options.lock = {
-        .ttl = std::chrono::milliseconds{std::stoll(setup.at(5))},
-        .wait = std::chrono::milliseconds{std::stoll(setup.at(6))},
-        // An order holds its product for two or three milliseconds: look again soon.
-        .retry = {
-            .pause = std::chrono::milliseconds{1}, .multiplier = 1.5, .max_pause = std::chrono::milliseconds{10}}};
-    if (options.locked) {
-      service_.emplace(locks_url_, dlock::service_options{.label = "flash_sale worker " + number_,
-                                                          .connections = 1,  // one thread, one lock at a time
-                                                          .observer = watch_});
-      dlock::set_default_service(*service_);
-    }
-    desk_.emplace(shop_, options, *this);
+  explicit worker(const settings& s) : shop_(s.shop_url), desk_(shop_, make_desk_options(s), *this) {
+    if (!s.locked) return;
+    const auto label = fmt::format("flash_sale worker {}", s.worker);
+    // One connection: there is one thread, and one lock at a time.
+    service_.emplace(s.locks_url, dlock::service_options{.label = label, .connections = 1, .observer = watch_});
+    dlock::set_default_service(*service_);
   }
 
-  void run() {
-    while (auto m = coordinator_.receive()) {
-      if (m->at(0) == "end") {
-        tell({"bye", std::to_string(watch_->losses()), std::to_string(stale_), std::to_string(tried_again_)});
-        return;
-      }
-      index_ = m->at(1);
-      serve({.line = std::stoll(m->at(2)),
-             .id = m->at(3),
-             .customer = m->at(4),
-             .sku = m->at(5),
-             .quantity = std::stoll(m->at(6))});
-    }
-    throw orphaned{};
-  }
-
- private:
-  void serve(const order& o) {
+  void serve(const order& o, std::size_t index) {
     constexpr int most_attempts = 5;
-    std::string why;
+    index_ = index;
     for (int attempt = 1; attempt <= most_attempts; ++attempt) {
       answered_ = false;
       try {
-        desk_->serve(o);
+        desk_.serve(o);
         return;
-      } catch (const stale_write& problem) {
-        ++stale_;
-        why = problem.what();
-      } catch (const std::runtime_error& problem) {  // dlock::error, database_error
-        why = problem.what();
+      } catch (const std::exception& problem) {  // dlock::error, odb::exception, stale_write
+        spdlog::warn("order {}, attempt {}: {}", o.id, attempt, problem.what());
+        if (dynamic_cast<const stale_write*>(&problem) != nullptr) tell({.what = kind::stale_write});
       }
-      log("order {}, attempt {}: {}", o.id, attempt, why);
       if (answered_) return;  // booked and told; only what came after it failed
-      tell({"left", index_});
-      ++tried_again_;
+      tell({.what = kind::left, .index = index_});
     }
-    tell({"failed", index_, why});
+    tell({.what = kind::failed, .index = index_});
   }
 
+ private:
   void entered(const order&, std::chrono::microseconds waited) override {
-    tell({"entered", index_, std::to_string(waited.count()), watch_->taken_over() ? "1" : "0"});
+    tell({.what = kind::entered, .index = index_, .waited_us = waited.count(), .taken_over = watch_->taken_over()});
   }
   void answered(const order&, outcome what) override {
     answered_ = true;
-    tell({"answered", index_, to_string(what)});
-  }
-  void tell(std::initializer_list<std::string_view> fields) {
-    if (!coordinator_.send(fields)) throw orphaned{};
+    tell({.what = kind::answered, .index = index_, .answer = what});
   }
 
-  channel& coordinator_;
-  std::string number_;
   shop shop_;
-  std::string locks_url_;
+  order_desk desk_;
   std::shared_ptr<lock_watch> watch_ = std::make_shared<lock_watch>();
   std::optional<dlock::lock_service> service_{};
-  std::optional<order_desk> desk_{};
-  std::string index_{};    ///< the present order's, as the coordinator counts
+  std::size_t index_ = 0;  ///< the present order's
   bool answered_ = false;  ///< the present order was
-  unsigned stale_ = 0;
-  unsigned tried_again_ = 0;
 };
 
 }  // namespace
 
-int run_worker(int socket) try {
-  channel coordinator(socket);
-  const auto setup = coordinator.receive();
-  if (!setup) return 1;
-  worker(coordinator, *setup).run();
-  return 0;
-} catch (const orphaned&) {
-  log("the coordinator is gone");
-  return 1;
-} catch (const std::exception& problem) {
-  log("{}", problem.what());
-  return 1;
+void run_worker(const settings& s) {
+  support::follow_parent();
+  spdlog::set_pattern("%v");
+  spdlog::set_level(spdlog::level::warn);
+  const auto input = read_input(s.products, s.orders);
+  worker serves(s);
+  std::size_t index = 0;
+  while (support::receive(STDIN_FILENO, index) == support::received::value)
+    serves.serve(input.orders.orders.at(index), index);
 }
 
 }  // namespace flash_sale
