@@ -184,7 +184,7 @@ class coordinator {
 
   void finish(worker_process& from, std::size_t index) {
     from.inside.reset();
-    from.given.erase(std::remove(from.given.begin(), from.given.end(), index), from.given.end());
+    std::erase(from.given, index);
     ++done_;
   }
 

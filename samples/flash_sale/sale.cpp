@@ -16,11 +16,8 @@ namespace {
 std::string sqlite_url(const std::filesystem::path& file) {
   std::string url = "sqlite:";
   for (const char c : file.string()) {
-    if (c == '%' || c == '?' || c == '#' || static_cast<unsigned char>(c) <= 0x20) {
-      url += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    } else {
-      url += c;
-    }
+    const bool is_plain = c != '%' && c != '?' && c != '#' && static_cast<unsigned char>(c) > 0x20;
+    url += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return url;
 }

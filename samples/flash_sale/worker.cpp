@@ -102,8 +102,9 @@ void run_worker(const settings& s) {
   const auto input = read_input(s.products, s.orders);
   worker serves(s);
   std::size_t index = 0;
-  while (support::receive(STDIN_FILENO, index) == support::received::value)
+  while (support::receive(STDIN_FILENO, index) == support::received::value) {
     serves.serve(input.orders.orders.at(index), index);
+  }
 }
 
 }  // namespace flash_sale
