@@ -22,10 +22,13 @@
 
 namespace dlock {
 
-namespace detail {
+namespace engine {
 struct grant;
+class service_core;
+}  // namespace engine
+
+namespace detail {
 struct access;
-class engine;
 
 /// Finds verify(in, held) of the library that `in` belongs to.
 template <class Transaction, class Lease>
@@ -63,8 +66,8 @@ class [[nodiscard]] lease {
   bool reentered() const noexcept { return reentered_; }
 
   /// Requested once the lease can't be trusted: before the server could give the key to another, when the client's
-  /// clock and threads run. Callbacks run on a service thread: keep them short.
-  std::stop_token lost_token() const& noexcept;
+  /// clock and threads run. Callbacks run on a service thread: keep them short. The first call allocates.
+  std::stop_token lost_token() const&;
   std::stop_token lost_token() const&& = delete;  ///< acquire("k").lost_token(): the lease would be released at once
   /// Why it was lost; none while held. Looks at the clock: true at once, even before lost_token() was requested.
   loss_reason loss() const noexcept;
@@ -97,11 +100,10 @@ class [[nodiscard]] lease {
   void release();
 
  private:
-  friend class detail::engine;
   friend struct detail::access;
-  lease(std::shared_ptr<detail::grant> of, bool again, bool first) noexcept;
+  lease(std::shared_ptr<engine::grant> of, bool again, bool first) noexcept;
   void stand_here() const noexcept;
-  std::shared_ptr<detail::grant> grant_;
+  std::shared_ptr<engine::grant> grant_;
   bool reentered_ = false;
   bool first_ = false;  // where it stands decides who may enter again
 };

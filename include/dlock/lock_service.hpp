@@ -27,14 +27,14 @@ namespace dlock {
 class distributed_mutex;
 class store;
 
-/// Gives out leases from one store. Make one per process and database and keep it; it owns connections and four
-/// threads. What options leave open is inherited from service_options::defaults (lock_options.hpp).
+/// Gives out leases from one store. Make one per process and database and keep it; it owns connections, and a few threads
+/// (docs/architecture.md). What options leave open is inherited from service_options::defaults (lock_options.hpp).
 /// Thread safety: all functions may be called from any thread. In a forked child every call throws
 /// lock_refused(forked), and destroying the service or its leases does nothing.
 class lock_service {
  public:
   /// Opens the store (see store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where the
-  /// database may start later than this program: service_options::start_limit.
+  /// database may start later than this program: service_options::start_limit, or lazy.
   explicit lock_service(std::string_view url, service_options options = {});
   explicit lock_service(std::shared_ptr<store> where, service_options options = {});
   /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held then
@@ -136,7 +136,7 @@ class lock_service {
   friend struct detail::access;
   friend class distributed_mutex;
   friend void set_default_service(lock_service& service);
-  std::shared_ptr<detail::engine> engine_;
+  std::shared_ptr<engine::service_core> core_;
 };
 
 /// Makes `service` the one that macros use. Set once: throws std::logic_error if another one is set. It is unset when that

@@ -74,7 +74,7 @@ class [[nodiscard]] multi_lease {
   void release();
 
  private:
-  friend class detail::engine;
+  friend struct detail::access;
   struct watch;
   multi_lease(const lock_keys& keys, std::vector<lease> leases);
 

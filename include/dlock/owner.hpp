@@ -22,13 +22,17 @@ namespace dlock {
 
 class owner_scope;
 
-namespace detail {
+namespace engine {
 struct owner_state;
+/// In whose name the calling thread acquires.
 const std::shared_ptr<owner_state>& current_owner();
 /// Whether the program said who the owner is; otherwise it is the thread's own.
 bool in_owner_scope() noexcept;
 /// Whether it is this thread's own owner.
 bool is_own_owner(const owner_state& who) noexcept;
+}  // namespace engine
+
+namespace detail {
 struct thread_place;
 }  // namespace detail
 
@@ -45,8 +49,8 @@ class owner {
  private:
   friend class owner_scope;
   friend struct detail::thread_place;
-  explicit owner(std::shared_ptr<detail::owner_state> state) noexcept : state_(std::move(state)) {}
-  std::shared_ptr<detail::owner_state> state_;
+  explicit owner(std::shared_ptr<engine::owner_state> state) noexcept : state_(std::move(state)) {}
+  std::shared_ptr<engine::owner_state> state_;
 };
 
 /// Makes an owner the current one of this thread while it lives. Scopes nest; destroy in reverse order, on the thread

@@ -17,8 +17,8 @@ class time_source;
 struct service_options {
   /// Shown to operators as the holder, beside host and pid. At most 64 bytes. Default: the program's name.
   std::string label{};
-  /// Connections for acquires and releases; one more serves renewal. No connection is bound to a held
-  /// lock. Default 4; 1 to 256.
+  /// Connections for acquires and releases, of several one for releases alone; one more serves renewal. No connection is
+  /// bound to a held lock. Default 4; 1 to 256.
   std::size_t connections = 4;
   /// What calls inherit for each field that they do not set themselves. Default: lock_options{}, the library's own.
   lock_options defaults{};
@@ -26,8 +26,8 @@ struct service_options {
   /// no earlier than that. Default 0: max(50 ms, ttl/20), at most ttl/4. At most a quarter of the ttl that a lease gets:
   /// here of that in `defaults`, and of that in the options of each call, which throws std::invalid_argument otherwise.
   std::chrono::milliseconds margin{0};
-  /// Threads that may stand in line behind others of this service at one time, all keys together; more get
-  /// lock_refused(too_many_waiters). The first of each line is not counted. Default 10 000; >= 1.
+  /// Threads that may wait for a lock at one time, in line behind others of this service or between two looks, all keys
+  /// together; more get lock_refused(too_many_waiters). Default 10 000; >= 1.
   std::size_t max_waiters = 10'000;
   /// Longest time a lease's destructor or release() spends before the release is left to the background. Default 1 s;
   /// 10 ms to 60 s.
@@ -37,6 +37,9 @@ struct service_options {
   /// How long the constructor tries to reach a database that may start later than this program. What does not pass by itself
   /// (a wrong password, a missing right) is told at once. Default 0: one attempt; at most 1 day.
   std::chrono::milliseconds start_limit{0};
+  /// The constructor does not speak to the database, which may be down: the first call that needs it makes or verifies the
+  /// schema, and throws what the constructor would have thrown. Default false. Not together with start_limit.
+  bool lazy = false;
   /// A free key not granted for so long may be forgotten by clean-up (its fence stays below all later ones). Default
   /// 24 h; 0: never.
   std::chrono::milliseconds idle_key{std::chrono::hours{24}};

@@ -8,15 +8,15 @@
 #include <system_error>
 #include <utility>
 
+#include "api/access.hpp"
 #include "api/lock_round.hpp"
 #include "dlock/error.hpp"
-#include "engine/engine.hpp"
 
 namespace dlock {
 
 distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const lock_options& options)
     : service_(service), key_(std::move(key)) {
-  auto how = service.engine_->shared().settled(options);
+  auto how = service.core_->shared().settled(options);
   validate(how);
   // std::lock and guards count on one unlock() per lock(): a second lease would be freed by the first of them.
   if (how.reentry == reentry::allow) how.reentry = reentry::refuse;
@@ -26,12 +26,12 @@ distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const 
 void distributed_mutex::lock() {
   auto& round = detail::lock_round::here();
   try {
-    const auto begun = service_.engine_->shared().now();
+    const auto begun = service_.core_->shared().time.now();
     const auto how = detail::settled(options_);
     const std::chrono::microseconds limit = how.wait;
     round.begin(key_, limit);
     const auto pause = round.pause(how.retry, key_.hash() ^ reinterpret_cast<std::uintptr_t>(&round));
-    if (pause.count() > 0) service_.engine_->wait_out(std::min(pause, limit), key_, how, begun);
+    if (pause.count() > 0) engine::pause_for(*service_.core_, std::min(pause, limit), key_, how, begun);
     keep(lock_since(begun));
     round.locked(key_);
   } catch (...) {
@@ -42,23 +42,23 @@ void distributed_mutex::lock() {
 
 /// What is left of the wait.
 lease distributed_mutex::lock_since(instant begun) {
-  const auto waited = std::chrono::floor<std::chrono::milliseconds>(service_.engine_->shared().now() - begun);
+  const auto waited = std::chrono::floor<std::chrono::milliseconds>(service_.core_->shared().time.now() - begun);
   auto rest = detail::settled(options_);
   if (waited.count() > 0) rest.wait = std::max(rest.wait - waited, std::chrono::milliseconds{0});
-  return service_.engine_->acquire(key_, rest, false);
+  return service_.acquire(key_, as_options(rest));
 }
 
 bool distributed_mutex::try_lock() {
   auto& round = detail::lock_round::here();
   try {
     const auto wanted = detail::settled(options_);
-    detail::engine::single how{.patience = std::min<std::chrono::microseconds>(round.may_wait(key_), wanted.wait)};
-    lease held = service_.engine_->acquire(key_, wanted, true, how);
-    if (!held) {
-      round.refused(key_, how.here);
+    const auto patience = std::min<std::chrono::microseconds>(round.may_wait(key_), wanted.wait);
+    auto got = engine::acquire(*service_.core_, key_, wanted, {.once = true, .in_line = patience});
+    if (got.held == nullptr) {
+      round.refused(key_, got.here);
       return false;
     }
-    keep(std::move(held));
+    keep(detail::access::make(std::move(got.held), got.entered_again, got.first));
     round.got(key_);
     return true;
   } catch (...) {
@@ -83,14 +83,14 @@ bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
 void distributed_mutex::keep(lease held) {
   std::list<holding> one;
   one.push_back(holding{owner::current(), std::move(held)});
-  detail::engine::stand(one.back().held, &detail::grant::by_mutex);
+  detail::access::stand(one.back().held, &engine::grant::by_mutex);
   const std::lock_guard guard(mutex_);
   holdings_.splice(holdings_.end(), one);
 }
 
 void distributed_mutex::unlock() {
   // In a forked child: it is the parent's, and a guard that was there at the fork must be able to end.
-  if (service_.engine_->forked()) return;
+  if (service_.core_->forked()) return;
   std::list<holding> mine;  // destroyed, and with it released, after the guard
   const owner me = owner::current();
   const std::lock_guard guard(mutex_);

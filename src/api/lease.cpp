@@ -7,18 +7,22 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/engine.hpp"
+#include "api/access.hpp"
+#include "dlock/store/transactional_store.hpp"
+#include "engine/operations/lock_errors.hpp"
 
 namespace dlock {
 
 namespace {
 
 /// In a forked child: the parent's grant is leaked, so that nothing of it is released, closed or freed here.
-void leak(std::shared_ptr<detail::grant>&& one) noexcept {
-  static_cast<void>(new (std::nothrow) std::shared_ptr<detail::grant>(std::move(one)));
+void leak(std::shared_ptr<engine::grant>&& one) noexcept {
+  static_cast<void>(new (std::nothrow) std::shared_ptr<engine::grant>(std::move(one)));
 }
 
-detail::grant& must(const std::shared_ptr<detail::grant>& one, const char* call) {
+instant now_of(const engine::grant& one) { return one.home->shared().time.now(); }
+
+engine::grant& must(const std::shared_ptr<engine::grant>& one, const char* call) {
   if (one == nullptr) throw std::logic_error(std::string("dlock: ") + call + " on an empty lease");
   one->home->refuse_if_forked();
   return *one;
@@ -26,7 +30,7 @@ detail::grant& must(const std::shared_ptr<detail::grant>& one, const char* call)
 
 }  // namespace
 
-lease::lease(std::shared_ptr<detail::grant> of, bool again, bool first) noexcept
+lease::lease(std::shared_ptr<engine::grant> of, bool again, bool first) noexcept
     : grant_(std::move(of)), reentered_(again), first_(first) {
   stand_here();
 }
@@ -58,11 +62,7 @@ lease::~lease() {
     leak(std::move(grant_));
     return;
   }
-  if (first_) grant_->anchor.store(nullptr, std::memory_order_relaxed);
-  auto& home = *grant_->home;
-  if (home.leave(*grant_) != detail::engine::ending::last) return;
-  fault why;
-  home.finish_release(*grant_, why);  // what comes of it is told to the observer
+  engine::end(detail::access::take_grant(*this));  // what comes of it is told to the observer
 }
 
 std::string_view lease::key() const& noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }
@@ -71,67 +71,52 @@ std::uint64_t lease::fencing_token() const noexcept { return grant_ == nullptr ?
 
 std::chrono::microseconds lease::remaining() const noexcept {
   if (grant_ == nullptr || grant_->home->forked()) return std::chrono::microseconds{0};
-  return grant_->left(grant_->home->shared().now());
+  return grant_->left(now_of(*grant_));
 }
 
-std::stop_token lease::lost_token() const& noexcept {
-  return grant_ == nullptr ? std::stop_token{} : grant_->lost.get_token();
-}
+std::stop_token lease::lost_token() const& { return grant_ == nullptr ? std::stop_token{} : grant_->lost_token(); }
 
 loss_reason lease::loss() const noexcept {
   if (grant_ == nullptr) return loss_reason::none;
-  const auto now = grant_->home->shared().now();
+  const auto now = now_of(*grant_);
   return grant_->left(now).count() > 0 ? loss_reason::none : grant_->why(now);
 }
 
 void lease::ensure_held() const {
   auto& one = must(grant_, "ensure_held()");
-  one.home->ensure_held(one);
+  engine::ensure_held(one);
 }
 
 verification lease::verification() const& {
   auto& one = must(grant_, "verification()");
-  one.home->ensure_held(one);
-  auto& where = *one.home->shared().where;
+  engine::ensure_held(one);
+  auto& where = one.home->where();
   const auto* const transactions = where.transactions();
-  if (transactions == nullptr) {
+  if (transactions == nullptr)
     throw std::logic_error("dlock: " + where.name() + " can't verify leases in transactions");
-  }
   return transactions->verification_of(one.ask(verb::look));
 }
 
 void lease::renew() {
   auto& one = must(grant_, "renew()");
   if (!one.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
-  one.home->renew(one, one.ttl);
+  engine::extend(grant_, one.ttl);
 }
 
 void lease::renew(std::chrono::milliseconds ttl) {
   auto& one = must(grant_, "renew()");
   if (!one.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
-  one.home->check_ttl(one.key, {.ttl = ttl, .renewal = renewal::manual});
-  one.home->renew(one, ttl);
+  engine::check_request(*one.home, one.key, {.ttl = ttl, .renewal = renewal::manual});
+  engine::extend(grant_, ttl);
 }
 
 void lease::release() {
   auto& one = must(grant_, "release()");
-  const auto mine = std::exchange(grant_, nullptr);
-  reentered_ = false;
-  if (std::exchange(first_, false)) one.anchor.store(nullptr, std::memory_order_relaxed);
+  const auto mine = detail::access::take_grant(*this);
+  engine::release_result result{};
   fault why;
-  switch (one.home->release(one, why)) {
-    case detail::engine::freed::yes:
-    case detail::engine::freed::inner: return;
-    case detail::engine::freed::later:
-      throw store_error(errc::outcome_unknown,
-                        fmt::format("key '{}': release not answered, tried again in the background: {}",
-                                    printable(one.key), one.home->shared().trouble(why)),
-                        why.native, why.sqlstate, true);
-    case detail::engine::freed::lost: break;
-  }
-  const auto reason = one.why(one.home->shared().now());
-  throw lock_lost(reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key),
-                                      detail::engine::explain(reason)));
+  engine::release(mine, result, why);
+  if (result != engine::release_result::freed) engine::throw_not_released(one, result, why);
 }
 
 }  // namespace dlock

@@ -5,17 +5,34 @@
 #include <limits>
 #include <utility>
 
-#include "engine/local_queue.hpp"
+#include "engine/drivers/wake_signal.hpp"
+#include "engine/wait_queue.hpp"
 
 namespace dlock::detail {
 
 namespace {
 
 /// Where rounds stand in line. By the machine's time, and never destroyed: it is used by destructors of static objects.
-local_queue& line() {
-  static auto* const made = new local_queue(system_time(), std::numeric_limits<std::size_t>::max());
+engine::wait_queue& line() {
+  static auto* const made = new engine::wait_queue(std::numeric_limits<std::size_t>::max());
   return *made;
 }
+
+/// A thread that stands there.
+class standing final : private engine::queue_waiter {
+ public:
+  /// Empty: it was not its turn until then.
+  engine::queue_turn wait(const lock_key& key, instant until) {
+    line().enter(key, *this, system_time().now());
+    while (!line().told(key, *this) && system_time().now() < until) signal_.wait(until);
+    line().leave(key, *this);
+    return std::move(turn);
+  }
+
+ private:
+  void wake() noexcept override { signal_.wake(); }
+  engine::wake_signal signal_{system_time()};
+};
 
 constinit thread_local lock_round* mine = nullptr;  // on the heap, for the same reason
 
@@ -38,7 +55,7 @@ lock_round& lock_round::here() {
 void lock_round::begin(const lock_key& key, std::chrono::microseconds limit) {
   mine_.clear();
   if (!belongs(key)) return other();
-  if (standing_ == 0) stand_in_line(std::min(limit, patience));
+  if (turns_.empty()) stand_in_line(std::min(limit, patience));
 }
 
 std::chrono::microseconds lock_round::pause(const retry_settings& retry, std::uint64_t seed) {
@@ -54,7 +71,7 @@ std::chrono::microseconds lock_round::pause(const retry_settings& retry, std::ui
 void lock_round::locked(const lock_key& key) { mine_.push_back(key); }
 
 std::chrono::microseconds lock_round::may_wait(const lock_key& key) const noexcept {
-  return standing_ > 0 && belongs(key) ? patience : std::chrono::microseconds{0};
+  return !turns_.empty() && belongs(key) ? patience : std::chrono::microseconds{0};
 }
 
 void lock_round::got(const lock_key& key) {
@@ -84,7 +101,7 @@ void lock_round::join() {
 }
 
 void lock_round::unlocked(const lock_key& key) noexcept {
-  if (standing_ > 0) return other();  // it was not a round after all
+  if (!turns_.empty()) return other();  // it was not a round after all
   std::erase(mine_, key);
 }
 
@@ -98,15 +115,16 @@ void lock_round::other() noexcept {
 
 void lock_round::stand_in_line(std::chrono::microseconds limit) {
   const auto until = system_time().now() + limit;
-  for (; standing_ < together_.size(); ++standing_) {
-    const auto& key = together_[standing_];
-    const auto turn = line().enter(key, nullptr, until, {}, [] { return false; });
-    if (turn != local_queue::turn::mine && turn != local_queue::turn::freed) return leave_line();
+  turns_.reserve(together_.size());
+  for (std::size_t i = turns_.size(); i < together_.size(); ++i) {
+    auto turn = standing().wait(together_[i], until);
+    if (!turn) return leave_line();
+    turns_.push_back(std::move(turn));
   }
 }
 
 void lock_round::leave_line() noexcept {
-  while (standing_ > 0) line().leave(together_[--standing_]);
+  while (!turns_.empty()) turns_.pop_back();
 }
 
 bool lock_round::belongs(const lock_key& key) const noexcept {

@@ -7,7 +7,8 @@
 
 #include "base/lock_settings.hpp"
 #include "dlock/lock_key.hpp"
-#include "engine/backoff.hpp"
+#include "engine/machines/backoff.hpp"
+#include "engine/wait_queue.hpp"
 
 namespace dlock::detail {
 
@@ -51,7 +52,7 @@ class lock_round {
 
   /// Which keys belong together, as far as that is known; in their order.
   const std::vector<lock_key>& together() const noexcept { return together_; }
-  bool in_line() const noexcept { return standing_ > 0; }
+  bool in_line() const noexcept { return !turns_.empty(); }
 
  private:
   void stand_in_line(std::chrono::microseconds limit);
@@ -59,10 +60,10 @@ class lock_round {
   bool belongs(const lock_key& key) const noexcept;
   void join();
 
-  std::vector<lock_key> mine_{};      // locked in this round
-  std::vector<lock_key> together_{};  // in the one order of keys; empty: nothing known
-  std::size_t standing_ = 0;          // so many of them, from the first, are our turn
-  std::optional<backoff> pauses_{};   // since another process was in the way
+  std::vector<lock_key> mine_{};             // locked in this round
+  std::vector<lock_key> together_{};         // in the one order of keys; empty: nothing known
+  std::vector<engine::queue_turn> turns_{};  // of the first so many of them
+  std::optional<engine::backoff> pauses_{};  // since another process was in the way
   bool pause_next_ = false;
 };
 

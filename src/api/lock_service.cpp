@@ -5,11 +5,11 @@
 #include <new>
 #include <stdexcept>
 
+#include "api/access.hpp"
 #include "base/lock_settings.hpp"
 #include "dlock/detail/locked_function.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "dlock/store/store_url.hpp"
-#include "engine/engine.hpp"
 
 namespace dlock {
 
@@ -21,57 +21,68 @@ lock_service::lock_service(std::string_view url, service_options options)
     : lock_service(open_store(url), std::move(options)) {}
 
 lock_service::lock_service(std::shared_ptr<store> where, service_options options)
-    : engine_(detail::engine::start(std::move(where), std::move(options))) {}
+    : core_(engine::service_core::start(std::move(where), std::move(options))) {}
 
 lock_service::~lock_service() {
   auto* self = this;
   the_default.compare_exchange_strong(self, nullptr);
-  if (engine_->forked()) {
+  if (core_->forked()) {
     // The parent's threads do not exist here, its locks may be taken for ever: nothing of it can be ended.
-    static_cast<void>(new (std::nothrow) std::shared_ptr<detail::engine>(std::move(engine_)));
+    static_cast<void>(new (std::nothrow) std::shared_ptr<engine::service_core>(std::move(core_)));
     return;
   }
-  engine_->end(engine_->shared().options.close_limit);
-}
-
-lease lock_service::acquire(const lock_key& key, const lock_options& options) {
-  return engine_->acquire(key, engine_->shared().settled(options), false);
-}
-
-multi_lease lock_service::acquire_all(const lock_keys& keys, const lock_options& options) {
-  return engine_->acquire(keys, engine_->shared().settled(options), false);
+  core_->end(core_->shared().options.close_limit);
 }
 
 namespace {
 
-/// Tries with the patience that the caller asked for. Nothing but busy is an answer.
-template <class Keys>
-auto tried(detail::engine& home, const Keys& keys, const lock_options& options)
-    -> decltype(home.acquire(keys, detail::lock_settings{}, true)) {
-  const auto how = home.shared().settled(options);
-  if (!options.wait || options.wait->count() == 0) return home.acquire(keys, how, true);
-  try {
-    return home.acquire(keys, how, false);
-  } catch (const lock_timeout&) {
-    return {};
+lease one_lease(engine::acquired&& got, bool must) {
+  if (got.held != nullptr) return detail::access::make(std::move(got.held), got.entered_again, got.first);
+  if (must) throw lock_timeout(got.why_busy);
+  return {};
+}
+
+multi_lease all_leases(engine::service_core& core, const lock_keys& keys, const lock_options& options,
+                       const engine::lock_request::patience& how, bool must) {
+  std::vector<lease> leases;
+  leases.reserve(keys.size());  // before there is something that could be lost
+  auto got = engine::acquire_all(core, keys, core.shared().settled(options), how);
+  for (auto& each : got.held) {
+    leases.push_back(detail::access::make(std::move(each.held), each.entered_again, each.first));
   }
+  if (!leases.empty()) return detail::access::make(keys, std::move(leases));
+  if (must) throw lock_timeout(got.why_busy);
+  return {};
+}
+
+/// One attempt, unless the caller asked for patience.
+engine::lock_request::patience of_a_try(const lock_options& options) noexcept {
+  return {.once = !options.wait || options.wait->count() == 0};
 }
 
 }  // namespace
 
+lease lock_service::acquire(const lock_key& key, const lock_options& options) {
+  return one_lease(engine::acquire(*core_, key, core_->shared().settled(options)), true);
+}
+
+multi_lease lock_service::acquire_all(const lock_keys& keys, const lock_options& options) {
+  return all_leases(*core_, keys, options, {}, true);
+}
+
 lease lock_service::try_acquire(const lock_key& key, const lock_options& options) {
-  return tried(*engine_, key, options);
+  return one_lease(engine::acquire(*core_, key, core_->shared().settled(options), of_a_try(options)), false);
 }
 
 multi_lease lock_service::try_acquire_all(const lock_keys& keys, const lock_options& options) {
-  return tried(*engine_, keys, options);
+  return all_leases(*core_, keys, options, of_a_try(options), false);
 }
 
-bool lock_service::holds(const lock_key& key) const { return engine_->holds(key); }
+bool lock_service::holds(const lock_key& key) const { return engine::holds(*core_, key); }
 
-const lock_options& lock_service::defaults() const& noexcept { return engine_->shared().options.defaults; }
+const lock_options& lock_service::defaults() const& noexcept { return core_->shared().options.defaults; }
 
-const std::string& lock_service::name() const& noexcept { return engine_->shared().where->name(); }
+const std::string& lock_service::name() const& noexcept { return core_->where().name(); }
 
 namespace {
 
@@ -95,36 +106,31 @@ request about(const lock_key& key) { return {.action = verb::look, .resource = k
 }  // namespace
 
 std::optional<holder_info> lock_service::holder(const lock_key& key) {
-  auto& where = *engine_->shared().where;
+  auto& where = core_->where();
   check_rows(where, key, "holder");
   auto& admin = admin_of(where, "holder");
   std::vector<holder_info> found;
-  engine_->ask([&](connection& on) { return admin.inspect(on, about(key), found); }, "holder");
+  engine::ask(*core_, "holder", [&](connection& on) { return admin.inspect(on, about(key), found); });
   if (found.empty()) return std::nullopt;
   found.front().key = key.view();
   return std::move(found.front());
 }
 
 std::vector<holder_info> lock_service::held_keys(std::size_t limit, std::string_view after) {
-  auto& admin = admin_of(*engine_->shared().where, "held_keys");
+  auto& admin = admin_of(core_->where(), "held_keys");
   std::vector<holder_info> found;
-  engine_->ask([&](connection& on) { return admin.list(on, after, limit, found); }, "held_keys");
+  engine::ask(*core_, "held_keys", [&](connection& on) { return admin.list(on, after, limit, found); });
   return found;
 }
 
 bool lock_service::force_release(const lock_key& key) {
-  auto& where = *engine_->shared().where;
+  auto& where = core_->where();
   check_rows(where, key, "force_release");
   auto& admin = admin_of(where, "force_release");
   auto ask = about(key);
   const auto revoke = [&](connection& on) { return admin.revoke(on, ask); };
-  if (engine_->ask(revoke, "force_release").result == outcome::yes) return true;
-  const auto send = [&](connection& on) {
-    reply answer;
-    where.execute(on, {&ask, 1}, {&answer, 1});
-    return answer;
-  };
-  const auto found = engine_->ask(send, "force_release");
+  if (engine::ask(*core_, "force_release", revoke).result == outcome::yes) return true;
+  const auto found = engine::ask(*core_, "force_release", ask);
   const auto& holder = found.holder;
   const bool free = found.result != outcome::yes || !holder.holder || holder.expired;
   if (free || holder.kind == lease_kind::session) return false;
@@ -133,23 +139,23 @@ bool lock_service::force_release(const lock_key& key) {
   ask.session = holder.holder;
   ask.nonce = holder.nonce;
   ask.fence = holder.fence;
-  return engine_->ask(send, "force_release").result == outcome::yes;
+  return engine::ask(*core_, "force_release", ask).result == outcome::yes;
 }
 
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {
-  engine_->refuse_if_forked();
-  return engine_->close(limit);
+  core_->refuse_if_forked();
+  return core_->close(limit);
 }
 
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, release_all_t /*how*/) {
-  engine_->refuse_if_forked();
-  auto left = engine_->close(limit);
-  engine_->take_back_all();
+  core_->refuse_if_forked();
+  auto left = core_->close(limit);
+  core_->take_back_all();
   return left;
 }
 
-std::uint64_t lock_service::count(event::kind what) const noexcept { return engine_->shared().count(what); }
-std::uint64_t lock_service::statements() const noexcept { return engine_->statements(); }
+std::uint64_t lock_service::count(event::kind what) const noexcept { return core_->shared().count(what); }
+std::uint64_t lock_service::statements() const noexcept { return core_->all().statements.statements(); }
 
 namespace detail {
 
@@ -164,7 +170,7 @@ void set_default_service(lock_service& service) {
   while (!the_default.compare_exchange_strong(set, &service)) {
     if (set == &service) return;
     // Of one from before a fork nothing can be used here.
-    if (set != nullptr && !set->engine_->forked()) {
+    if (set != nullptr && !set->core_->forked()) {
       throw std::logic_error("dlock: the default lock_service is set already, to " + set->name());
     }
   }

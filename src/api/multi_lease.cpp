@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/engine.hpp"
+#include "api/access.hpp"
 
 namespace dlock {
 
@@ -28,15 +28,40 @@ struct multi_lease::watch {
   std::list<std::stop_callback<tell>> each{};
 };
 
+namespace {
+
+/// They stand, together, at one place: on the heap they stand for nobody.
+void stand(const std::vector<lease>& leases, const void* at) noexcept {
+  for (const auto& one : leases) detail::access::stand(one, at);
+}
+
+/// Ends the leases, the last first; they are empty afterwards. Without the memory for all at once, one after the other.
+std::vector<engine::ended_lease> end_all(std::vector<lease>& leases) noexcept {
+  std::vector<engine::ended_lease> all;
+  try {
+    all.reserve(leases.size());
+  } catch (const std::bad_alloc&) {
+    while (!leases.empty()) leases.pop_back();
+    return all;
+  }
+  for (auto at = leases.rbegin(); at != leases.rend(); ++at) {
+    if (*at) all.push_back({.of = detail::access::take_grant(*at)});
+  }
+  engine::release_all(all);
+  return all;
+}
+
+}  // namespace
+
 multi_lease::multi_lease(const lock_keys& keys, std::vector<lease> leases)
     : keys_(keys.begin(), keys.end()), leases_(std::move(leases)), watch_(std::make_shared<watch>()) {
-  detail::engine::stand(leases_, this);
+  stand(leases_, this);
   for (const auto& one : leases_) watch_->each.emplace_back(one.lost_token(), watch::tell{watch_});
 }
 
 multi_lease::multi_lease(multi_lease&& other) noexcept
     : keys_(std::move(other.keys_)), leases_(std::move(other.leases_)), watch_(std::move(other.watch_)) {
-  detail::engine::stand(leases_, this);  // they are on the heap
+  stand(leases_, this);  // they are on the heap
 }
 
 multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
@@ -45,18 +70,18 @@ multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
   keys_ = std::move(other.keys_);
   leases_ = std::move(other.leases_);
   watch_ = std::move(other.watch_);
-  detail::engine::stand(leases_, this);
+  stand(leases_, this);
   return *this;
 }
 
 multi_lease::~multi_lease() {
   if (leases_.empty()) return;
-  if (detail::engine::forked(leases_.front())) {
+  if (detail::access::grant_of(leases_.front())->home->forked()) {
     // The parent's: its threads may hold what the callbacks need. The leases leak themselves.
     static_cast<void>(new (std::nothrow) std::shared_ptr<watch>(std::move(watch_)));
     return;
   }
-  detail::engine::let_go(leases_);  // what comes of it is told to the observer
+  end_all(leases_);  // what comes of it is told to the observer
 }
 
 multi_lease::const_iterator multi_lease::find(const lock_key& key) const& noexcept {
@@ -107,31 +132,21 @@ void multi_lease::renew(std::chrono::milliseconds ttl) {
 
 void multi_lease::release() {
   if (leases_.empty()) throw std::logic_error("dlock: release() on an empty multi_lease");
-  detail::engine::refuse_if_forked(leases_.front());
+  detail::access::grant_of(leases_.front())->home->refuse_if_forked();
   multi_lease mine(std::move(*this));  // empty afterwards in each case
   leases_.clear();
   keys_.clear();
-  std::optional<detail::engine::ended> unanswered;
-  std::optional<detail::engine::ended> lost;
-  for (auto& one : detail::engine::release(mine.leases_)) {
-    // The last of those that the loop finds is the first by key.
-    if (one.how == detail::engine::freed::lost)
-      lost = std::move(one);
-    else if (one.how == detail::engine::freed::later)
-      unanswered = std::move(one);
-  }
+  auto all = end_all(mine.leases_);
   mine.leases_.clear();
-  if (lost) {
-    const auto reason = lost->of->why(lost->of->home->shared().now());
-    throw lock_lost(reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(lost->of->key),
-                                        detail::engine::explain(reason)));
+  const engine::ended_lease* worst = nullptr;
+  for (const auto& each : all) {
+    // The last of those that the loop finds is the first by key. A loss is worse than no answer.
+    const bool told = worst != nullptr && worst->result == engine::release_result::lost;
+    if (each.result == engine::release_result::lost || (each.result == engine::release_result::later && !told)) {
+      worst = &each;
+    }
   }
-  if (!unanswered) return;
-  const auto& why = unanswered->why;
-  throw store_error(errc::outcome_unknown,
-                    fmt::format("key '{}': release not answered, tried again in the background: {}",
-                                printable(unanswered->of->key), unanswered->of->home->shared().trouble(why)),
-                    why.native, why.sqlstate, true);
+  if (worst != nullptr) engine::throw_not_released(*worst->of, worst->result, worst->why);
 }
 
 }  // namespace dlock

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "engine/engine.hpp"
+#include "engine/blocking_calls.hpp"
 #include "engine/fork_guard.hpp"
 
 namespace dlock {
@@ -17,7 +17,7 @@ namespace detail {
 /// What a thread knows of owners. It has no destructor: those of other objects of the thread, and of static objects, may
 /// lock and let go after whatever has one is gone.
 struct thread_place {
-  using state = std::shared_ptr<owner_state>;
+  using state = std::shared_ptr<engine::owner_state>;
   state* own = nullptr;  // on the heap
   owner_scope* innermost = nullptr;
 
@@ -47,7 +47,7 @@ thread_local thread_end at_end{};
 /// Where exit() was called in the middle of something, calls and scopes are still there.
 void thread_place::abandon(bool main) const noexcept {
   const auto leave = [](const state& of, bool all) {
-    if (of->generation == fork_generation()) engine::abandon(*of, all);
+    if (of->generation == engine::fork_generation()) engine::abandon(*of, all);
   };
   for (const auto* scope = innermost; scope != nullptr; scope = scope->before_) leave(scope->who_.state_, false);
   if (own != nullptr) leave(*own, main);
@@ -57,31 +57,37 @@ const thread_place::state& thread_place::current() {
   if (innermost != nullptr) return alive(innermost->who_.state_);
   if (own == nullptr) {
     static_cast<void>(at_end.here);  // makes it
-    own = new state(std::make_shared<owner_state>());
+    own = new state(std::make_shared<engine::owner_state>());
   }
   return alive(*own);
 }
 
 /// A forked child owns nothing. What its parent held is left alone, not even its memory is touched.
 const thread_place::state& thread_place::alive(state& of) {
-  if (of->generation != fork_generation()) {
+  if (of->generation != engine::fork_generation()) {
     static_cast<void>(new state(std::move(of)));
-    of = std::make_shared<owner_state>();
+    of = std::make_shared<engine::owner_state>();
   }
   return of;
 }
 
-const std::shared_ptr<owner_state>& current_owner() { return place.current(); }
-
-bool in_owner_scope() noexcept { return place.innermost != nullptr; }
-
-bool is_own_owner(const owner_state& who) noexcept { return place.own != nullptr && place.own->get() == &who; }
-
 }  // namespace detail
 
-owner::owner() : state_(std::make_shared<detail::owner_state>()) {}
+namespace engine {
 
-owner owner::current() { return owner(detail::current_owner()); }
+const std::shared_ptr<owner_state>& current_owner() { return detail::place.current(); }
+
+bool in_owner_scope() noexcept { return detail::place.innermost != nullptr; }
+
+bool is_own_owner(const owner_state& who) noexcept {
+  return detail::place.own != nullptr && detail::place.own->get() == &who;
+}
+
+}  // namespace engine
+
+owner::owner() : state_(std::make_shared<engine::owner_state>()) {}
+
+owner owner::current() { return owner(engine::current_owner()); }
 
 owner_scope::owner_scope(owner who) noexcept
     : who_(std::move(who)), before_(std::exchange(detail::place.innermost, this)) {

@@ -153,6 +153,10 @@ void validate(const service_options& options) {
   check("release_limit", options.release_limit, milliseconds{10}, milliseconds{60'000}, "must be 10 ms to 60 s");
   check("close_limit", options.close_limit, milliseconds{0}, day, "must be 0 to 1 day");
   check("start_limit", options.start_limit, milliseconds{0}, day, "must be 0 (one attempt) to 1 day");
+  if (options.lazy && options.start_limit > milliseconds{0}) {
+    bad("start_limit", fmt::format("{} ms", options.start_limit.count()),
+        "must be 0 with lazy, which waits for nothing");
+  }
   check("idle_key", options.idle_key, milliseconds{0}, year, "must be 0 (never) to 365 days");
   check("sweep_every", options.sweep_every, milliseconds{0}, day, "must be 0 (never) to 1 day");
   if (options.break_verified_after != milliseconds{0}) {

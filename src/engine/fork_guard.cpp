@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-namespace dlock::detail {
+namespace dlock::engine {
 
 namespace {
 std::atomic<unsigned> generation{0};
@@ -18,4 +18,4 @@ unsigned fork_generation() noexcept {
   return generation.load(std::memory_order_relaxed);
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::engine

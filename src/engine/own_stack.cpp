@@ -12,7 +12,7 @@ __attribute__((weak)) void* __asan_get_current_fake_stack();
 __attribute__((weak)) void* __asan_addr_is_in_fake_stack(void* fake_stack, void* address, void** begin, void** end);
 }
 
-namespace dlock::detail {
+namespace dlock::engine {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::uintptr_t real(const void* address) noexcept {
   return mine.has(here) ? reinterpret_cast<const void*>(mine.high - 1) : nullptr;
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::engine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-namespace dlock::detail {
+namespace dlock::engine {
 
 /// Whether what stands at `address` belongs to a call of this thread that has not returned: it lies on the thread's own
 /// stack, above the present frame. False where that can't be known: on another stack than the one that the thread was
@@ -12,4 +12,4 @@ bool on_own_stack(const void* address) noexcept;
 /// An address on this thread's stack above every frame of it, or null where the stack is not known.
 const void* end_of_own_stack() noexcept;
 
-}  // namespace dlock::detail
+}  // namespace dlock::engine

@@ -4,7 +4,7 @@
 #include <array>
 #include <atomic>
 
-namespace dlock::detail {
+namespace dlock::engine {
 
 namespace {
 std::atomic<transaction_watch*> watch{nullptr};
@@ -26,4 +26,4 @@ begin_function write_begin(int kind) noexcept {
   return begins[static_cast<std::size_t>(kind) % begins.size()].load(std::memory_order_acquire);
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::engine

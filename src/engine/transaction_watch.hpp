@@ -12,7 +12,7 @@ class database;
 class transaction_impl;
 }  // namespace odb
 
-namespace dlock::detail {
+namespace dlock::engine {
 
 /// What the engine wants to know of transactions that the application has open. dlock::odb knows ODB's; a program without
 /// it has none that could be known.
@@ -37,4 +37,4 @@ void set_write_begin(int kind, begin_function how) noexcept;
 /// May be null.
 begin_function write_begin(int kind) noexcept;
 
-}  // namespace dlock::detail
+}  // namespace dlock::engine

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "odb/access.hpp"
+#include "api/access.hpp"
 #include "odb/own_transaction.hpp"
 #include "odb/query_parts.hpp"
 #include "odb/same_place.hpp"
@@ -27,7 +27,7 @@ class claiming {
  public:
   claiming(lock_service& service, odb::database& db, const row_class& of, const odb::query_base& query,
            const lock_settings& options, const row_reader& read)
-      : home_(*access::engine_of(service)),
+      : home_(*access::core_of(service)),
         place_(place_of(home_)),
         db_(db),
         table_(table_of(service, db, of)),
@@ -40,7 +40,8 @@ class claiming {
   void add_abandoned(std::vector<claimed_row>& to, std::size_t most);
 
  private:
-  std::vector<engine::taken> take(engine::ticket& about, std::size_t most);
+  /// The fences of what it has taken.
+  std::vector<std::uint64_t> take(engine::row_adoption& about, std::size_t most);
   void load_taken(const std::vector<lock_key>& keys);
   void refuse_joins(std::string_view statement) const;
   /// (condition of the caller) AND (more) ORDER BY ...
@@ -48,7 +49,7 @@ class claiming {
   std::string by_ids(std::span<const lock_key> keys) const;
   [[noreturn]] void failed(const odb::exception& error) const;
 
-  engine& home_;
+  engine::service_core& home_;
   stores::sql::dialect& place_;
   odb::database& db_;
   const std::shared_ptr<const row_table> table_;
@@ -87,11 +88,11 @@ void claiming::refuse_joins(std::string_view statement) const {
                   table_->table));
 }
 
-std::vector<engine::taken> claiming::take(engine::ticket& about, std::size_t most) {
+std::vector<std::uint64_t> claiming::take(engine::row_adoption& about, std::size_t most) {
   own_transaction in(home_, db_, own_transaction::use::writes);
   rows_.clear();
-  about.maybe.clear();
-  about.unsure = false;
+  about.expect_none();
+  about.commit_sent(false);
   std::vector<std::vector<row_value>> ids;
   const auto lock = fmt::format("LIMIT {}{}", most, place_.lock_and_skip(*table_));
   before_each(
@@ -105,21 +106,21 @@ std::vector<engine::taken> claiming::take(engine::ticket& about, std::size_t mos
   if (!keys.empty()) {
     std::vector<const row_id*> rows;
     for (const auto& key : keys) rows.push_back(key.row());
-    const auto changed =
-        execute_there(place_, in.connection(), place_.claim({*table_, rows, about.session, about.nonce, about.own_ttl}),
-                      keys.size(), [&] { leads_elsewhere_now(*home_.shared().where); });
+    const auto changed = execute_there(place_, in.connection(),
+                                       place_.claim({*table_, rows, about.session(), about.nonce(), about.own_ttl()}),
+                                       keys.size(), [&] { leads_elsewhere_now(home_.where()); });
     if (changed != keys.size()) {
       throw store_error(errc::store_failed,
                         fmt::format("rows of {} to be claimed: {} of {} could be", table_->table, changed, keys.size()),
                         0, "", true);
     }
     load_taken(keys);
-    about.maybe = keys;
+    about.expect(keys);
   }
-  in.commit(place_, [&] { about.unsure = true; });
-  std::vector<engine::taken> taken;
-  for (const auto& row : rows_) taken.push_back({lock_key::of_row(table_, row.id), row.fence});
-  return taken;
+  std::vector<std::uint64_t> fences;
+  for (const auto& row : rows_) fences.push_back(row.fence);
+  in.commit(place_, [&] { about.commit_sent(true); });
+  return fences;
 }
 
 void claiming::load_taken(const std::vector<lock_key>& keys) {
@@ -138,24 +139,22 @@ void claiming::load_taken(const std::vector<lock_key>& keys) {
 }
 
 std::vector<claimed_row> claiming::free_rows(std::size_t most) {
-  auto leases = home_.adopt(options_, table_->renewal, [&](engine::ticket& about) {
-    std::vector<engine::taken> taken;
+  auto grants = engine::adopt(home_, options_, table_->renewal, [&](engine::row_adoption& about) {
+    std::vector<std::uint64_t> fences;
     try {
-      with_patience(place_, home_.shared().options.release_limit, [&] { taken = take(about, most); });
+      with_patience(place_, home_.shared().options.release_limit, [&] { fences = take(about, most); });
     } catch (const odb::exception& error) {
-      if (!about.unsure) about.maybe.clear();  // rolled back
+      if (!about.unsure()) about.expect_none();  // rolled back
       failed(error);
     }
-    return taken;
+    return fences;
   });
-  // In the order of the rows, without those that came too late.
+  // Without those that came too late.
   std::vector<claimed_row> claimed;
-  auto row = rows_.begin();
-  for (auto& held : leases) {
-    const auto& key = access::grant_of(held)->key;
-    row = std::find_if(row, rows_.end(), [&](const auto& each) { return lock_key::of_row(table_, each.id) == key; });
-    row->held = std::move(held);
-    claimed.push_back(std::move(*row++));
+  for (std::size_t i = 0; i < grants.size(); ++i) {
+    if (grants[i] == nullptr) continue;
+    rows_[i].held = access::make(std::move(grants[i]), false, true);
+    claimed.push_back(std::move(rows_[i]));
   }
   return claimed;
 }
@@ -180,7 +179,8 @@ void claiming::add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
     const auto key = lock_key::of_row(table_, id);
     lease held;
     try {
-      held = home_.acquire(key, one_by_one, true);
+      auto got = engine::acquire(home_, key, one_by_one, {.once = true});
+      if (got.held != nullptr) held = access::make(std::move(got.held), got.entered_again, got.first);
     } catch (const lock_refused& error) {
       if (error.code() != errc::no_such_row) throw;
     }
@@ -202,7 +202,7 @@ std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, co
   if (most == 0 || most > most_rows) {
     throw std::invalid_argument(fmt::format("dlock: claim: most = {}: 1 to {} rows at a time", most, most_rows));
   }
-  const auto how = access::engine_of(service)->shared().settled(options);
+  const auto how = access::core_of(service)->shared().settled(options);
   if (how.min_hold.count() > 0) {
     throw std::invalid_argument(
         fmt::format("dlock: claim: min_hold = {} ms: a row keeps no time of its grant", how.min_hold.count()));

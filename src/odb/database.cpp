@@ -22,7 +22,7 @@ std::unique_ptr<odb::database> open_database(std::string_view url) {
 
 odb::transaction_impl* begin_write(odb::database& db) {
   if (db.id() != odb::id_sqlite) return db.begin();
-  const auto immediate = detail::write_begin(odb::id_sqlite);
+  const auto immediate = engine::write_begin(odb::id_sqlite);
   if (immediate == nullptr) {
     throw std::logic_error(
         "dlock: begin_write() of an SQLite database: link dlock::sqlite and include a header of dlock's");

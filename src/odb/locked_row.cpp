@@ -9,8 +9,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "api/access.hpp"
 #include "dlock/odb/verify.hpp"
-#include "odb/access.hpp"
+#include "dlock/store/transactional_store.hpp"
 #include "odb/own_transaction.hpp"
 #include "odb/same_place.hpp"
 
@@ -36,13 +37,14 @@ class until_committed {
 
 /// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is written.
 /// False: nobody knows whether it was committed, `unknown` says why.
-bool try_commit(engine& home, odb::database& db, grant& one, const entity_write& how, std::exception_ptr& unknown) {
+bool try_commit(engine::service_core& home, odb::database& db, engine::grant& one, const entity_write& how,
+                std::exception_ptr& unknown) {
   auto& place = place_of(home);
-  const auto free = home.shared().where->transactions()->release_of(one.ask(verb::release));
+  const auto free = home.where().transactions()->release_of(one.ask(verb::release));
   own_transaction in(home, db, own_transaction::use::writes);
-  const auto moved = [&] { leads_elsewhere_now(*home.shared().where); };
+  const auto moved = [&] { leads_elsewhere_now(home.where()); };
   if (execute_there(place, in.connection(), free.text, free.expected_rows, moved) != free.expected_rows) {
-    throw lock_lost(home.not_ours(one),
+    throw lock_lost(engine::grant_registry::not_ours(one, home.shared().time.now()),
                     fmt::format("key '{}': commit: fence {} is not the holder's any more; nothing was written",
                                 printable(one.key), one.fence));
   }
@@ -75,7 +77,7 @@ void restore_at_rollback(odb::transaction& in, const entity_write& how) {
 }  // namespace
 
 void read_rows(lock_service& service, odb::database& db, const std::function<void()>& read) {
-  auto& home = *access::engine_of(service);
+  auto& home = *access::core_of(service);
   own_transaction in(home, db, own_transaction::use::reads);
   read();
   in.commit(place_of(home));
@@ -85,7 +87,7 @@ void commit_row(odb::database& db, lease held, const entity_write& how) {
   const auto one = access::grant_of(held);  // its engine lives as long
   auto& home = *one->home;
   home.refuse_if_forked();
-  if (!home.sole(*one)) {
+  if (!home.all().table.sole(*one)) {
     update_row(db, held, how);
     held.release();
     return;

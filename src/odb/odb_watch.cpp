@@ -11,7 +11,7 @@ namespace dlock::detail {
 namespace {
 
 /// The calling thread's current transaction, as ODB knows it.
-class odb_watch final : public transaction_watch {
+class odb_watch final : public engine::transaction_watch {
  public:
   /// Nothing is sent on the caller's connection, which may be in the middle of an uncached result: where only the server
   /// could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.

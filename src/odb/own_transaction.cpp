@@ -12,8 +12,9 @@ namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
-stores::sql::dialect& place_of(engine& home) {
-  auto& where = *home.shared().where;
+stores::sql::dialect& place_of(engine::service_core& home) {
+  home.ensure_ready();
+  auto& where = home.where();
   auto* const place = dynamic_cast<stores::sql::dialect*>(&where);
   if (place == nullptr || !where.caps().rows || where.transactions() == nullptr) {
     throw std::invalid_argument(
@@ -23,9 +24,9 @@ stores::sql::dialect& place_of(engine& home) {
   return *place;
 }
 
-void ensure_can_write(engine& home) {
+void ensure_can_write(engine::service_core& home) {
   fault why;
-  if (!home.shared().may_wait(why)) {
+  if (!home.may_wait(why)) {
     throw store_error(errc::store_failed, why.text, why.native, why.sqlstate, false);
   }
 }
@@ -42,11 +43,11 @@ void ended_in_between() {
       "written; what was written before it stays");
 }
 
-own_transaction::own_transaction(engine& home, odb::database& db, use what)
+own_transaction::own_transaction(engine::service_core& home, odb::database& db, use what)
     : what_(what), session_(odb::session::current_pointer()), on_(db.connection()) {
   if (what == use::writes) ensure_can_write(home);
   auto& place = place_of(home);
-  if (place.glance(*on_) == outcome::no) leads_elsewhere_now(*home.shared().where);
+  if (place.glance(*on_) == outcome::no) leads_elsewhere_now(home.where());
   mine_.reset(what == use::writes ? place.begin_to_write(*on_) : on_->begin(), false);
   odb::transaction::current(mine_);
   odb::session::reset_current();

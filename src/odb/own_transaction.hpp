@@ -10,17 +10,17 @@
 
 #include <functional>
 
-#include "engine/engine.hpp"
+#include "engine/blocking_calls.hpp"
 #include "stores/sql/dialect.hpp"
 #include "stores/sql/outer_transaction.hpp"
 
 namespace dlock::detail {
 
 /// The place of an engine's locks. Throws std::invalid_argument if that is no database of ODB's.
-stores::sql::dialect& place_of(engine& home);
+stores::sql::dialect& place_of(engine::service_core& home);
 
 /// Throws store_error if a write of this thread in a transaction of its own would wait for this very thread (SQLite).
-void ensure_can_write(engine& home);
+void ensure_can_write(engine::service_core& home);
 
 /// Throws std::invalid_argument: a table was found in the place of the locks once, and is not there any more.
 [[noreturn]] void leads_elsewhere_now(const store& where);
@@ -34,7 +34,7 @@ class own_transaction {
   enum class use { reads, writes };
 
   /// Throws as ensure_can_write(), if it writes; std::invalid_argument, if `db` leads elsewhere now.
-  own_transaction(engine& home, odb::database& db, use what);
+  own_transaction(engine::service_core& home, odb::database& db, use what);
   /// Rolls back unless committed.
   ~own_transaction();
   own_transaction(const own_transaction&) = delete;

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "odb/access.hpp"
+#include "api/access.hpp"
 #include "odb/column_name.hpp"
 #include "odb/own_transaction.hpp"
 #include "odb/statement_text.hpp"
@@ -76,7 +76,7 @@ row_table named_table(const odb::database& db, const row_class& of) {
 
 [[noreturn]] void refuse(const store& where, const row_table& table, const fault& why) {
   const auto text =
-      fmt::format("rows of {} can't be locked in place: {}", table.table, told_once(where.name(), why.text));
+      fmt::format("rows of {} can't be locked in place: {}", table.table, engine::told_once(where.name(), why.text));
   if (why.connection || why.native != 0) {
     throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
                       why.transient);
@@ -85,7 +85,7 @@ row_table named_table(const odb::database& db, const row_class& of) {
 }
 
 /// The columns of the id, in the order of its members, as ODB's own statements have them.
-std::vector<std::string> columns_of_id(engine& home, odb::database& db, const row_class& of) {
+std::vector<std::string> columns_of_id(engine::service_core& home, odb::database& db, const row_class& of) {
   struct seen {
     std::string statement;
   };
@@ -135,9 +135,9 @@ void order_id(row_table& table, const std::vector<std::string>& members) {
   table.id_text = std::move(texts);
 }
 
-std::shared_ptr<const row_table> described(engine& home, stores::sql::dialect& place, odb::database& db,
+std::shared_ptr<const row_table> described(engine::service_core& home, stores::sql::dialect& place, odb::database& db,
                                            const row_class& of) {
-  const auto& where = *home.shared().where;
+  const auto& where = home.where();
   auto table = named_table(db, of);
   auto on = db.connection();
   fault why;
@@ -165,9 +165,9 @@ std::shared_ptr<const row_table> described(engine& home, stores::sql::dialect& p
 }  // namespace
 
 std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& db, const row_class& of) {
-  auto& home = *access::engine_of(service);
+  auto& home = *access::core_of(service);
   home.refuse_if_forked();
-  const auto& where = home.shared().where;
+  const auto& where = home.all().statements.shared_store();
   auto& place = place_of(home);
   const known_tables::address address{where.get(), place.address(db), of.type};
   const bool lasting = !std::get<1>(address).empty();
@@ -195,14 +195,14 @@ lock_key row_key(lock_service& service, odb::database& db, const row_class& of, 
   }
   auto table = table_of(service, db, of);
   check_values(*table, id);
-  if (const auto why = place_of(*access::engine_of(service)).unfit_id(*table, id); !why.empty()) {
+  if (const auto why = place_of(*access::core_of(service)).unfit_id(*table, id); !why.empty()) {
     throw std::invalid_argument(fmt::format("dlock: id of a row of {}: {}", table->table, why));
   }
   return lock_key::of_row(std::move(table), std::move(id));
 }
 
 std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& of) {
-  return place_of(*access::engine_of(service)).add_columns(named_table(db, of));
+  return place_of(*access::core_of(service)).add_columns(named_table(db, of));
 }
 
 }  // namespace dlock::detail

@@ -7,7 +7,9 @@
 #include <functional>
 #include <stdexcept>
 
-#include "odb/access.hpp"
+#include "api/access.hpp"
+#include "dlock/store/transactional_store.hpp"
+#include "engine/operations/lock_errors.hpp"
 #include "odb/same_place.hpp"
 #include "stores/sql/dialect.hpp"
 
@@ -16,8 +18,8 @@ namespace dlock::detail {
 namespace {
 
 /// In the global order of keys, each grant once.
-std::vector<std::shared_ptr<grant>> in_order(const std::vector<const lease*>& held) {
-  std::vector<std::shared_ptr<grant>> all;
+std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lease*>& held) {
+  std::vector<std::shared_ptr<engine::grant>> all;
   for (const auto* each : held) {
     const auto& one = access::grant_of(*each);
     if (one == nullptr) throw std::logic_error("dlock: verify() of an empty lease");
@@ -26,14 +28,14 @@ std::vector<std::shared_ptr<grant>> in_order(const std::vector<const lease*>& he
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     if (const auto order = a->key <=> b->key; order != 0) return order < 0;
-    return a->home->shared().where->name() < b->home->shared().where->name();
+    return a->home->where().name() < b->home->where().name();
   });
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 
-const stores::sql::dialect& place_of(const grant& one) {
-  auto& where = *one.home->shared().where;
+const stores::sql::dialect& place_of(const engine::grant& one) {
+  auto& where = one.home->where();
   const auto* const place = dynamic_cast<const stores::sql::dialect*>(&where);
   if (place == nullptr || where.transactions() == nullptr) {
     throw std::logic_error(
@@ -43,39 +45,39 @@ const stores::sql::dialect& place_of(const grant& one) {
 }
 
 /// A copy of the lock's row would do as well, on a replica for example: it must be the row that take-overs go by.
-[[noreturn]] void elsewhere(const grant& one) {
+[[noreturn]] void elsewhere(const engine::grant& one) {
   throw std::invalid_argument(
       fmt::format("dlock: verify(): the transaction's database is not the one that key '{}' lives in, {}",
-                  printable(one.key), one.home->shared().where->name()));
+                  printable(one.key), one.home->where().name()));
 }
 
 /// In autocommit the check would hold for its own statement only.
-[[noreturn]] void not_open(const grant& one) {
+[[noreturn]] void not_open(const engine::grant& one) {
   throw std::logic_error(fmt::format(
       "dlock: verify(): key '{}': no transaction is open on this connection: none was begun, or a statement "
       "that commits by itself (DDL, for example) has ended it",
       printable(one.key)));
 }
 
-[[noreturn]] void failed(const grant& one, const fault& why) {
+[[noreturn]] void failed(const engine::grant& one, const fault& why) {
   const bool may_pass = why.transient || why.contended;
   throw store_error(
       why.connection ? errc::store_unreachable : errc::store_failed,
-      fmt::format("key '{}': verify: {}; rolled back", printable(one.key), one.home->shared().trouble(why)), why.native,
-      why.sqlstate, may_pass);
+      fmt::format("key '{}': verify: {}; rolled back", printable(one.key), engine::trouble(one.home->all(), why)),
+      why.native, why.sqlstate, may_pass);
 }
 
-[[noreturn]] void not_ours(grant& one) {
-  throw lock_lost(one.home->not_ours(one),
+[[noreturn]] void not_ours(engine::grant& one) {
+  throw lock_lost(engine::grant_registry::not_ours(one, one.home->shared().time.now()),
                   fmt::format("key '{}': verify: fence {} is not the holder's any more; rolled back",
                               printable(one.key), one.fence));
 }
 
-void verify_one(odb::connection& on, grant& one) {
+void verify_one(odb::connection& on, engine::grant& one) {
   const auto& place = place_of(one);
   if (place.glance(on) == outcome::no) elsewhere(one);
   if (place.transaction_on(on) == stores::sql::transaction_state::none) not_open(one);
-  const auto check = one.home->shared().where->transactions()->verification_of(one.ask(verb::look));
+  const auto check = one.home->where().transactions()->verification_of(one.ask(verb::look));
   unsigned long long rows = 0;
   try {
     rows = execute_there(place, on, check.text, check.expected_rows, [&] { elsewhere(one); });
@@ -86,28 +88,28 @@ void verify_one(odb::connection& on, grant& one) {
   if (place.transaction_on(on) != stores::sql::transaction_state::open) not_open(one);
 }
 
-void verify_each(odb::connection& on, const std::vector<std::shared_ptr<grant>>& all) {
+void verify_each(odb::connection& on, const std::vector<std::shared_ptr<engine::grant>>& all) {
   for (const auto& one : all) {
-    one->home->ensure_held(*one);
+    engine::ensure_held(*one);
     verify_one(on, *one);
   }
 }
 
 /// What a transaction must tell of its end.
 struct pinned {
-  std::vector<std::shared_ptr<grant>> grants{};
+  std::vector<std::shared_ptr<engine::grant>> grants{};
 };
 
 void ended(unsigned short /*event*/, void* key, unsigned long long /*data*/) {
   const std::unique_ptr<pinned> mine(static_cast<pinned*>(key));
-  for (const auto& one : mine->grants) one->home->transaction_ended(one);
+  for (const auto& one : mine->grants) engine::transaction_ended(one);
 }
 
-void pin(odb::transaction& in, std::vector<std::shared_ptr<grant>> all) {
+void pin(odb::transaction& in, std::vector<std::shared_ptr<engine::grant>> all) {
   auto mine = std::make_unique<pinned>();
   mine->grants = std::move(all);
   in.callback_register(&ended, mine.get(), odb::transaction::event_all, 0, nullptr);
-  for (const auto& one : mine->grants) one->home->in_transaction(*one);
+  for (const auto& one : mine->grants) engine::outlive_transaction(*one);
   mine.release();
 }
 
@@ -118,8 +120,7 @@ void undo(odb::connection& on, const std::vector<const lease*>& held, const std:
     // The connection is broken, and the server rolls back; or it is in a state that knows no ROLLBACK (XA).
     for (const auto* each : held) {
       const auto& one = access::grant_of(*each);
-      const auto* const place =
-          one == nullptr ? nullptr : dynamic_cast<stores::sql::dialect*>(one->home->shared().where.get());
+      const auto* const place = one == nullptr ? nullptr : dynamic_cast<stores::sql::dialect*>(&one->home->where());
       if (place != nullptr && place->glance(on) != outcome::no &&
           place->transaction_on(on) == stores::sql::transaction_state::open) {
         return place->break_off(on);

@@ -27,6 +27,7 @@ struct toy_sql {
     const auto sql = [&](const char* text) {
       return fmt::format(fmt::runtime(text), fmt::arg("t", table), fmt::arg("now", server_clock));
     };
+    // [statements]
     const auto take =
         sql("UPDATE {t} SET owner=?, nonce=?, fence=LAST_INSERT_ID(fence+1), taken={now}, expiry=?+{now} WHERE id=? ");
     of = {take + sql("AND (owner IS NULL OR expiry<={now})"),
@@ -36,6 +37,7 @@ struct toy_sql {
           sql("UPDATE {t} SET expiry=GREATEST(expiry, ?+{now}) WHERE id=? AND owner=? AND fence=? AND expiry>{now}"),
           sql("UPDATE {t} SET owner=IF(taken+?>{now}, owner, NULL), expiry=taken+? WHERE id=? AND owner=? AND fence=?"),
           sql("UPDATE {t} SET owner=NULL WHERE id=? AND owner=? AND nonce=?")};
+    // [/statements]
     held = sql("SELECT id, owner, fence, expiry-{now} FROM {t} WHERE owner IS NOT NULL AND expiry>{now} AND ");
     create =
         sql("CREATE TABLE IF NOT EXISTS {t} (id VARBINARY(255) PRIMARY KEY, owner BINARY(16), nonce BIGINT UNSIGNED, "
@@ -46,6 +48,7 @@ struct toy_sql {
   std::string held{}, create{};
 };
 
+// [connection]
 /// A connection with these statements prepared, and room for their parameters.
 class toy_connection final : public mysql_connection {
  public:
@@ -64,10 +67,12 @@ class toy_connection final : public mysql_connection {
   std::int64_t ttl = 0, min_hold = 0;
   std::vector<mysql_statement> statements{};
 };
+// [/connection]
 
 class toy_mysql_store final : public store, private store_admin {
  public:
   toy_mysql_store(store_url url, const std::string& table) : client_(mysql_settings::take(url)), sql_(table) {}
+  // [store]
   const std::string& name() const noexcept override { return client_.settings().name; }
   capabilities caps() const noexcept override { return {.session_leases = false, .batch = false, .take_waits = true}; }
   void prepare() override {
@@ -89,8 +94,10 @@ class toy_mysql_store final : public store, private store_admin {
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<toy_connection&>(on), lost);
   }
-  reply session(connection&, session_verb, const session_record&) noexcept override { return {}; }
+  /// No lease is kept by a session here, so none has a row.
+  reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
   store_admin* admin() noexcept override { return this; }
+  // [/store]
 
  private:
   reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override {
@@ -102,6 +109,7 @@ class toy_mysql_store final : public store, private store_admin {
   }
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
   reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
+  // [change]
   static reply change(toy_connection& on, const request& of) {
     on.key.assign(of.resource);
     on.owner.assign(bytes_of(of.session));
@@ -117,6 +125,8 @@ class toy_mysql_store final : public store, private store_admin {
     made.fence = done.insert_id;
     return made;
   }
+  // [/change]
+  // [look]
   static reply look(toy_connection& on, const request& of) {
     on.key.assign(of.resource);
     reply made;
@@ -129,6 +139,7 @@ class toy_mysql_store final : public store, private store_admin {
     made.holder.left = microseconds{std::max<std::int64_t>(0, left)};
     return made;
   }
+  // [/look]
   reply holders(connection& on, const std::string& which, std::vector<holder_info>& out) noexcept {
     auto& with = static_cast<toy_connection&>(on);
     return guarded(with, "list", [&] {

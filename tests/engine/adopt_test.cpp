@@ -35,13 +35,13 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases l
   CHECK(seen->count(event::kind::granted) == 2);
   CHECK(where->opened().size() == 1);
   // Re-entry, the local line, renewal, release.
-  CHECK_FALSE(home->acquire(first, {}, true));  // not by those in a container
+  CHECK_FALSE(home.acquire(first, {}, true));  // not by those in a container
   auto here = std::move(held[0]);
-  CHECK(home->acquire(first, {}, true).reentered());
+  CHECK(home.acquire(first, {}, true).reentered());
   held[0] = std::move(here);
-  const auto sent = home->statements();
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(home->acquire(first, {}, true)); }));
-  CHECK(home->statements() == sent);
+  const auto sent = home.statements();
+  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(home.acquire(first, {}, true)); }));
+  CHECK(home.statements() == sent);
   REQUIRE(live_on(held[0], 90s, 30s));
   CHECK_FALSE(is_free(second));
   held.clear();
@@ -55,7 +55,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases l
 TEST_CASE_METHOD(adopt_fixture, "adopt: each call takes under a nonce of its own", "[adopt]") {
   std::vector<std::uint64_t> nonces;
   for (int i = 0; i < 2; ++i) {
-    const auto none = adopt([&](detail::engine::ticket& by) {
+    const auto none = adopt([&](ticket& by) {
       CHECK(by.session);
       CHECK(by.own_ttl == 0us);
       nonces.push_back(by.nonce);
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing t
   const auto theirs = row(3);
   const auto other = stranger();
   const auto kept = other->acquire(lock_key::from_stored(theirs.view()));
-  CHECK_THROWS_AS(adopt([&](detail::engine::ticket& by) {
+  CHECK_THROWS_AS(adopt([&](ticket& by) {
                     by.maybe = {first, second, theirs};
                     CHECK(take(by, first) > 0);
                     throw broken();
@@ -93,14 +93,14 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing t
   CHECK(where->count(verb::cancel) == 3);
   CHECK(seen->count(event::kind::granted) == 0);
   // Nobody has the turn.
-  CHECK(home->acquire(first, {}, true));
+  CHECK(home.acquire(first, {}, true));
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: a commit without an answer is cancelled until it can't come any more",
                  "[adopt]") {
   const auto key = row(1);
-  detail::engine::ticket later;
-  CHECK_THROWS_AS(adopt([&](detail::engine::ticket& by) {
+  ticket later;
+  CHECK_THROWS_AS(adopt([&](ticket& by) {
                     by.maybe = {key};
                     by.unsure = true;
                     later = by;
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a commit without an answer is cancelled 
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: a commit that never comes is not cancelled for ever", "[adopt]") {
   const auto key = row(1);
-  CHECK_THROWS_AS(adopt([&](detail::engine::ticket& by) {
+  CHECK_THROWS_AS(adopt([&](ticket& by) {
                     by.maybe = {key};
                     by.unsure = true;
                     throw broken();
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a session that ends in between gives no 
                  "[adopt][T29]") {
   const auto key = row(1);
   where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
-  const auto held = adopt([&](detail::engine::ticket& by) {
+  const auto held = adopt([&](ticket& by) {
     const auto fence = take(by, key);
     clock.advance(40s);
     return claimed{{key, fence}};
@@ -148,19 +148,19 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a session that ends in between gives no 
   CHECK(freed(key));
   CHECK(seen->count(event::kind::granted) == 0);
   where->forget_scripts();
-  CHECK(home->acquire(key, {}, true));  // nobody has the turn
+  CHECK(home.acquire(key, {}, true));  // nobody has the turn
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: some seconds are lost to a slow transaction, not to trust", "[adopt][T29]") {
   const auto own = table_named("o", row_renewal::column);
   const auto key = existing(lock_key::of_row(own, {std::int64_t{1}}));
-  const auto slow = [&](detail::engine::ticket& by) {
+  const auto slow = [&](ticket& by) {
     CHECK(by.own_ttl == 30s);
     const auto fence = take(by, key);
     clock.advance(4s);
     return claimed{{key, fence}};
   };
-  auto held = home->adopt({.ttl = 30s}, row_renewal::column, slow);
+  auto held = adopt({.ttl = 30s}, row_renewal::column, slow);
   REQUIRE(held.size() == 1);
   CHECK(held[0].remaining() == 30s - 1500ms - 4s);
   // Its own expiry is renewed.
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: some seconds are lost to a slow transact
 TEST_CASE_METHOD(adopt_fixture, "adopt: an expiry of its own that passed in between gives no lease", "[adopt][T29]") {
   const auto key = row(1);
   const auto held = adopt(
-      [&](detail::engine::ticket& by) {
+      [&](ticket& by) {
         const auto fence = take(by, key);
         clock.advance(2850ms);
         return claimed{{key, fence}};
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it
   auto theirs = rival->acquire(lock_key::from_stored(key.view()));
   std::atomic<std::uint64_t> fence{0};
   std::atomic<bool> ticking{true};
-  std::thread waiter([&] { fence = home->acquire(key, {.wait = 1h}, false).fencing_token(); });
+  std::thread waiter([&] { fence = home.acquire(key, {.wait = 1h}, false).fencing_token(); });
   REQUIRE(eventually([&] { return where->count(verb::look) > 0; }));  // it speaks to the store: the turn is its
   theirs.release();
   // The waiter pauses; a claim is faster.
@@ -219,22 +219,22 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it
   time.join();
   CHECK(fence == 4);
   // Nor is the turn lost afterwards.
-  CHECK(home->acquire(key, {}, true));
+  CHECK(home.acquire(key, {}, true));
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: what does not fit rows is refused before the transaction", "[adopt]") {
   bool called = false;
-  const claim none = [&](detail::engine::ticket&) {
+  const claim none = [&](ticket&) {
     called = true;
     return claimed{};
   };
   CHECK_THROWS_MATCHES(adopt(none, {.min_hold = 1s}), std::invalid_argument,
                        MessageMatches(ContainsSubstring("min_hold = 1000 ms")));
   CHECK_THROWS_AS(adopt(none, {.ttl = 0ms}), std::invalid_argument);
-  CHECK_THROWS_MATCHES(home->adopt({.ttl = 4s}, row_renewal::column, none), std::invalid_argument,
+  CHECK_THROWS_MATCHES(adopt({.ttl = 4s}, row_renewal::column, none), std::invalid_argument,
                        MessageMatches(ContainsSubstring("ttl = 4000 ms")));
   CHECK(where->tried() == 0);
-  static_cast<void>(home->close(0ms));
+  static_cast<void>(home.close(0ms));
   CHECK(thrown([&] { return adopt(none).size(); }) == errc::closed);
   CHECK_FALSE(called);
 }
@@ -244,7 +244,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: without a session nothing is taken", "[a
   where->cut();
   CHECK(while_time_passes([&] {
           return thrown([&] {
-            return adopt([&](detail::engine::ticket&) {
+            return adopt([&](ticket&) {
                      called = true;
                      return claimed{};
                    })

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "odb/access.hpp"
+#include "api/access.hpp"
 #include "support/engine_fixture.hpp"
 
 namespace {
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, 
   std::optional<lease> held = locks->acquire("k");
   REQUIRE(clock.at_rest());
   // Whoever makes it lost goes no further as soon as it is.
-  slow.from = [of = detail::access::grant_of(*held)] { return of->state.load() == detail::grant_state::lost; };
+  slow.from = [of = detail::access::grant_of(*held)] { return of->state.load() == engine::grant_state::lost; };
   std::atomic<bool> ended{false};
   bool finished = false;
   bool too_early = true;
@@ -291,7 +291,7 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its
                  "[close]") {
   const auto locks = service();
   const auto kept = locks->acquire("kept");
-  const auto own = locks->acquire("own", {.ttl = 1h, .renewal = renewal::none});
+  const auto own = locks->acquire("own", {.ttl = 1min, .renewal = renewal::none});
   std::atomic<bool> free_when_told{false};
   const std::stop_callback on_loss(kept.lost_token(), [&] { free_when_told = is_free("kept"); });
   const auto begun = clock.now();

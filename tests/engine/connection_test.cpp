@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Connections that are closed, can't be had, or hang: what callers and leases notice of it.
+#include <fmt/format.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
@@ -23,7 +25,9 @@ struct connection_fixture : engine_fixture {
   /// Opens all four connections of the pool, and waits for that of renewals.
   void warm(lock_service& locks) {
     std::vector<lease> held;
-    for (const auto* key : {"w1", "w2", "w3", "w4"}) held.push_back(locks.acquire(key));
+    // Of sessions of their own: releases of one session would share a statement.
+    for (const auto ttl : {30s, 60s, 120s, 300s})
+      held.push_back(locks.acquire(fmt::format("w{}", ttl.count()), {.ttl = ttl}));
     const auto at = std::make_shared<gate>();
     where->next(verb::release, {.times = 4, .before = at});
     std::vector<std::thread> threads;

@@ -188,21 +188,21 @@ TEST_CASE_METHOD(multi_fixture, "multi: keys with an expiry of their own that ar
 TEST_CASE_METHOD(multi_fixture, "multi: a key that another thread of the same owner gets meanwhile is entered again",
                  "[multi][T44]") {
   known({"a", "b"});
-  const auto home = engine();
+  const auto home = core();
   const owner who;
   const auto at = where->hold(verb::take);
   lease first;
   multi_lease all;
   std::thread one([&] {
     const owner_scope here(who);
-    first = home->acquire("b", {}, false);
+    first = home.acquire("b", {}, false);
   });
   CHECK(at->reached());
   std::thread two([&] {
     const owner_scope here(who);
-    all = home->acquire(lock_keys{"a", "b"}, {.wait = 1h}, false);
+    all = home.acquire(lock_keys{"a", "b"}, {.wait = 1h}, false);
   });
-  CHECK(eventually([&] { return home->shared().queue.waiting() == 1; }));
+  CHECK(eventually([&] { return home.waiting() == 1; }));
   at->open();
   one.join();
   two.join();
@@ -214,6 +214,6 @@ TEST_CASE_METHOD(multi_fixture, "multi: a key that another thread of the same ow
   CHECK(is_free("a"));
   CHECK_FALSE(is_free("b"));
   first.release();
-  home->close(0ms);
-  home->finish();
+  home.close(0ms);
+  home.finish();
 }

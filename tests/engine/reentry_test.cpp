@@ -172,25 +172,25 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: answers busy when so asked", "[reent
 }
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: a waiter that wants no re-entry waits for the release", "[reentry][T33]") {
-  const auto home = engine();
+  const auto home = core();
   const owner shared;
   auto outer = [&] {
     const owner_scope here(shared);
-    return home->acquire("k", {}, false);
+    return home.acquire("k", {}, false);
   }();
   lease second;
   std::thread waiter([&] {
     const owner_scope here(shared);
-    second = home->acquire("k", {.wait = 1h, .reentry = reentry::busy}, false);
+    second = home.acquire("k", {.wait = 1h, .reentry = reentry::busy}, false);
   });
-  REQUIRE(eventually([&] { return home->shared().queue.waiting() == 1; }));
+  REQUIRE(eventually([&] { return home.waiting() == 1; }));
   outer.release();
   waiter.join();
   CHECK(second.fencing_token() == 2);
   CHECK_FALSE(second.reentered());
   second.release();
-  home->close(0ms);
-  home->finish();
+  home.close(0ms);
+  home.finish();
 }
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: after a loss it throws, until the lost lease is let go", "[reentry][T46]") {

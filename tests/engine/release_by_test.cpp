@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "odb/access.hpp"
+#include "api/access.hpp"
 #include "support/adopt_fixture.hpp"
 #include "support/fake_transactions.hpp"
 
@@ -34,8 +34,8 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a row freed by a transaction needs 
   CHECK(where->count(verb::release) == 0);
   CHECK(seen->count(event::kind::released) == 1);
   CHECK(is_free(key));
-  CHECK(home->acquire(key, {}, true).fencing_token() > 2);  // a grant of its own: not entered again
-  CHECK(home->close(0ms).empty());
+  CHECK(home.acquire(key, {}, true).fencing_token() > 2);  // a grant of its own: not entered again
+  CHECK(home.close(0ms).empty());
 }
 
 TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is released as ever", "[adopt][release_by]") {
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is rel
   CHECK_FALSE(held);
   CHECK(where->count(verb::release) == 1);
   CHECK(is_free(key));
-  CHECK(home->acquire(key, {}, true));
+  CHECK(home.acquire(key, {}, true));
 }
 
 TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer than the lease lives finds it expired",
@@ -84,11 +84,12 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer tha
     CHECK_THROWS_AS(access::release_by(held,
                                        [&]() -> bool {
                                          outlived();
-                                         throw lock_lost(home->not_ours(*grant), "commit");
+                                         throw lock_lost(engine::grant_registry::not_ours(*grant, clock.now()),
+                                                         "commit");
                                        }),
                     lock_lost);
   }
-  CHECK(home->not_ours(*grant) == loss_reason::expired);
+  CHECK(engine::grant_registry::not_ours(*grant, clock.now()) == loss_reason::expired);
   CHECK(clock.at_rest());
   CHECK(seen->count(event::kind::split_found) == 0);
   CHECK_NOTHROW(theirs.ensure_held());
@@ -132,7 +133,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: what was lost before is not written
   CHECK(seen->wait_for(event::kind::lost));
   CHECK(freed(key));
   // It can be had again, by the same owner as well.
-  CHECK(home->acquire(key, {}, true).remaining() > 0us);
+  CHECK(home.acquire(key, {}, true).remaining() > 0us);
 }
 
 TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same moment is counted once",
@@ -145,13 +146,13 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same momen
   std::atomic<int> losing{0};  // the rounds begun, and ended, by who makes it lost
   std::atomic<int> ended{0};
   std::atomic<bool> over{false};
-  std::shared_ptr<detail::grant> grant;
+  std::shared_ptr<engine::grant> grant;
   std::thread loser([&] {
     for (int round = 1;; ++round) {
       while (losing < round && !over) {
       }
       if (over) return;
-      static_cast<void>(thrown([&] { return home->renew(*grant, 200ms), 0; }));
+      static_cast<void>(thrown([&] { return engine::extend(grant, 200ms), 0; }));
       ended = round;
     }
   });
@@ -176,8 +177,8 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same momen
   over = true;
   loser.join();
   grant.reset();
-  CHECK(home->close(0ms).empty());
-  home->finish();
+  CHECK(home.close(0ms).empty());
+  home.finish();
   CHECK(where->count(session_verb::close) > 0);  // nothing is held: it has ended
 }
 
@@ -186,21 +187,21 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: only the one lease on a row, in no 
   const auto key = row(1);
   auto held = adopt_one(key);
   const auto grant = access::grant_of(held);
-  CHECK(home->sole(*grant));
+  CHECK(home.core()->all().table.sole(*grant));
   bool called = false;
   const auto ends = [&] { access::release_by(held, [&] { return called = true; }); };
   {
-    const auto again = home->acquire(key, {}, true);
-    CHECK_FALSE(home->sole(*grant));
+    const auto again = home.acquire(key, {}, true);
+    CHECK_FALSE(home.core()->all().table.sole(*grant));
     CHECK_THROWS_AS(ends(), std::logic_error);
   }
-  home->in_transaction(*grant);
-  CHECK_FALSE(home->sole(*grant));
+  engine::outlive_transaction(*grant);
+  CHECK_FALSE(home.core()->all().table.sole(*grant));
   CHECK_THROWS_AS(ends(), std::logic_error);
-  home->transaction_ended(grant);
+  engine::transaction_ended(grant);
   CHECK_FALSE(called);
   CHECK_NOTHROW(held.ensure_held());
-  CHECK(home->sole(*grant));
+  CHECK(home.core()->all().table.sole(*grant));
   ends();
   CHECK(called);
 }
@@ -215,5 +216,5 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: inside the transaction that frees t
     return true;
   });
   CHECK(open.waited_for() == 0);
-  CHECK(home->close(0ms).empty());
+  CHECK(home.close(0ms).empty());
 }

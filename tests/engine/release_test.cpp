@@ -130,7 +130,7 @@ TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to th
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: what is left to the background while that cleans up is done right after it",
+TEST_CASE_METHOD(engine_fixture, "release: what is left to the background does not wait for a clean-up that hangs",
                  "[release][T33]") {
   auto how = options();
   how.sweep_every = 1min;
@@ -144,10 +144,9 @@ TEST_CASE_METHOD(engine_fixture, "release: what is left to the background while 
   auto mine = locks->acquire("k");
   where->next(verb::release, {.what = fate::fail, .why = denied});
   CHECK(thrown([&] { mine.release(); }) == errc::outcome_unknown);
-  CHECK_FALSE(is_free("k"));
-  sweep->open();
-  CHECK(clock.at_rest());
+  CHECK(clock.at_rest({.busy = 1}));
   CHECK(is_free("k"));  // no time has passed
+  sweep->open();
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and done is done", "[release]") {

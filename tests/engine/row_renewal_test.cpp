@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "odb/access.hpp"
+#include "api/access.hpp"
 #include "support/column_fixture.hpp"
 
 namespace {
@@ -176,11 +176,11 @@ TEST_CASE_METHOD(column_fixture, "row: while a transaction of ours has the row, 
   const auto held = locks->acquire(row(1), half_minute);
   const auto other = locks->acquire(row(2), half_minute);
   const auto grant = detail::access::grant_of(held);
-  grant->home->in_transaction(*grant);
+  engine::outlive_transaction(*grant);
   renewal_time();  // the other's
   CHECK(eventually([&] { return other.remaining() > 20s; }));
   CHECK(held.remaining() < 20s);
-  grant->home->transaction_ended(grant);
+  engine::transaction_ended(grant);
   clock.advance(2500ms);
   CHECK(eventually([&] { return held.remaining() == 30s - 1500ms; }));
   CHECK(where->count(verb::extend) == 2);

@@ -21,7 +21,7 @@ std::ptrdiff_t threads_now() {
 
 /// Without those that connect: they end as soon as they have done so.
 std::ptrdiff_t threads_at_rest() {
-  constexpr std::ptrdiff_t resting = 1 + 4 + 4;  // this one, and the services under test and of the fixture
+  constexpr std::ptrdiff_t resting = 1 + 3 + 3;  // this one, and the services under test and of the fixture
   static_cast<void>(eventually([] { return threads_now() <= resting; }, std::chrono::seconds{5}));
   return threads_now();
 }

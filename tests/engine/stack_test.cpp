@@ -198,27 +198,27 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: on a thread with a small stack of its
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: a lease that was moved to another thread keeps its first thread out",
                  "[reentry]") {
-  const auto home = engine();
-  auto held = home->acquire("k", {}, false);
+  const auto home = core();
+  auto held = home.acquire("k", {}, false);
   const auto first = held.fencing_token();
   std::promise<void> leave;
   std::thread worker([may = leave.get_future(), mine = std::move(held)]() mutable {
     may.wait();
     mine.release();
   });
-  CHECK_FALSE(home->acquire("k", {}, true));
+  CHECK_FALSE(home.acquire("k", {}, true));
   std::thread watching([&] {
-    static_cast<void>(eventually([&] { return home->shared().queue.waiting() == 1; }));
+    static_cast<void>(eventually([&] { return home.waiting() == 1; }));
     leave.set_value();
   });
-  auto next = home->acquire("k", {.wait = 1h}, false);  // waits for the worker as any thread does
+  auto next = home.acquire("k", {.wait = 1h}, false);  // waits for the worker as any thread does
   CHECK(next.fencing_token() == first + 1);
   CHECK_FALSE(next.reentered());
   worker.join();
   watching.join();
   next.release();
-  home->close(0ms);
-  home->finish();
+  home.close(0ms);
+  home.finish();
 }
 
 TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines on one thread exclude each other", "[reentry]") {
@@ -320,28 +320,28 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: when the first lease has ended, the i
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: a waiting thread is not let in by what another gets in its name",
                  "[reentry][T33]") {
-  const auto home = engine();
-  auto outer = elsewhere([&] { return home->acquire("k", {}, false); });
+  const auto home = core();
+  auto outer = elsewhere([&] { return home.acquire("k", {}, false); });
   const auto me = owner::current();
   lease theirs;
   std::thread other([&] {
     const owner_scope as_me(me);
-    static_cast<void>(eventually([&] { return home->shared().queue.waiting() == 1; }));
+    static_cast<void>(eventually([&] { return home.waiting() == 1; }));
     std::thread last([&] {
-      static_cast<void>(eventually([&] { return home->shared().queue.waiting() == 2; }));
+      static_cast<void>(eventually([&] { return home.waiting() == 2; }));
       outer.release();  // the first in line gets it
     });
-    theirs = home->acquire("k", {.wait = 1h}, false);
+    theirs = home.acquire("k", {.wait = 1h}, false);
     last.join();
   });
-  auto mine = home->acquire("k", {.wait = 1h}, false);
+  auto mine = home.acquire("k", {.wait = 1h}, false);
   CHECK_FALSE(mine.reentered());
   mine.release();
   other.join();
   CHECK(theirs);
   theirs.release();
-  home->close(0ms);
-  home->finish();
+  home.close(0ms);
+  home.finish();
 }
 
 TEST_CASE_METHOD(stack_fixture, "re-entry: what an open transaction keeps is entered again, and only by one at a time",

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "odb/access.hpp"
+#include "api/access.hpp"
 #include "support/transaction_fixture.hpp"
 
 namespace {
@@ -83,16 +83,16 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: close() reports a key whose 
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: it may end long after the service and the lease did",
                  "[transaction]") {
-  auto behind = engine();
-  const std::weak_ptr<detail::engine> watched = behind;
+  auto behind = core();
+  const std::weak_ptr<engine::service_core> watched = behind.core();
   fake_transaction open(*where);
-  { const auto held = behind->acquire("k", {.ttl = 2s, .renewal = renewal::none}, true); }
-  static_cast<void>(behind->close(0ms));
-  behind->finish();
+  { const auto held = behind.acquire("k", {.ttl = 2s, .renewal = renewal::none}, true); }
+  static_cast<void>(behind.close(0ms));
+  behind.finish();
   clock.advance(3s);  // lost: nothing is held
-  REQUIRE(eventually([&] { return behind->close(0ms).empty(); }));
-  behind->finish();  // waits for its threads
-  behind.reset();
+  REQUIRE(eventually([&] { return behind.close(0ms).empty(); }));
+  behind.finish();  // waits for its threads
+  behind = {};
   CHECK_FALSE(watched.expired());
   open.end();
   CHECK(eventually([&] { return watched.expired(); }));
@@ -103,16 +103,16 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a key is freed after the las
   auto held = locks->acquire("k");
   const auto grant = detail::access::grant_of(held);
   auto& home = *grant->home;
-  home.in_transaction(*grant);
-  home.in_transaction(*grant);
-  CHECK_FALSE(home.sole(*grant));
+  engine::outlive_transaction(*grant);
+  engine::outlive_transaction(*grant);
+  CHECK_FALSE(home.all().table.sole(*grant));
   held.release();
   CHECK_FALSE(held);
-  home.transaction_ended(grant);
+  engine::transaction_ended(grant);
   const fake_transaction unrelated(*where);
   CHECK_FALSE(is_free("k"));
   CHECK(where->count(verb::release) == 0);
-  home.transaction_ended(grant);
+  engine::transaction_ended(grant);
   CHECK(freed("k"));
   CHECK(where->count(verb::release) == 1);
 }
@@ -121,9 +121,9 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: one that verified the lease 
                  "[transaction]") {
   auto held = locks->acquire("k");
   const auto grant = detail::access::grant_of(held);
-  grant->home->in_transaction(*grant);
-  grant->home->transaction_ended(grant);
-  CHECK(grant->home->sole(*grant));
+  engine::outlive_transaction(*grant);
+  engine::transaction_ended(grant);
+  CHECK(grant->home->all().table.sole(*grant));
   CHECK_NOTHROW(held.ensure_held());
   held.release();
   CHECK(is_free("k"));
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(transaction_fixture,
   const lock_options by_hand{.ttl = 10s, .renewal = renewal::manual};
   auto held = locks->acquire("k", by_hand);
   const auto grant = detail::access::grant_of(held);
-  grant->home->in_transaction(*grant);
+  engine::outlive_transaction(*grant);
   CHECK_THROWS_MATCHES(held.renew(), std::logic_error,
                        MessageMatches(ContainsSubstring("key 'k'") && ContainsSubstring("renew")));
   // So is the renewal that a re-entry with a longer ttl is.
@@ -147,7 +147,7 @@ TEST_CASE_METHOD(transaction_fixture,
   // It is this thread that would wait for itself.
   CHECK(elsewhere([&] { return thrown([&] { return held.renew(), 0; }); }) == std::error_code());
   CHECK(where->count(verb::extend) == 1);
-  grant->home->transaction_ended(grant);
+  engine::transaction_ended(grant);
   CHECK_NOTHROW(held.renew());
   CHECK(where->count(verb::extend) == 2);
 }
@@ -158,9 +158,9 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a renewal by hand inside one
   fake_transaction open(*where);
   const auto other = locks->acquire("l");
   const auto verified = detail::access::grant_of(other);
-  verified->home->in_transaction(*verified);
+  engine::outlive_transaction(*verified);
   CHECK_NOTHROW(held.renew());
-  verified->home->transaction_ended(verified);
+  engine::transaction_ended(verified);
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a release that fails after it goes on in the background",

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/access.hpp"
 #include "dlock/dlock.hpp"
-#include "odb/access.hpp"
 #include "support/engine_fixture.hpp"
 
 namespace {
@@ -25,8 +25,8 @@ struct try_fixture : engine_fixture {
 
   try_fixture() { set_default_service(*locks); }
   bool in_line(std::size_t count) {
-    const auto& home = detail::access::engine_of(*locks);
-    return eventually([&] { return home->shared().queue.waiting() == count; });
+    const inside home(detail::access::core_of(*locks));
+    return eventually([&] { return home.waiting() == count; });
   }
 };
 

@@ -15,14 +15,14 @@ using namespace dlock;
 using namespace dlock::test;
 
 struct waiting_fixture : engine_fixture {
-  std::shared_ptr<detail::engine> home = engine();
+  inside home = core();
 
   ~waiting_fixture() {
-    home->close(0ms);
-    home->finish();
+    home.close(0ms);
+    home.finish();
   }
   bool in_line(std::size_t count) {
-    return eventually([&] { return home->shared().queue.waiting() == count; });
+    return eventually([&] { return home.waiting() == count; });
   }
 };
 
@@ -30,12 +30,12 @@ struct waiting_fixture : engine_fixture {
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: threads of one process get the key in the order they came",
                  "[waiting][T33]") {
-  auto held = home->acquire("k", {}, false);
+  auto held = home.acquire("k", {}, false);
   std::vector<int> order;  // guarded by the lock itself
   std::vector<std::thread> threads;
   for (int i = 0; i < 10; ++i) {
     threads.emplace_back([&, i] {
-      const auto mine = home->acquire("k", {.wait = 1h}, false);
+      const auto mine = home.acquire("k", {.wait = 1h}, false);
       order.push_back(i);
     });
     REQUIRE(in_line(static_cast<std::size_t>(i) + 1));
@@ -52,14 +52,14 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: of all threads of a process one asks
   std::atomic<int> granted{0};
   for (int i = 0; i < 32; ++i) {
     threads.emplace_back([&] {
-      const auto mine = home->acquire("k", {.wait = 1h}, false);
+      const auto mine = home.acquire("k", {.wait = 1h}, false);
       ++granted;
     });
   }
   REQUIRE(in_line(31));
-  const auto before = home->statements();
+  const auto before = home.statements();
   while_time_passes([&] { std::this_thread::sleep_for(50ms); });  // some 250 ms
-  CHECK(home->statements() - before <= 60);
+  CHECK(home.statements() - before <= 60);
   theirs.release();
   while_time_passes([&] {
     for (auto& each : threads) each.join();
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a thousand releases wake a thousand 
   std::atomic<int> entered{0};
   const auto body = [&] {
     for (int i = 0; i < 500; ++i) {
-      const auto mine = home->acquire("k", {.wait = 1h}, false);
+      const auto mine = home.acquire("k", {.wait = 1h}, false);
       ++entered;
     }
   };
@@ -83,9 +83,9 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a thousand releases wake a thousand 
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in line counts for the whole wait", "[waiting][T31]") {
-  auto held = home->acquire("k", {}, false);
+  auto held = home.acquire("k", {}, false);
   std::error_code end;
-  std::thread waiter([&] { end = thrown([&] { return home->acquire("k", {.wait = 5s}, false); }); });
+  std::thread waiter([&] { end = thrown([&] { return home.acquire("k", {.wait = 5s}, false); }); });
   REQUIRE(in_line(1));
   clock.advance(5s);
   waiter.join();
@@ -94,17 +94,17 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in line counts for the whol
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local line", "[waiting][T14][T35]") {
-  auto held = home->acquire("k", {}, false);
+  auto held = home.acquire("k", {}, false);
   std::stop_source stop;
   std::error_code end;
   std::thread waiter(
-      [&] { end = thrown([&] { return home->acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
+      [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
   REQUIRE(in_line(1));
   stop.request_stop();
   waiter.join();
   CHECK(end == errc::cancelled);
   held.release();
-  CHECK(home->acquire("k", {.wait = 0ms}, false));
+  CHECK(home.acquire("k", {.wait = 0ms}, false));
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause between looks", "[waiting][T14][T35]") {
@@ -113,15 +113,15 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause 
   std::stop_source stop;
   std::error_code end;
   std::thread waiter(
-      [&] { end = thrown([&] { return home->acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
+      [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
   REQUIRE(eventually([&] { return where->count(verb::look) >= 1; }));
   stop.request_stop();  // time stands still: nothing else could end the pause
   waiter.join();
   CHECK(end == errc::cancelled);
   CHECK(fence_of("k") == theirs.fencing_token());
   // The turn was passed on.
-  CHECK(thrown([&] { return home->acquire("k", {.wait = 0ms}, false); }) == errc::timed_out);
-  CHECK(home->shared().queue.waiting() == 0);
+  CHECK(thrown([&] { return home.acquire("k", {.wait = 0ms}, false); }) == errc::timed_out);
+  CHECK(home.waiting() == 0);
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statements ends it after the answer",
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statement
     std::error_code end;
     const auto at = where->hold(each);
     std::thread waiter(
-        [&] { end = thrown([&] { return home->acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
+        [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
     REQUIRE(at->reached());
     stop.request_stop();
     at->open();
@@ -180,7 +180,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the g
                  "[waiting][T14]") {
   std::stop_source stop;
   where->next(verb::insert, {.during = [&] { stop.request_stop(); }});
-  const auto held = home->acquire("k", {.cancel = stop.get_token()}, false);
+  const auto held = home.acquire("k", {.cancel = stop.get_token()}, false);
   CHECK(held);
   CHECK(fence_of("k") == 1);
 }
@@ -190,46 +190,46 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it asks for no
   std::stop_source stop;
   stop.request_stop();
   const detail::lock_settings cancelled{.wait = 1h, .cancel = stop.get_token()};
-  const auto mine = home->acquire("k", {}, false);
-  const auto sent = home->statements();
+  const auto mine = home.acquire("k", {}, false);
+  const auto sent = home.statements();
   const lock_keys two{"k", "free"};
   for (const bool once : {false, true}) {
-    CHECK(thrown([&] { return home->acquire("free", cancelled, once); }) == errc::cancelled);
-    CHECK(thrown([&] { return home->acquire("k", cancelled, once); }) == errc::cancelled);
-    CHECK(thrown([&] { return home->acquire(two, cancelled, once); }) == errc::cancelled);
-    CHECK(elsewhere([&] { return thrown([&] { return home->acquire("k", cancelled, once); }); }) == errc::cancelled);
+    CHECK(thrown([&] { return home.acquire("free", cancelled, once); }) == errc::cancelled);
+    CHECK(thrown([&] { return home.acquire("k", cancelled, once); }) == errc::cancelled);
+    CHECK(thrown([&] { return home.acquire(two, cancelled, once); }) == errc::cancelled);
+    CHECK(elsewhere([&] { return thrown([&] { return home.acquire("k", cancelled, once); }); }) == errc::cancelled);
   }
-  CHECK(home->statements() == sent);
+  CHECK(home.statements() == sent);
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal says so", "[waiting][T10][T36]") {
   auto how = options();
   how.max_waiters = 2;
-  const auto two = engine(how);
-  auto held = two->acquire("k", {}, false);
+  const auto two = core(how);
+  auto held = two.acquire("k", {}, false);
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
-    threads.emplace_back([&] { static_cast<void>(two->acquire("k", {.wait = 1h}, false)); });
+    threads.emplace_back([&] { static_cast<void>(two.acquire("k", {.wait = 1h}, false)); });
   }
-  REQUIRE(eventually([&] { return two->shared().queue.waiting() == 2; }));
-  CHECK(elsewhere([&] { return thrown([&] { return two->acquire("k", {.wait = 1h}, false); }); }) ==
+  REQUIRE(eventually([&] { return two.waiting() == 2; }));
+  CHECK(elsewhere([&] { return thrown([&] { return two.acquire("k", {.wait = 1h}, false); }); }) ==
         errc::too_many_waiters);
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(two->acquire("k", {}, true)); }));
+  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(two.acquire("k", {}, true)); }));
   held.release();
   for (auto& each : threads) each.join();
-  two->close(0ms);
-  two->finish();
+  two.close(0ms);
+  two.finish();
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in line and between looks", "[waiting][T90]") {
   const auto rival = stranger();
   const auto theirs = rival->acquire("k");
   std::error_code first, second;
-  std::thread looks([&] { first = thrown([&] { return home->acquire("k", {.wait = 1h}, false); }); });
+  std::thread looks([&] { first = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
   REQUIRE(eventually([&] { return where->count(verb::look) >= 1; }));
-  std::thread stands([&] { second = thrown([&] { return home->acquire("k", {.wait = 1h}, false); }); });
+  std::thread stands([&] { second = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
   REQUIRE(in_line(1));
-  CHECK(home->close(1h).empty());  // and waits for neither of them, nor for time to pass
+  CHECK(home.close(1h).empty());  // and waits for neither of them, nor for time to pass
   looks.join();
   stands.join();
   CHECK(first == errc::closed);
@@ -238,26 +238,27 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in line and between
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it though the key stays held in this process",
                  "[waiting][T90]") {
-  const auto held = home->acquire("k", {}, false);
+  const auto held = home.acquire("k", {}, false);
   std::error_code end;
-  std::thread stands([&] { end = thrown([&] { return home->acquire("k", {.wait = 1h}, false); }); });
+  std::thread stands([&] { end = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
   REQUIRE(in_line(1));
-  CHECK(home->close(0ms) == std::vector<std::string>{"k"});
+  CHECK(home.close(0ms) == std::vector<std::string>{"k"});
   stands.join();
   CHECK(end == errc::closed);
   CHECK_NOTHROW(held.ensure_held());
 }
 
 TEST_CASE_METHOD(engine_fixture, "waiting: the engine does not end under a waiter", "[waiting][T89][T90]") {
-  auto home = engine();
-  auto held = home->acquire("k", {}, false);
+  auto home = core();
+  auto held = home.acquire("k", {}, false);
   std::error_code end;
-  std::thread stands([&, raw = home.get()] { end = thrown([&] { return raw->acquire("k", {.wait = 1h}, false); }); });
-  REQUIRE(eventually([&] { return home->shared().queue.waiting() == 1; }));
-  home->close(0ms);
-  home->finish();
+  std::thread stands(
+      [&, raw = home.core().get()] { end = thrown([&] { return engine::acquire(*raw, "k", {.wait = 1h}).held; }); });
+  REQUIRE(eventually([&] { return home.waiting() == 1; }));
+  home.close(0ms);
+  home.finish();
   held = lease{};
-  home.reset();
+  home = {};
   stands.join();
   CHECK(end == errc::closed);
   CHECK(eventually([&] { return where->connections() == 0; }));
@@ -270,7 +271,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: an owner's second thread enters as s
     lease first, second;
     const auto enter = [&](lease& into) {
       const owner_scope here(shared);
-      into = home->acquire("k", {.wait = 1h}, false);
+      into = home.acquire("k", {.wait = 1h}, false);
     };
     std::thread one([&] { enter(first); });
     std::thread two([&] { enter(second); });

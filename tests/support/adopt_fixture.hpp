@@ -19,19 +19,32 @@ struct broken : std::runtime_error {
 /// An engine, and transactions beside it that take rows.
 struct adopt_fixture : row_fixture {
   const std::shared_ptr<const row_table> table = table_named("t", row_renewal::session);
-  std::shared_ptr<detail::engine> home = engine_fixture::engine(options());
-  using claimed = std::vector<detail::engine::taken>;
-  using claim = std::function<claimed(detail::engine::ticket&)>;
+  const inside home = core(options());
+
+  struct taken {
+    lock_key key;
+    std::uint64_t fence = 0;
+  };
+  /// What a transaction takes, and under which names.
+  struct ticket {
+    id128 session{};
+    std::uint64_t nonce = 0;
+    microseconds own_ttl{0};
+    std::vector<lock_key> maybe{};
+    bool unsure = false;  ///< a commit was sent: it may still be done if there is no answer
+  };
+  using claimed = std::vector<taken>;
+  using claim = std::function<claimed(ticket&)>;
 
   ~adopt_fixture() {
-    static_cast<void>(home->close(0ms));
-    home->finish();
+    static_cast<void>(home.close(0ms));
+    home.finish();
   }
 
   lock_key row(std::int64_t id) { return existing(lock_key::of_row(table, {id})); }
 
   /// As statements of a transaction would: beside the engine. 0: it is not free.
-  std::uint64_t take(const detail::engine::ticket& by, const lock_key& key) {
+  std::uint64_t take(const ticket& by, const lock_key& key) {
     fault why;
     const auto on = rows->connect(1s, why);
     const request ask{.action = verb::take,
@@ -45,7 +58,7 @@ struct adopt_fixture : row_fixture {
     return answer.result == outcome::yes ? answer.fence : 0;
   }
   claim take_all(std::vector<lock_key> keys) {
-    return [this, keys = std::move(keys)](detail::engine::ticket& by) {
+    return [this, keys = std::move(keys)](ticket& by) {
       claimed done;
       for (const auto& each : keys) {
         by.maybe.push_back(each);
@@ -55,7 +68,33 @@ struct adopt_fixture : row_fixture {
     };
   }
   std::vector<lease> adopt(const claim& how, const detail::lock_settings& wanted = {.ttl = 30s}) {
-    return home->adopt(wanted, table->renewal, how);
+    return adopt(wanted, table->renewal, how);
+  }
+  std::vector<lease> adopt(const detail::lock_settings& wanted, row_renewal renewed, const claim& how) {
+    const auto take = [&](engine::row_adoption& about) {
+      ticket by{about.session(), about.nonce(), about.own_ttl(), {}, false};
+      claimed done;
+      try {
+        done = how(by);
+      } catch (...) {
+        about.commit_sent(by.unsure);
+        about.expect(by.maybe);
+        throw;
+      }
+      std::vector<lock_key> keys;
+      std::vector<std::uint64_t> fences;
+      for (const auto& each : done) {
+        keys.push_back(each.key);
+        fences.push_back(each.fence);
+      }
+      about.expect(keys);
+      return fences;
+    };
+    std::vector<lease> leases;
+    for (auto& each : engine::adopt(*home.core(), wanted, renewed, take)) {
+      if (each != nullptr) leases.push_back(detail::access::make(std::move(each), false, true));
+    }
+    return leases;
   }
   lease adopt_one(const lock_key& key, const detail::lock_settings& wanted = {.ttl = 30s}) {
     auto all = adopt(take_all({key}), wanted);

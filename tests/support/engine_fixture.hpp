@@ -13,9 +13,9 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/stores/memory.hpp"
-#include "engine/engine.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
+#include "support/inside.hpp"
 #include "support/recording_observer.hpp"
 
 namespace dlock::test {
@@ -60,8 +60,8 @@ struct engine_fixture {
   }
   std::unique_ptr<lock_service> service() { return service(options()); }
   /// What is behind a service: to see its insides.
-  std::shared_ptr<detail::engine> engine(service_options how) { return detail::engine::start(where, std::move(how)); }
-  std::shared_ptr<detail::engine> engine() { return engine(options()); }
+  inside core(service_options how) { return inside(engine::service_core::start(where, std::move(how))); }
+  inside core() { return core(options()); }
 
   /// Straight on the rows: no faults, no counting, no events.
   std::unique_ptr<lock_service> stranger() {

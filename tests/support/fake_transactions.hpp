@@ -53,7 +53,7 @@ class fake_transaction {
     bool deaf = false;
   };
 
-  class as_seen final : public detail::transaction_watch {
+  class as_seen final : public engine::transaction_watch {
    public:
     bool open_here(const store& where) noexcept override {
       const auto one = current().lock();
@@ -73,7 +73,7 @@ class fake_transaction {
 
   static void watch() {
     static as_seen all;
-    detail::watch_transactions(all);
+    engine::watch_transactions(all);
   }
   static std::weak_ptr<state>& current() {
     static thread_local std::weak_ptr<state> here;

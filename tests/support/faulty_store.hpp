@@ -326,14 +326,14 @@ class faulty_store final : public store, public connect_faults, private store_ad
       std::atomic<std::size_t>& of;
       ~counted() { ++of; }
     } const at_end{counts_[index(what)]};
-    if (what == statement{verb::take} || what == statement{verb::insert} || what == statement{verb::take_over}) {
-      const std::lock_guard lock(mutex_);
-      nonces_.push_back(q->nonce);
-    }
     const auto how = find(what, ttl);
     const reply unknown{.result = outcome::unknown,
                         .why = {.native = 2013, .transient = true, .connection = true, .text = "no answer"}};
     if (by.broken || cut_ || by.closed()) return gone(by);
+    if (what == statement{verb::take} || what == statement{verb::insert} || what == statement{verb::take_over}) {
+      const std::lock_guard lock(mutex_);
+      nonces_.push_back(q->nonce);
+    }
     const std::atomic<bool> never{false};
     const auto& interrupted = how.deaf ? never : by.interrupted;
     if ((how.takes.count() > 0 && !by.sleep(how.takes)) || (how.before != nullptr && !how.before->pass(interrupted))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine/acquire_machine.hpp"
+#include "engine/machines/acquire_machine.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -10,22 +10,22 @@
 #include <utility>
 #include <vector>
 
-namespace dlock::detail {
+namespace dlock::engine {
 
 std::ostream& operator<<(std::ostream& out, step what) {
-  constexpr const char* names[] = {"take",    "look",      "insert",  "kill", "take_over", "pause",
-                                   "resolve", "give_back", "granted", "busy", "failed"};
+  constexpr const char* names[] = {"take",    "look",      "insert",  "remove", "take_over", "pause",
+                                   "resolve", "give_back", "granted", "busy",   "failed"};
   return out << names[static_cast<int>(what)];
 }
 
-}  // namespace dlock::detail
+}  // namespace dlock::engine
 
 namespace {
 
 using namespace std::chrono_literals;
 using namespace dlock;
-using detail::acquire_machine;
-using detail::step;
+using engine::acquire_machine;
+using engine::step;
 using std::chrono::microseconds;
 
 constexpr instant start{1'000s};
@@ -91,16 +91,16 @@ TEST_CASE("acquire_machine: each reply leads where the state table says", "[acqu
       {"look own expiry over", {said(outcome::no)}, held(false, false, true), step::take},
       {"look own expiry to come", {said(outcome::no)}, held(false, false, false), step::pause},
       {"look kept and gone", {said(outcome::no)}, held(true, true, true), step::take_over},
-      {"look kept and expired", {said(outcome::no)}, held(true, false, true), step::kill},
+      {"look kept and expired", {said(outcome::no)}, held(true, false, true), step::remove},
       {"look kept and alive", {said(outcome::no)}, alive(), step::pause},
       {"look unknown", {said(outcome::no)}, said(outcome::unknown), step::pause},
       {"look failed, transient", {said(outcome::no)}, failed(transient), step::pause},
       {"look failed, contended", {said(outcome::no)}, failed(contended), step::pause},
       {"look failed otherwise", {said(outcome::no)}, failed(fatal), step::failed},
-      {"kill yes", {said(outcome::no), held(true, false, true)}, said(outcome::yes), step::take_over},
-      {"kill no", {said(outcome::no), held(true, false, true)}, said(outcome::no), step::take_over},
-      {"kill unknown", {said(outcome::no), held(true, false, true)}, said(outcome::unknown), step::pause},
-      {"kill failed", {said(outcome::no), held(true, false, true)}, failed(fatal), step::failed},
+      {"remove yes", {said(outcome::no), held(true, false, true)}, said(outcome::yes), step::take_over},
+      {"remove no", {said(outcome::no), held(true, false, true)}, said(outcome::no), step::take_over},
+      {"remove unknown", {said(outcome::no), held(true, false, true)}, said(outcome::unknown), step::pause},
+      {"remove failed", {said(outcome::no), held(true, false, true)}, failed(fatal), step::failed},
       {"take_over yes", {said(outcome::no), held(true, true, true)}, yes(), step::granted},
       {"take_over no", {said(outcome::no), held(true, true, true)}, said(outcome::no), step::pause},
       {"take_over unknown", {said(outcome::no), held(true, true, true)}, said(outcome::unknown), step::resolve},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine/backoff.hpp"
+#include "engine/machines/backoff.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -9,8 +9,8 @@
 namespace {
 
 using namespace std::chrono_literals;
-using dlock::detail::backoff;
 using dlock::detail::retry_settings;
+using dlock::engine::backoff;
 using std::chrono::microseconds;
 
 std::vector<microseconds> pauses(const retry_settings& how, std::uint64_t seed, int count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine/fair_share.hpp"
+#include "engine/machines/fair_share.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace dlock;
-using detail::missed_turns;
-using detail::reigns;
+using engine::missed_turns;
+using engine::reigns;
 using std::chrono::microseconds;
 
 struct reign_fixture {

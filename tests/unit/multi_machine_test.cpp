@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine/multi_machine.hpp"
+#include "engine/machines/multi_machine.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -10,7 +10,7 @@
 namespace {
 
 using namespace dlock;
-using namespace dlock::detail;
+using namespace dlock::engine;
 using namespace std::chrono_literals;
 
 constexpr instant start{1'000s};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine/session_machine.hpp"
+#include "engine/machines/session_machine.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -11,9 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace dlock;
-using detail::margin_for;
-using detail::session_machine;
-using detail::trust;
+using engine::margin_for;
+using engine::session_machine;
+using engine::trust;
 using verdict = session_machine::verdict;
 
 constexpr instant start{1'000s};

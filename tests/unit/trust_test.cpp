@@ -5,7 +5,7 @@
 
 using namespace std::chrono_literals;
 using dlock::instant;
-using dlock::detail::trust;
+using dlock::engine::trust;
 using std::chrono::microseconds;
 
 TEST_CASE("trust: without a deadline it is left for ever, also on a clock that is still below zero", "[unit]") {

@@ -35,7 +35,7 @@ odb::transaction_impl* begin_immediate(odb::database& db) {
   return static_cast<odb::sqlite::database&>(db).begin_immediate();
 }
 
-[[maybe_unused]] const bool begins_known = (dlock::detail::set_write_begin(odb::id_sqlite, &begin_immediate), true);
+[[maybe_unused]] const bool begins_known = (dlock::engine::set_write_begin(odb::id_sqlite, &begin_immediate), true);
 
 }  // namespace
 

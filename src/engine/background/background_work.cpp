@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/background/background_work.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/machines/backoff.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr microseconds patience = 2s;  // of one statement
+/// Between two tries of one. The first is for releases whose caller would still be waiting.
+constexpr std::array<microseconds, 2> pauses{5ms, 500ms};
+/// After nothing could be sent at all.
+constexpr microseconds unreachable_pause = 500ms;
+}  // namespace
+
+background_work::background_work(service_context& shared, statement_executor& statements, session_keeper& sessions,
+                                 notifier& news, hooks told)
+    : shared_(shared), statements_(statements), sessions_(sessions), news_(news), hooks_(std::move(told)) {}
+
+// ---- what comes in --------------------------------------------------------------------------------------------------
+
+void background_work::add(deferred_list& to, std::shared_ptr<grant> one, instant now) noexcept {
+  lock_type lock(mutex_);
+  to.push_back(std::move(one));
+  pump_and_tell(lock, now);
+}
+
+void background_work::pump_and_tell(lock_type& lock, instant now) noexcept {
+  pump(lock, now);
+  const auto next = next_time(now);
+  lock.unlock();
+  hooks_.sooner(next);
+}
+
+void background_work::release_now(std::shared_ptr<grant> one, instant now) noexcept {
+  ++releases_;
+  one->cancels = one->reported = false;
+  one->deferred_at = now;
+  one->give_up = now + 2 * one->ttl + one->min_hold.load() + 10s;
+  add(now_, std::move(one), now);
+}
+
+void background_work::release_later(std::shared_ptr<grant> one, instant now) noexcept {
+  ++releases_;
+  one->cancels = false;
+  one->give_up = now + 2 * one->ttl + one->min_hold.load() + 10s;
+  add(now_, std::move(one), now);
+}
+
+void background_work::release_lost(std::shared_ptr<grant> one, instant earliest, instant not_before, instant give_up,
+                                   instant now) noexcept {
+  ++releases_;
+  one->cancels = false;
+  one->min_hold = microseconds{0};
+  one->earliest = earliest;
+  one->not_before = not_before;
+  one->give_up = give_up;
+  lock_type lock(mutex_);
+  lost_.insert_by_earliest(std::move(one));
+  pump_and_tell(lock, now);
+}
+
+void background_work::cancel_later(std::shared_ptr<grant> one, std::shared_ptr<doubt> where, instant give_up,
+                                   instant now) noexcept {
+  bool first = false;
+  if (where != nullptr) {
+    const std::lock_guard lock(mutex_);
+    first = where->open++ == 0;
+    if (first) where->counted = one->pin.get();
+  }
+  // Counted once, however many were lost with the connection.
+  if (first) sessions_.add_in_doubt(one->pin.get(), now);
+  one->cancels = true;
+  one->give_up = give_up;
+  const bool tried = where != nullptr;
+  one->in_doubt = std::move(where);
+  one->not_before = now + pauses[1];
+  add(tried ? retries_[1] : now_, std::move(one), now);
+}
+
+void background_work::close(const std::shared_ptr<session>& one, std::shared_ptr<grant> told_last, instant earliest,
+                            instant not_before, instant give_up, instant now) noexcept {
+  lock_type lock(mutex_);
+  if (ending_ && now < earliest) return;  // its row is left to its expiry
+  one->told_last = std::move(told_last);
+  one->earliest = earliest;
+  one->not_before = not_before;
+  one->give_up = give_up;
+  one->next_closing = std::exchange(closings_, one);
+  pump_and_tell(lock, now);
+}
+
+// ---- what is sent ---------------------------------------------------------------------------------------------------
+
+/// Of a lost grant whose release has not been tried.
+instant background_work::time_of(const grant& lost) const noexcept {
+  return ending_ || lost.notified.load() ? lost.earliest : std::max(lost.earliest, lost.not_before);
+}
+
+instant background_work::time_of(const session& over) const noexcept {
+  const bool told = ending_ || over.told_last == nullptr || over.told_last->notified.load();
+  return told ? over.earliest : std::max(over.earliest, over.not_before);
+}
+
+std::shared_ptr<grant> background_work::next_due(instant now) noexcept {
+  if (!now_.empty()) return now_.pop_front();
+  if (!lost_.empty() && now >= time_of(lost_.front())) return lost_.pop_front();
+  for (auto& each : retries_) {
+    if (!each.empty() && (ending_ || now >= each.front().not_before)) return each.pop_front();
+  }
+  return nullptr;
+}
+
+std::shared_ptr<session> background_work::next_closing(instant now) noexcept {
+  for (auto* at = &closings_; *at != nullptr; at = &(*at)->next_closing) {
+    auto& one = **at;
+    if (now < time_of(one)) continue;
+    auto found = std::move(*at);
+    *at = std::move(found->next_closing);
+    found->told_last.reset();
+    return found;
+  }
+  return nullptr;
+}
+
+void background_work::prepare(work& into, instant now) noexcept {
+  const auto& one = *into.about;
+  const auto limit = std::min<microseconds>(patience, time_left(end_by_, now));
+  auto& send = into.send;
+  send.stands_in = line::frees;
+  send.until = now + limit;
+  send.patience = limit;
+  send.counts = false;
+  send.owner = this;
+  send.about = &into;
+  // Rule 6: first see the old connection gone, then cancel. The other way round it could run afterwards.
+  if (one.cancels && one.in_doubt != nullptr && !one.lasting && send.what != statement::kind::terminate) {
+    send.what = statement::kind::terminate;
+    send.lost = one.in_doubt;
+  } else {
+    send.what = statement::kind::keyed;
+    send.ask = one.ask(one.cancels ? verb::cancel : verb::release);
+  }
+}
+
+void background_work::pump(lock_type& lock, instant now) noexcept {
+  // What comes while others are under way waits for company: it goes out by the same statement.
+  if (under_way_ * 2 > most_at_once || (now < hold_until_ && !ending_)) return;
+  std::array<statement*, most_at_once> out{};
+  std::size_t count = 0;
+  while (auto one = next_closing(now)) {
+    auto& send = one->closing;
+    send.what = statement::kind::session;
+    send.stands_in = line::frees;
+    send.session_action = session_verb::close;
+    send.record = shared_.record(one->id, one->ttl);
+    send.until = now + patience;
+    send.patience = patience;
+    send.counts = false;
+    send.owner = this;
+    send.about = one.get();
+    ++closing_;
+    lock.unlock();
+    auto& self = *one;
+    self.next_closing = std::move(one);  // it keeps itself until it is answered
+    statements_.submit(self.closing);
+    lock.lock();
+  }
+  for (auto& each : works_) {
+    if (each.about != nullptr) continue;
+    each.about = next_due(now);
+    if (each.about == nullptr) break;
+    each.send.what = statement::kind::keyed;
+    prepare(each, now);
+    ++under_way_;
+    out[count++] = &each.send;
+  }
+  if (count == 0) return check_drained(lock);
+  lock.unlock();
+  statements_.submit({out.data(), count});
+  lock.lock();
+}
+
+// ---- what is answered -----------------------------------------------------------------------------------------------
+
+bool background_work::resolved(const statement& by, grant& one, release_result& result) noexcept {
+  const auto answer = by.answer.result;
+  result = release_result::freed;
+  if (answer == outcome::yes) return true;
+  if (answer == outcome::unknown) one.unanswered = true;
+  if (answer != outcome::no) return false;
+  // Nothing to cancel: that is final only if it can't run any more.
+  if (one.cancels) return !one.lasting && (one.in_doubt == nullptr || one.in_doubt->gone.load());
+  // After a try without an answer, "no" may just mean that it had been done.
+  if (!one.unanswered) result = release_result::lost;
+  return true;
+}
+
+void background_work::answered(statement& of) noexcept {
+  const auto now = of.answered_at;
+  const auto why = std::move(of.answer.why);
+  std::shared_ptr<grant> one;  // ends without the lock: its end may be the end of a good deal more
+  lock_type lock(mutex_);
+  if (of.what == statement::kind::session) {
+    closed(*static_cast<session*>(of.about), now);
+  } else {
+    auto& mine = *static_cast<work*>(of.about);
+    if (!of.sent) hold_until_ = now + unreachable_pause;
+    if (of.sent && of.what == statement::kind::terminate) {
+      prepare(mine, now);
+      lock.unlock();
+      statements_.submit(mine.send);
+      return;
+    }
+    const bool sent = of.sent;
+    auto result = release_result::freed;
+    const bool done = sent && resolved(of, *mine.about, result);
+    one = std::move(mine.about);  // from here on the place may be used for another one
+    --under_way_;
+    if (done) {
+      finish(lock, one, result, why, now);
+    } else {
+      try_again(lock, one, why, now);
+    }
+  }
+  pump_and_tell(lock, now);
+}
+
+void background_work::closed(session& one, instant now) noexcept {
+  --closing_;
+  const auto self = std::move(one.next_closing);
+  const auto result = one.closing.answer.result;
+  if (result == outcome::yes || result == outcome::no || ending_ || now >= one.give_up) return;
+  one.earliest = now + unreachable_pause;
+  one.next_closing = std::exchange(closings_, self);
+}
+
+void background_work::finish(lock_type& lock, const std::shared_ptr<grant>& one, release_result result,
+                             const fault& why, instant now) noexcept {
+  std::shared_ptr<void> settled;
+  if (one->in_doubt != nullptr && --one->in_doubt->open == 0) settled = std::move(one->in_doubt->counted);
+  const bool release = !one->cancels;
+  lock.unlock();
+  if (settled != nullptr) sessions_.remove_in_doubt(*static_cast<session*>(settled.get()));
+  if (!std::exchange(one->reported, true)) hooks_.released(one, result, why, now);
+  if (release) {
+    --releases_;
+    hooks_.fewer();
+  }
+  lock.lock();
+}
+
+void background_work::try_again(lock_type& lock, const std::shared_ptr<grant>& one, const fault& why,
+                                instant now) noexcept {
+  // A lease under a session that is over is free for others as it is.
+  const bool moot = one->cancels && one->kind == lease_kind::session && one->pin->deadline.left(now) == 0us;
+  if (moot || ending_ || now >= one->give_up) {
+    const bool untold = !one->cancels && !moot;
+    if (untold && one->reported) {
+      news_.post({.what = event::kind::release_failed,
+                  .key = one->key.view(),
+                  .fence = one->fence,
+                  .text = "given up: the key is free after its session's expiry"});
+    }
+    finish(lock, one, release_result::later, why, now);
+    return;
+  }
+  const bool passes = why.transient || why.contended || why.connection || one->unanswered;
+  const bool soon = !one->reported && passes && now - one->deferred_at < shared_.options.release_limit;
+  if (!one->reported && !soon) {
+    one->reported = true;
+    lock.unlock();
+    hooks_.released(one, release_result::later, why, now);
+    lock.lock();
+  }
+  const std::size_t level = soon ? 0 : 1;
+  one->not_before = now + pauses[level];
+  retries_[level].push_back(one);
+}
+
+// ---- the clock, and the end -----------------------------------------------------------------------------------------
+
+instant background_work::next_time(instant now) const noexcept {
+  auto next = instant::max();
+  if (!now_.empty()) next = now;
+  if (!lost_.empty()) next = std::min(next, time_of(lost_.front()));
+  for (const auto& each : retries_) {
+    if (!each.empty()) next = std::min(next, each.front().not_before);
+  }
+  for (auto at = closings_.get(); at != nullptr; at = at->next_closing.get()) {
+    next = std::min(next, time_of(*at));
+  }
+  if (next == instant::max()) return next;
+  if (!ending_) next = std::max(next, hold_until_);
+  return next > now ? next : now + 1ms;  // it is due, and there is no room
+}
+
+instant background_work::tick(instant now) noexcept {
+  lock_type lock(mutex_);
+  pump(lock, now);
+  return next_time(now);
+}
+
+void background_work::begin_end(instant now, instant until) noexcept {
+  deferred_list left;  // ends without the lock
+  std::shared_ptr<session> open;
+  lock_type lock(mutex_);
+  ending_ = true;
+  end_by_ = until;
+  while (!lost_.empty()) {
+    auto one = lost_.pop_front();
+    if (now < one->earliest) {
+      --releases_;
+      left.push_back(std::move(one));
+    } else {
+      now_.push_back(std::move(one));
+    }
+  }
+  for (auto* at = &closings_; *at != nullptr;) {
+    if (now >= (*at)->earliest) {
+      at = &(*at)->next_closing;
+      continue;
+    }
+    auto one = std::move(*at);
+    *at = std::move(one->next_closing);
+    one->next_closing = std::exchange(open, one);
+  }
+  pump(lock, now);
+  lock.unlock();
+  // Their rows are left. Each grant holds its session.
+  for (; open != nullptr; open = std::exchange(open->next_closing, nullptr)) open->told_last.reset();
+}
+
+void background_work::check_drained(lock_type& lock) noexcept {
+  if (!ending_ || under_way_ > 0 || closing_ > 0 || closings_ != nullptr || !now_.empty() || !lost_.empty()) return;
+  for (const auto& each : retries_) {
+    if (!each.empty()) return;
+  }
+  lock.unlock();
+  hooks_.drained();
+  lock.lock();
+}
+
+}  // namespace dlock::engine

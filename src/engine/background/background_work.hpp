@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "engine/background/deferred_list.hpp"
+#include "engine/background/notifier.hpp"
+#include "engine/background/session_keeper.hpp"
+#include "engine/statements/statement_executor.hpp"
+
+namespace dlock::engine {
+
+/// What became of a release.
+enum class release_result : std::uint8_t {
+  freed,  ///< or there is an inner lease left
+  lost,   ///< it was not ours any more
+  later,  ///< there was no answer; the background goes on
+};
+
+/// Frees in the background what could not be freed at once: releases after transactions, of lost leases, and those that
+/// got no answer; attempts of unknown outcome; rows of sessions that are over. Each has its own next time and an end, and
+/// as many as there are go out together. Adding never fails. Thread safety: all functions from any thread.
+class background_work final : public statement_owner {
+ public:
+  struct hooks {
+    /// A release that had not been reported was answered, or takes too long. Without a lock.
+    std::function<void(const std::shared_ptr<grant>&, release_result, const fault&, instant)> released;
+    /// open_releases() is less than it was. Without a lock.
+    std::function<void()> fewer;
+    /// tick() is wanted by then.
+    std::function<void(instant)> sooner;
+    /// After begin_end(): nothing is left.
+    std::function<void()> drained;
+  };
+
+  background_work(service_context& shared, statement_executor& statements, session_keeper& sessions, notifier& news,
+                  hooks told);
+
+  /// Its last lease has ended, and so has the transaction that it had to outlive: at once, before everything else.
+  void release_now(std::shared_ptr<grant> one, instant now) noexcept;
+  /// A release that was reported without an answer, or of a grant that was never handed out.
+  void release_later(std::shared_ptr<grant> one, instant now) noexcept;
+  /// Of a lost one: from `earliest` on, and not before its holder was told, or `not_before` has come, should somebody's
+  /// callback block.
+  void release_lost(std::shared_ptr<grant> one, instant earliest, instant not_before, instant give_up,
+                    instant now) noexcept;
+  /// An attempt of unknown outcome (rule 6). `where`: the connection that may still run it; null: it has been answered.
+  void cancel_later(std::shared_ptr<grant> one, std::shared_ptr<doubt> where, instant give_up, instant now) noexcept;
+  /// Deletes the row of a session that is over; likewise.
+  void close(const std::shared_ptr<session>& one, std::shared_ptr<grant> told_last, instant earliest,
+             instant not_before, instant give_up, instant now) noexcept;
+
+  /// Releases that are not done.
+  std::size_t open_releases() const noexcept { return releases_.load(); }
+
+  /// Sends what is due. Returns when to come back.
+  instant tick(instant now) noexcept;
+  /// Tries everything once more and ends, no later than at `until`. What must not be freed by then is left to its expiry.
+  void begin_end(instant now, instant until) noexcept;
+
+ private:
+  struct work {
+    statement send{};
+    std::shared_ptr<grant> about{};
+  };
+  static constexpr std::size_t most_at_once = 64;
+  static constexpr std::size_t levels = 2;
+  using lock_type = std::unique_lock<std::mutex>;
+
+  instant time_of(const grant& lost) const noexcept;
+  instant time_of(const session& over) const noexcept;
+  void pump_and_tell(lock_type& lock, instant now) noexcept;
+  void add(deferred_list& to, std::shared_ptr<grant> one, instant now) noexcept;
+  void answered(statement& of) noexcept override;
+  void closed(session& one, instant now) noexcept;
+  /// Whether it is done with, and how. False: it must be tried again.
+  static bool resolved(const statement& by, grant& one, release_result& result) noexcept;
+  void finish(lock_type& lock, const std::shared_ptr<grant>& one, release_result result, const fault& why,
+              instant now) noexcept;
+  void try_again(lock_type& lock, const std::shared_ptr<grant>& one, const fault& why, instant now) noexcept;
+  void pump(lock_type& lock, instant now) noexcept;
+  std::shared_ptr<grant> next_due(instant now) noexcept;
+  std::shared_ptr<session> next_closing(instant now) noexcept;
+  void prepare(work& into, instant now) noexcept;
+  instant next_time(instant now) const noexcept;
+  void check_drained(lock_type& lock) noexcept;
+
+  service_context& shared_;
+  statement_executor& statements_;
+  session_keeper& sessions_;
+  notifier& news_;
+  const hooks hooks_;
+  std::atomic<std::size_t> releases_{0};
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::array<work, most_at_once> works_{};
+  std::size_t under_way_ = 0;
+  deferred_list now_{};                          // release_now
+  deferred_list lost_{};                         // release_lost, first try; by the earliest time
+  std::array<deferred_list, levels> retries_{};  // each has one pause, so that its first is due first
+  std::shared_ptr<session> closings_{};          // links through next_closing
+  std::size_t closing_ = 0;                      // of them under way
+  instant hold_until_{};                         // nothing could be sent
+  instant end_by_ = instant::max();
+  bool ending_ = false;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/background/cleanup.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "dlock/store/store_admin.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr microseconds patience = 2s;  // of one step
+// It goes on while there is work, but takes at most half of one connection's time and deletes some 200 rows a second.
+constexpr std::size_t most_rows = 20;  // of a kind, in one step
+constexpr microseconds between_steps = 100ms;
+}  // namespace
+
+reply cleanup::step(void* of, connection& on) {
+  auto& self = *static_cast<cleanup*>(of);
+  return self.statements_.where().admin()->clean_up(on, self.shared_.options.idle_key, most_rows);
+}
+
+instant cleanup::tick(instant now) noexcept {
+  if (shared_.options.sweep_every.count() == 0 || statements_.where().admin() == nullptr) return instant::max();
+  {
+    const std::lock_guard lock(mutex_);
+    if (stop_ || under_way_) return instant::max();
+    // A process that lives for seconds does not clean up.
+    if (next_ == instant{}) next_ = now + shared_.options.sweep_every;
+    if (now < next_) return next_;
+    under_way_ = true;
+  }
+  send_.what = statement::kind::call;
+  send_.call = &cleanup::step;
+  send_.about = this;
+  send_.until = now + patience;
+  send_.patience = patience;
+  send_.counts = false;
+  send_.owner = this;
+  statements_.submit(send_);
+  return instant::max();
+}
+
+void cleanup::answered(statement& of) noexcept {
+  instant next;
+  unsigned gone = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    under_way_ = false;
+    const auto now = of.answered_at;
+    const bool yes = of.sent && of.answer.result == outcome::yes;
+    if (yes) gone_ += static_cast<unsigned>(of.answer.fence);
+    const bool more = yes && of.answer.fence >= most_rows;
+    const microseconds pause =
+        more ? std::max<microseconds>(between_steps, now - of.sent_at) : microseconds{shared_.options.sweep_every};
+    next = next_ = now + pause;
+    if (!more || now >= tell_at_) {
+      gone = std::exchange(gone_, 0);
+      if (gone > 0) tell_at_ = now + shared_.options.sweep_every;
+    }
+  }
+  if (gone > 0) news_.post({.what = event::kind::clean_up, .attempts = gone});
+  sooner_(next);
+}
+
+void cleanup::stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  stop_ = true;
+}
+
+}  // namespace dlock::engine

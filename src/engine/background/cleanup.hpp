@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+
+#include "engine/background/notifier.hpp"
+#include "engine/statements/statement_executor.hpp"
+
+namespace dlock::engine {
+
+/// Removes dead sessions and idle keys now and then (rule 11), in small steps, and goes on while there is work.
+/// Thread safety: all functions from any thread.
+class cleanup final : public statement_owner {
+ public:
+  cleanup(service_context& shared, statement_executor& statements, notifier& news, std::function<void(instant)> sooner)
+      : shared_(shared), statements_(statements), news_(news), sooner_(std::move(sooner)) {}
+
+  /// Sends a step if one is due. Returns when to come back.
+  instant tick(instant now) noexcept;
+  void stop() noexcept;
+
+ private:
+  void answered(statement& of) noexcept override;
+  static reply step(void* of, connection& on);
+
+  service_context& shared_;
+  statement_executor& statements_;
+  notifier& news_;
+  const std::function<void(instant)> sooner_;
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  statement send_{};
+  instant next_{};
+  instant tell_at_{};  // next, while there is more
+  unsigned gone_ = 0;  // rows that nobody was told of
+  bool under_way_ = false;
+  bool stop_ = false;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "engine/grant.hpp"
+
+namespace dlock::engine {
+
+/// Knows the local deadlines of single grants: of an expiry of their own, and of max_hold. (Those of sessions are
+/// session_keeper's.) Does no I/O and runs no user code, so it is never late because of either.
+/// Thread safety: all functions from any thread.
+class deadline_timer {
+ public:
+  using passed = std::function<void(const std::shared_ptr<grant>&, instant)>;
+  using sooner = std::function<void(instant)>;
+
+  /// `on_passed`: a deadline has come; called by tick(), without a lock. `on_sooner`: tick() is wanted by then.
+  deadline_timer(passed on_passed, sooner on_sooner) : passed_(std::move(on_passed)), sooner_(std::move(on_sooner)) {}
+
+  /// Makes what set() needs, so that it can't fail.
+  static void make_room(grant& one);
+  /// Precondition: make_room() was called for it once.
+  void set(const std::shared_ptr<grant>& one, instant when) noexcept;
+  void clear(grant& one) noexcept;
+
+  /// Returns when to come back.
+  instant tick(instant now) noexcept;
+
+ private:
+  const passed passed_;
+  const sooner sooner_;
+  std::mutex mutex_;
+  std::multimap<instant, std::weak_ptr<grant>> timers_{};
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "engine/grant.hpp"
+
+namespace dlock::engine {
+
+/// Grants that are still to be freed, first in, first out. Links through them: it allocates nothing.
+class deferred_list {
+ public:
+  deferred_list() = default;
+  deferred_list(const deferred_list&) = delete;
+  deferred_list& operator=(const deferred_list&) = delete;
+  ~deferred_list() {
+    while (first_ != nullptr) pop_front();  // not by recursion
+  }
+
+  bool empty() const noexcept { return first_ == nullptr; }
+  grant& front() const noexcept { return *first_; }
+  void push_back(std::shared_ptr<grant> one) noexcept {
+    grant* const last = one.get();
+    (last_ == nullptr ? first_ : last_->next_deferred) = std::move(one);
+    last_ = last;
+  }
+  /// Before the first that is to be freed later; at the end, if they come in order.
+  void insert_by_earliest(std::shared_ptr<grant> one) noexcept {
+    if (last_ == nullptr || last_->earliest <= one->earliest) return push_back(std::move(one));
+    auto* at = &first_;
+    while ((*at)->earliest <= one->earliest) at = &(*at)->next_deferred;
+    one->next_deferred = std::move(*at);
+    *at = std::move(one);
+  }
+  std::shared_ptr<grant> pop_front() noexcept {
+    auto one = std::move(first_);
+    first_ = std::move(one->next_deferred);
+    if (first_ == nullptr) last_ = nullptr;
+    return one;
+  }
+
+ private:
+  std::shared_ptr<grant> first_{};
+  grant* last_ = nullptr;
+};
+
+}  // namespace dlock::engine

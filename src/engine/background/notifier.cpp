@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/background/notifier.hpp"
+
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace dlock::engine {
+
+namespace {
+/// An observer that blocks for ever must not make the process grow for ever.
+constexpr std::size_t most_waiting = 1000;
+}  // namespace
+
+notifier::~notifier() {
+  while (first_lost_ != nullptr) first_lost_ = std::move(first_lost_->next_notified);  // not by recursion
+}
+
+void notifier::post(std::shared_ptr<grant> lost) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    grant* const last = lost.get();
+    (last_lost_ == nullptr ? first_lost_ : last_lost_->next_notified) = std::move(lost);
+    last_lost_ = last;
+  }
+  posted_();
+}
+
+void notifier::post(const event& happened) noexcept {
+  shared_.count_up(happened.what);
+  if (shared_.options.observer == nullptr) return;
+  try {
+    notice made{happened, std::string(happened.key), std::string(happened.text)};
+    const std::lock_guard lock(mutex_);
+    if (notices_.size() >= most_waiting) return;
+    notices_.push_back(std::move(made));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  posted_();
+}
+
+void notifier::tell(grant& lost, instant now) noexcept {
+  lost.notify_holder();
+  notified_();
+  shared_.notify({.what = event::kind::lost,
+                  .key = lost.key.view(),
+                  .fence = lost.fence,
+                  .held = now - lost.granted_at,
+                  .reason = lost.reason.load()});
+}
+
+bool notifier::deliver(instant now) noexcept {
+  std::shared_ptr<grant> lost;
+  std::optional<notice> says;
+  {
+    const std::lock_guard lock(mutex_);
+    if (first_lost_ != nullptr) {
+      lost = std::exchange(first_lost_, std::move(first_lost_->next_notified));
+      if (first_lost_ == nullptr) last_lost_ = nullptr;
+    } else if (!notices_.empty()) {
+      says = std::move(notices_.front());
+      notices_.pop_front();
+    } else {
+      return false;
+    }
+  }
+  if (lost != nullptr) {
+    tell(*lost, now);
+  } else {
+    says->says.key = says->key;
+    says->says.text = says->text;
+    shared_.deliver(says->says);
+  }
+  return true;
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "engine/grant.hpp"
+#include "engine/service_context.hpp"
+
+namespace dlock::engine {
+
+/// Tells holders that their lease is lost, and the observer what happened in the background. It is served by a thread of
+/// its own, because users' callbacks may block or call back: nothing else may wait for them.
+/// Thread safety: all functions from any thread; deliver() from one at a time.
+class notifier {
+ public:
+  /// `on_posted`: deliver() has something to do. `on_notified`: the holder of that lost grant has been told.
+  notifier(service_context& shared, std::function<void()> on_posted, std::function<void()> on_notified)
+      : shared_(shared), posted_(std::move(on_posted)), notified_(std::move(on_notified)) {}
+  ~notifier();
+
+  /// A grant was lost: its holder is told, then the observer. Never fails.
+  void post(std::shared_ptr<grant> lost) noexcept;
+  /// Counted at once. Not told while very many wait to be told, or without memory.
+  void post(const event& happened) noexcept;
+
+  /// Delivers one. False: there was none.
+  bool deliver(instant now) noexcept;
+
+ private:
+  /// An event that owns what it says.
+  struct notice {
+    event says{};
+    std::string key{};
+    std::string text{};
+  };
+
+  void tell(grant& lost, instant now) noexcept;
+
+  service_context& shared_;
+  const std::function<void()> posted_;
+  const std::function<void()> notified_;
+  std::mutex mutex_;
+  // Guarded by mutex_. Losses go first: holders must know before anything else is told.
+  std::shared_ptr<grant> first_lost_{};
+  grant* last_lost_ = nullptr;
+  std::deque<notice> notices_{};
+};
+
+}  // namespace dlock::engine

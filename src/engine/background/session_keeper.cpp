@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/background/session_keeper.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+/// More attempts of one session without an outcome than this end the session (rule 6).
+constexpr std::size_t most_in_doubt = 32;
+/// Of one renewal: a quarter of the ttl, so that there is time for others before the deadline.
+microseconds patience_for(microseconds ttl) noexcept { return std::clamp<microseconds>(ttl / 4, 100ms, 10s); }
+}  // namespace
+
+// ---- pins -----------------------------------------------------------------------------------------------------------
+
+session_pin::~session_pin() {
+  if (session_ != nullptr) keeper_->unpin(*session_);
+}
+
+session_pin session_pin::again() const noexcept {
+  return session_ == nullptr ? session_pin() : keeper_->pin_again(session_, false);
+}
+
+session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter) {
+  std::unique_lock lock(mutex_);
+  if (const auto found = sessions_.find(ttl); found != sessions_.end()) {
+    const auto one = found->second->of;
+    if (one->deadline.left(now) > 0us) {
+      ++one->users;
+      one->idle_since = {};
+      return {*this, one};
+    }
+    end(lock, one, loss_reason::unreachable, now);
+  }
+  if (opening_.contains(ttl)) {
+    waiter.next_ = std::exchange(waiting_, &waiter);
+    return {};
+  }
+  // Everything that may fail comes first. The times are set when the answer is there.
+  auto made = std::make_shared<session>(id128::random(), ttl, margin_for(ttl, shared_.options.margin), now);
+  opening_.insert(ttl);
+  open = session_opening(*this, std::move(made));
+  return {};
+}
+
+session_pin session_pin::share() const noexcept { return keeper_->pin_again(session_, true); }
+
+void session_keeper::leave(opening_waiter& waiter) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (auto** at = &waiting_; *at != nullptr; at = &(*at)->next_) {
+    if (*at != &waiter) continue;
+    *at = waiter.next_;
+    return;
+  }
+}
+
+void session_keeper::unpin(session& of) noexcept {
+  const std::lock_guard lock(mutex_);
+  --of.users;
+}
+
+session_pin session_keeper::pin_again(const std::shared_ptr<session>& of, bool over) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (of->over && !over) return {};
+  ++of->users;
+  return {*this, of};
+}
+
+// ---- opening --------------------------------------------------------------------------------------------------------
+
+session_opening& session_opening::operator=(session_opening&& other) noexcept {
+  session_opening before(std::move(*this));
+  keeper_ = std::exchange(other.keeper_, nullptr);
+  made_ = std::move(other.made_);
+  return *this;
+}
+
+session_opening::~session_opening() {
+  if (keeper_ != nullptr) keeper_->opening_ended(made_->ttl);
+}
+
+void session_opening::ask(statement& into) const noexcept {
+  into.what = statement::kind::session;
+  into.session_action = session_verb::open;
+  into.record = keeper_->shared_.record(made_->id, made_->ttl);
+  into.counts = false;
+  // Made beside what follows: it must be there when a lease needs it.
+  keeper_->statements_.prepare_renewals();
+}
+
+session_pin session_opening::answered(const statement& with, fault& why) noexcept {
+  return keeper_->opened(made_, with, why);
+}
+
+session_pin session_keeper::opened(const std::shared_ptr<session>& made, const statement& with, fault& why) noexcept {
+  if (with.answer.result != outcome::yes) {
+    // Without an answer the row may exist; nobody uses that id again, and clean-up finds it after its expiry.
+    why = with.answer.why;
+    if (with.answer.result == outcome::unknown) why.transient = true;
+    if (why.text.empty()) why = passing_fault("the store refused to open a session", why.connection);
+    return {};
+  }
+  // Rule 4: from the sending.
+  made->machine = session_machine(made->ttl, margin_for(made->ttl, shared_.options.margin), with.sent_at);
+  made->deadline.reset(made->machine.deadline());
+  try {
+    auto renewed = std::make_shared<renewal>(made);
+    const std::lock_guard lock(mutex_);
+    sessions_[made->ttl] = std::move(renewed);
+    ++made->users;
+  } catch (const std::bad_alloc&) {
+    why = passing_fault("out of memory", false);
+    return {};
+  }
+  hooks_.sooner(made->machine.due());
+  return {*this, made};
+}
+
+void session_keeper::opening_ended(microseconds ttl) noexcept {
+  const std::lock_guard lock(mutex_);
+  opening_.erase(ttl);
+  while (waiting_ != nullptr) std::exchange(waiting_, waiting_->next_)->wake();
+}
+
+// ---- the grants of a session ----------------------------------------------------------------------------------------
+
+bool session_keeper::link(grant& one) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (one.pin->over) return false;
+  put(one.pin->first, one);
+  one.linked = true;
+  return true;
+}
+
+void session_keeper::put(grant*& head, grant& one) noexcept {
+  one.previous = nullptr;
+  one.next = head;
+  if (head != nullptr) head->previous = &one;
+  head = &one;
+}
+
+void session_keeper::unlink(grant& one) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!one.linked) return;
+  if (one.previous != nullptr) one.previous->next = one.next;
+  if (one.next != nullptr) one.next->previous = one.previous;
+  grant*& head = one.pin->over ? orphans_ : one.pin->first;
+  if (head == &one) head = one.next;
+  one.previous = one.next = nullptr;
+  one.linked = false;
+}
+
+/// The first one that ends with the session; those that do not are left to themselves.
+std::shared_ptr<grant> session_keeper::detach_first(session& from) noexcept {
+  while (from.first != nullptr) {
+    grant& one = *from.first;
+    from.first = one.next;
+    if (one.next != nullptr) one.next->previous = nullptr;
+    if (one.kind != lease_kind::session) {
+      put(orphans_, one);  // it lives on: nothing of it depends on the session
+      continue;
+    }
+    one.previous = one.next = nullptr;
+    one.linked = false;
+    if (auto alive = one.weak_from_this().lock()) return alive;
+  }
+  return nullptr;
+}
+
+// ---- the end of a session -------------------------------------------------------------------------------------------
+
+void session_keeper::end(std::unique_lock<std::mutex>& lock, const std::shared_ptr<session>& one, loss_reason reason,
+                         instant now) noexcept {
+  if (one->over) return;
+  one->over = true;
+  one->why.store(reason, std::memory_order_release);
+  one->deadline.end();
+  if (const auto at = sessions_.find(one->ttl); at != sessions_.end() && at->second->of == one) sessions_.erase(at);
+  std::shared_ptr<grant> last;
+  while (auto lost = detach_first(*one)) {
+    lock.unlock();
+    hooks_.lost(lost, reason, now);
+    last = std::move(lost);
+    lock.lock();
+  }
+  lock.unlock();
+  hooks_.over(one, last, reason, now);
+  last.reset();  // a grant ends without the lock: its pin needs it
+  lock.lock();
+}
+
+void session_keeper::retire(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept {
+  std::unique_lock lock(mutex_);
+  end(lock, one, reason, now);
+}
+
+void session_keeper::retire_all(loss_reason reason, instant now) noexcept {
+  std::unique_lock lock(mutex_);
+  while (!sessions_.empty()) {
+    const auto one = sessions_.begin()->second->of;
+    end(lock, one, reason, now);
+  }
+}
+
+void session_keeper::add_in_doubt(const std::shared_ptr<session>& of, instant now) noexcept {
+  std::unique_lock lock(mutex_);
+  if (++of->in_doubt > most_in_doubt) end(lock, of, loss_reason::abandoned, now);
+}
+
+void session_keeper::remove_in_doubt(session& of) noexcept {
+  const std::lock_guard lock(mutex_);
+  --of.in_doubt;
+}
+
+void session_keeper::connected(const connection_identity& to, instant now) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool changed = !server_.empty() && server_ != to.server;
+    if (server_ != to.server) server_ = to.server;
+    if (!changed) return;
+  }
+  retire_all(loss_reason::server_changed, now);
+  std::vector<std::shared_ptr<grant>> others;
+  std::shared_ptr<grant> alive;  // not under the lock, should it be the last to hold one
+  try {
+    const std::lock_guard lock(mutex_);
+    for (grant* each = orphans_; each != nullptr; each = each->next) {
+      alive = each->weak_from_this().lock();
+      if (alive != nullptr) others.push_back(std::move(alive));
+    }
+  } catch (const std::bad_alloc&) {
+    // Those that are left out end by their own expiry.
+  }
+  for (const auto& each : others) hooks_.lost(each, loss_reason::server_changed, now);
+}
+
+// ---- renewal --------------------------------------------------------------------------------------------------------
+
+bool session_keeper::idle(session& one, instant now) noexcept {
+  if (one.users > 0 || one.in_doubt > 0) return false;
+  if (one.idle_since == instant{}) one.idle_since = now;
+  return now - one.idle_since > std::max<microseconds>(2 * one.ttl, 60s);
+}
+
+instant session_keeper::tick(instant now) noexcept {
+  std::unique_lock lock(mutex_);
+  while (auto found = stop_ ? nullptr : next_due(now)) {
+    const auto& one = found->of;
+    const bool late = one->deadline.left(now) == 0us;
+    if (late || idle(*one, now)) {
+      end(lock, one, late ? loss_reason::unreachable : loss_reason::none, now);
+      continue;
+    }
+    found->under_way = found;
+    lock.unlock();
+    renew(found, now);
+    lock.lock();
+  }
+  auto next = instant::max();
+  for (const auto& [ttl, each] : sessions_) {
+    // Also often: a machine that was asleep finds its deadlines passed earlier than its timers say.
+    const auto often = std::clamp<microseconds>(ttl / 10, 100ms, 1s);
+    next = std::min(next, now + std::min(each->of->deadline.left(now), often));
+    if (each->under_way == nullptr) next = std::min(next, each->of->machine.due());
+  }
+  return next;
+}
+
+/// One that is late, or else the one that has been due for longest.
+std::shared_ptr<session_keeper::renewal> session_keeper::next_due(instant now) noexcept {
+  std::shared_ptr<renewal> found;
+  for (const auto& [ttl, each] : sessions_) {
+    auto& one = *each->of;
+    if (one.deadline.left(now) == 0us) return each;
+    const bool due = each->under_way == nullptr && one.machine.due() <= now;
+    if (due && (found == nullptr || one.machine.due() < found->of->machine.due())) found = each;
+  }
+  return found;
+}
+
+void session_keeper::renew(const std::shared_ptr<renewal>& one, instant now) noexcept {
+  const auto patience = patience_for(one->of->ttl);
+  auto& send = one->send;
+  send.what = statement::kind::session;
+  send.stands_in = line::renewals;
+  send.session_action = session_verb::renew;
+  send.record = shared_.record(one->of->id, one->of->ttl);
+  send.until = now + std::min(patience, one->of->deadline.left(now));
+  send.patience = patience;
+  send.counts = false;
+  send.owner = this;
+  send.about = one.get();
+  statements_.submit(send);
+}
+
+void session_keeper::answered(statement& of) noexcept {
+  std::unique_lock lock(mutex_);
+  // From here on it may be sent again, as soon as the lock is open.
+  const auto renewed = std::move(static_cast<renewal*>(of.about)->under_way);
+  const auto& one = renewed->of;
+  const auto now = of.answered_at;
+  const auto result = of.answer.result;
+  const auto why = std::move(of.answer.why);
+  if (stop_ || one->over) return;
+  auto verdict = one->machine.renewed(result, of.sent ? of.sent_at : now, now);
+  if (verdict == session_machine::verdict::live && !one->deadline.extend(one->machine.deadline())) {
+    verdict = session_machine::verdict::over;  // somebody was told meanwhile that the deadline had passed
+  }
+  if (verdict == session_machine::verdict::over) {
+    end(lock, one, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);
+    return;
+  }
+  const auto due = one->machine.due();
+  lock.unlock();
+  if (verdict == session_machine::verdict::late) {
+    news_.post({.what = event::kind::renewal_late, .text = why.text});
+  }
+  hooks_.sooner(due);
+}
+
+void session_keeper::for_each_grant(const std::function<void(const grant&)>& use) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [ttl, each] : sessions_) {
+    for (const grant* at = each->of->first; at != nullptr; at = at->next) use(*at);
+  }
+  for (const grant* at = orphans_; at != nullptr; at = at->next) use(*at);
+}
+
+void session_keeper::stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  stop_ = true;
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/background/notifier.hpp"
+#include "engine/session.hpp"
+#include "engine/statements/statement_executor.hpp"
+
+namespace dlock::engine {
+
+/// Somebody who waits until a session that another one opens is there, or can't be opened.
+class opening_waiter {
+ public:
+  /// It may ask again. Called under the lock of the keeper: it may only signal.
+  virtual void wake() noexcept = 0;
+
+ protected:
+  ~opening_waiter() = default;
+
+ private:
+  friend class session_keeper;
+  opening_waiter* next_ = nullptr;
+};
+
+class session_keeper;
+
+/// The right, and the duty, to open the session of a ttl class. However it ends, those who wait for it go on.
+class session_opening {
+ public:
+  session_opening() = default;
+  session_opening(session_opening&& other) noexcept
+      : keeper_(std::exchange(other.keeper_, nullptr)), made_(std::move(other.made_)) {}
+  session_opening& operator=(session_opening&& other) noexcept;
+  ~session_opening();
+  explicit operator bool() const noexcept { return keeper_ != nullptr; }
+  /// What is to be sent.
+  void ask(statement& into) const noexcept;
+  /// The answer to it; the pin, or empty and the reason.
+  session_pin answered(const statement& with, fault& why) noexcept;
+
+ private:
+  friend class session_keeper;
+  session_opening(session_keeper& of, std::shared_ptr<session> made) noexcept : keeper_(&of), made_(std::move(made)) {}
+  session_keeper* keeper_ = nullptr;
+  std::shared_ptr<session> made_{};
+};
+
+/// Opens, renews and retires this process's sessions: one renewal statement per session and third of its ttl, however
+/// many leases it keeps (rule 3). Thread safety: all functions from any thread.
+class session_keeper final : public statement_owner {
+ public:
+  struct hooks {
+    /// A grant is lost. Without a lock.
+    std::function<void(const std::shared_ptr<grant>&, loss_reason, instant)> lost;
+    /// A session ended: its row may be deleted once the holder of the last grant that was lost with it (or null) has been
+    /// told. Without a lock.
+    std::function<void(const std::shared_ptr<session>&, const std::shared_ptr<grant>&, loss_reason, instant)> over;
+    /// tick() is wanted by then.
+    std::function<void(instant)> sooner;
+  };
+
+  session_keeper(service_context& shared, statement_executor& statements, notifier& news, hooks told)
+      : shared_(shared), statements_(statements), news_(news), hooks_(std::move(told)) {}
+
+  /// A pin on the live session of that ttl class. Empty: there is none, and `open` says whether the caller is to open it;
+  /// if not, another one does, and the waiter is in line to be told. Allocates if it is to be opened.
+  session_pin pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter);
+  void leave(opening_waiter& waiter) noexcept;
+
+  /// Puts a grant under its pinned session. False: that session is over.
+  bool link(grant& one) noexcept;
+  /// Takes it out. Harmless if it was not linked.
+  void unlink(grant& one) noexcept;
+
+  /// Ends a session for ever (rule 5). Only the first call counts.
+  void retire(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept;
+  /// Attempts of this session have no outcome yet: retires it when there are too many (rule 6).
+  void add_in_doubt(const std::shared_ptr<session>& of, instant now) noexcept;
+  void remove_in_doubt(session& of) noexcept;
+
+  /// There is a new connection. Another server than before proves nothing about our rows (rule 15).
+  void connected(const connection_identity& to, instant now) noexcept;
+
+  /// Renews what is due, retires what is late. Returns when to come back.
+  instant tick(instant now) noexcept;
+  void stop() noexcept;
+  /// All that stand in the books, released or not; under a lock.
+  void for_each_grant(const std::function<void(const grant&)>& use);
+  /// Ends all that are alive.
+  void retire_all(loss_reason reason, instant now) noexcept;
+
+ private:
+  friend class session_pin;
+  friend class session_opening;
+
+  struct renewal {
+    explicit renewal(std::shared_ptr<session> what) : of(std::move(what)) {}
+    const std::shared_ptr<session> of;
+    statement send{};
+    std::shared_ptr<renewal> under_way{};  // itself, until the answer is there
+  };
+
+  void answered(statement& of) noexcept override;
+  void unpin(session& of) noexcept;
+  session_pin pin_again(const std::shared_ptr<session>& of, bool over) noexcept;
+  session_pin opened(const std::shared_ptr<session>& made, const statement& with, fault& why) noexcept;
+  void opening_ended(microseconds ttl) noexcept;
+  static bool idle(session& one, instant now) noexcept;
+  std::shared_ptr<renewal> next_due(instant now) noexcept;
+  void renew(const std::shared_ptr<renewal>& one, instant now) noexcept;
+  void end(std::unique_lock<std::mutex>& lock, const std::shared_ptr<session>& one, loss_reason reason,
+           instant now) noexcept;
+  std::shared_ptr<grant> detach_first(session& from) noexcept;
+  static void put(grant*& head, grant& one) noexcept;
+
+  service_context& shared_;
+  statement_executor& statements_;
+  notifier& news_;
+  const hooks hooks_;
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  std::map<microseconds, std::shared_ptr<renewal>> sessions_{};
+  std::set<microseconds> opening_{};
+  opening_waiter* waiting_ = nullptr;
+  grant* orphans_ = nullptr;  // with an expiry of their own, under a session that is over
+  std::string server_{};
+  bool stop_ = false;
+};
+
+}  // namespace dlock::engine

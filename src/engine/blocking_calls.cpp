@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/blocking_calls.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "dlock/owner.hpp"
+#include "engine/drivers/blocking_driver.hpp"
+#include "engine/operations/extension.hpp"
+#include "engine/operations/lock_errors.hpp"
+#include "engine/own_stack.hpp"
+#include "engine/transaction_watch.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Of an operator's question.
+constexpr microseconds patience = 5s;
+
+void tell_in_transaction(service_core& core, const lock_key& key) {
+  auto* const watch = watched_transactions();
+  if (watch == nullptr || !watch->open_here(core.where())) return;
+  core.shared().notify({.what = event::kind::in_transaction,
+                        .key = key.view(),
+                        .text =
+                            "acquired inside an open transaction: what that reads may be older than the lock, and the "
+                            "key is not freed before it ends; take the lock first, then begin"});
+}
+
+/// Whether it was the last lease, and the grant is to be freed.
+bool leave(const std::shared_ptr<grant>& one) noexcept {
+  auto& core = *one->home;
+  auto& table = core.all().table;
+  // The watch is asked without a lock: it may have a question for the database, and calls back.
+  auto* const watch = watched_transactions();
+  const bool open = watch != nullptr && watch->open_here(core.where());
+  // What was lost is not waited for. Otherwise: what was written under the lock is not visible yet, and the next holder
+  // would read what was there before.
+  const bool waits = open && one->left(core.shared().time.now()).count() > 0;
+  auto end = table.leave(*one, waits);
+  if (end == grant_table::left::asks) {
+    bool told = false;
+    try {
+      told = watch->at_end(core.where(), [one] { transaction_over(one, false); });
+    } catch (const std::bad_alloc&) {
+      told = false;
+    }
+    if (told) return false;
+    end = table.leave_after_all(*one);
+  }
+  return end == grant_table::left::last;
+}
+
+lock_request request_of(service_core& core, const detail::lock_settings& terms, const lock_request::patience& how) {
+  return {terms, current_owner(), in_owner_scope(), core.shared().time.now(), how};
+}
+
+void check_cancelled(const lock_key& key, const detail::lock_settings& terms) {
+  if (terms.cancel.stop_requested()) {
+    throw lock_refused(errc::cancelled, fmt::format("key '{}': cancelled before it was asked for", printable(key)));
+  }
+}
+
+/// Goes on with a re-entry that needs a statement.
+class reentry_under_way final : public operation {
+ public:
+  reentry_under_way(second_lease& of, const action& next) noexcept : of_(of), next_(next) {}
+  action start(instant) override { return next_; }
+  action resume(instant now) override { return of_.resume(now); }
+  action interrupt(interruption, instant now) override { return resume(now); }
+
+ private:
+  second_lease& of_;
+  const action next_;
+};
+
+/// Without an acquisition, which most re-entries need not make. Null: it is not entered.
+acquired enter_again(service_core& core, const lock_key& key, const lock_request& what) {
+  acquired made;
+  if (what.owner->grants.load() == 0) return made;
+  second_lease again(core.all(), what);
+  if (again.find(key, what.begun) != second_lease::found::entered) return made;
+  if (const auto next = again.start(what.begun); next.what != action::kind::finished) {
+    blocking_driver driver(core.all());
+    reentry_under_way op(again, next);
+    driver.run(op);
+  }
+  made.held = again.take(made.first);
+  made.entered_again = true;
+  return made;
+}
+
+}  // namespace
+
+// ---- acquiring ------------------------------------------------------------------------------------------------------
+
+void check_request(const service_core& core, const std::string& which, const row_renewal* row,
+                   const detail::lock_settings& terms) {
+  const auto refuse = [&](const std::string& why) { throw std::invalid_argument("dlock: " + which + ": " + why); };
+  const auto caps = core.where().caps();
+  const auto& name = core.where().name();
+  if (row != nullptr && !caps.rows) refuse(name + " has no tables whose rows could be locked");
+  const bool by_column = row != nullptr && *row == row_renewal::column;
+  if (terms.renewal == renewal::automatic && !by_column && !caps.session_leases) {
+    refuse(name + " has no leases that are renewed: renewal::none or renewal::manual");
+  }
+  if (terms.renewal != renewal::automatic && !caps.expiring_leases) {
+    refuse(name + " has no leases with an expiry of their own: renewal::automatic");
+  }
+  if (row == nullptr) return;
+  if (terms.min_hold.count() > 0) {
+    refuse(
+        fmt::format("min_hold = {} ms: a row keeps no time of its grant; lock a key for that", terms.min_hold.count()));
+  }
+  if (by_column && terms.ttl < 5s) {
+    refuse(fmt::format("ttl = {} ms: at least 5000 ms where the row's own expiry is renewed (row_renewal::column)",
+                       terms.ttl.count()));
+  }
+}
+
+void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms) {
+  validate(terms, core.shared().options);
+  const auto* const row = key.row();
+  if (row == nullptr && core.where().caps().session_leases && core.where().caps().expiring_leases) return;
+  check_request(core, (row != nullptr ? "row '" : "key '") + printable(key) + "'",
+                row != nullptr ? &row->table->renewal : nullptr, terms);
+}
+
+acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
+                 const lock_request::patience& how) {
+  core.refuse_if_forked();
+  check_request(core, key, terms);
+  check_cancelled(key, terms);
+  const auto what = request_of(core, terms, how);
+  if (auto again = enter_again(core, key, what); again.held != nullptr) return again;
+  const service_core::call here(core);
+  blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
+  acquisition op(core.all(), key, what, driver.signal());
+  driver.run(op);
+  const auto now = driver.now();
+  acquired made;
+  static_cast<acquisition::acquired&>(made) = op.result(now);
+  if (made.held == nullptr) {
+    made.why_busy = op.why_busy(now);
+  } else if (!made.entered_again) {
+    tell_in_transaction(core, key);
+  }
+  return made;
+}
+
+acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
+                         const lock_request::patience& how) {
+  core.refuse_if_forked();
+  for (const auto& key : keys) check_request(core, key, terms);
+  check_cancelled(keys[0], terms);
+  const service_core::call here(core);
+  blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
+  multi_acquisition op(core.all(), keys, terms, request_of(core, terms, how), driver.signal());
+  driver.run(op);
+  const auto now = driver.now();
+  acquired_all made{op.result(now), {}};
+  if (made.held.empty()) made.why_busy = op.why_busy(now);
+  for (const auto& each : made.held) {
+    if (each.entered_again) continue;
+    tell_in_transaction(core, each.held->key);
+    break;
+  }
+  return made;
+}
+
+namespace {
+
+/// Nothing but a wait.
+class plain_pause final : public operation {
+ public:
+  explicit plain_pause(instant until) noexcept : until_(until) {}
+  action start(instant) override { return action::wait(until_); }
+  action resume(instant now) override { return now < until_ ? action::wait(until_) : action{}; }
+  action interrupt(interruption why, instant) override {
+    interrupted = why;
+    return {};
+  }
+  std::optional<interruption> interrupted{};
+
+ private:
+  const instant until_;
+};
+
+}  // namespace
+
+void pause_for(service_core& core, microseconds time, const lock_key& key, const detail::lock_settings& terms,
+               instant begun) {
+  blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
+  plain_pause op(driver.now() + time);
+  driver.run(op);
+  if (!op.interrupted) return;
+  const auto waited = driver.now() - begun;
+  core.shared().notify({.what = event::kind::busy, .key = key.view(), .waited = waited});
+  throw_interrupted(*op.interrupted, key, waited);
+}
+
+void extend(const std::shared_ptr<grant>& one, microseconds ttl) {
+  auto& core = *one->home;
+  blocking_driver driver(core.all());
+  extension op(core.all(), one, ttl);
+  driver.run(op);
+}
+
+void ensure_held(grant& one) { ensure_held(one, one.home->shared().time.now()); }
+
+bool holds(service_core& core, const lock_key& key) {
+  core.refuse_if_forked();
+  const auto mine = core.all().table.find(*current_owner(), key, in_owner_scope(), false);
+  if (mine.held == nullptr || mine.without_lease) return false;
+  const bool by_mutex = mine.held->anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
+  return (mine.within_reach || by_mutex) && mine.held->left(core.shared().time.now()).count() > 0;
+}
+
+// ---- releasing ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void free_all(std::span<ended_lease> all) noexcept {
+  const auto core = all.front().of->home;
+  statement* few[8];
+  std::vector<statement*> many;
+  std::span<statement*> room(few);
+  if (all.size() > room.size()) {
+    try {
+      many.resize(all.size());
+      room = many;
+    } catch (const std::bad_alloc&) {
+      for (; all.size() > room.size(); all = all.subspan(room.size())) free_all(all.first(room.size()));
+    }
+  }
+  blocking_driver driver(core->all());
+  release_operation op(core->all(), all, room);
+  driver.run(op);
+  // The last lease, after the service: nothing of it runs any more when its destructor returns.
+  core->see_off_last(core->shared().options.release_limit);
+}
+
+}  // namespace
+
+void release(const std::shared_ptr<grant>& one, release_result& result, fault& why) noexcept {
+  if (!leave(one)) {  // an inner one, which costs no more than this
+    const bool held = one->left(one->home->shared().time.now()).count() > 0;
+    result = held ? release_result::freed : release_result::lost;
+    return;
+  }
+  ended_lease ended{.of = one, .last = true};
+  free_all({&ended, 1});
+  result = ended.result;
+  why = std::move(ended.why);
+}
+
+void end(const std::shared_ptr<grant>& one) noexcept {
+  if (!leave(one)) return;
+  ended_lease ended{.of = one, .last = true};
+  free_all({&ended, 1});
+}
+
+void release_all(std::span<ended_lease> all) noexcept {
+  for (auto& each : all) each.last = leave(each.of);
+  if (!all.empty()) free_all(all);
+}
+
+void throw_not_released(grant& one, release_result result, const fault& why) {
+  auto& core = *one.home;
+  if (result == release_result::later) {
+    throw store_error(errc::outcome_unknown,
+                      fmt::format("key '{}': release not answered, tried again in the background: {}",
+                                  printable(one.key), trouble(core.all(), why)),
+                      why.native, why.sqlstate, true);
+  }
+  const auto reason = one.why(core.shared().time.now());
+  throw lock_lost(
+      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key), explain(reason)));
+}
+
+// ---- operators ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+reply answer_to(service_core& core, const char* doing, statement& one) {
+  core.refuse_if_forked();
+  one.until = core.shared().time.now() + patience;
+  core.all().statements.run(one);
+  const auto result = one.answer.result;
+  if (result == outcome::failed || result == outcome::unknown) throw_store_error(core.all(), doing, one);
+  return std::move(one.answer);
+}
+
+}  // namespace
+
+reply ask(service_core& core, const char* doing, const request& what) {
+  statement one;
+  one.ask = what;
+  return answer_to(core, doing, one);
+}
+
+reply ask(service_core& core, const char* doing, const std::function<reply(connection&)>& use) {
+  statement one;
+  one.what = statement::kind::call;
+  one.about = const_cast<std::function<reply(connection&)>*>(&use);
+  one.call = [](void* about, connection& on) { return (*static_cast<std::function<reply(connection&)>*>(about))(on); };
+  return answer_to(core, doing, one);
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What transactions of the application's, and the ends of threads, need of the engine.
+#include <fmt/format.h>
+
+#include <new>
+#include <utility>
+
+#include "dlock/owner.hpp"
+#include "engine/blocking_calls.hpp"
+#include "engine/drivers/blocking_driver.hpp"
+#include "engine/operations/lock_errors.hpp"
+#include "engine/own_stack.hpp"
+#include "engine/transaction_watch.hpp"
+
+namespace dlock::engine {
+
+namespace {
+
+/// Frees what has ended.
+void free_now(ended_lease& ended) noexcept {
+  auto& with = ended.of->home->all();
+  statement* room = nullptr;
+  blocking_driver driver(with);
+  release_operation op(with, {&ended, 1}, {&room, 1});
+  driver.run(op);
+}
+
+}  // namespace
+
+bool release_by(const std::shared_ptr<grant>& one, const std::function<bool()>& free) {
+  const auto core = one->home;
+  auto& with = core->all();
+  if (!with.table.drop_if_sole(*one)) return false;
+  const auto now = [&] { return core->shared().time.now(); };
+  ended_lease ended{.of = one, .last = true};
+  ended.begun = with.grants.begin_release(*one, ended.trusted, now());
+  const auto send = [&]() noexcept {
+    if (!ended.begun) return;
+    free_now(ended);
+    core->see_off_last(core->shared().options.release_limit);
+  };
+  if (!ended.trusted) {
+    send();
+    ensure_held(*one, now());
+  }
+  try {
+    ended.unanswered = true;  // unless it throws: what had no answer may have freed it
+    if (free()) {
+      with.grants.end_release(one, release_result::freed, true, {}, now(), true);
+      core->see_off_last(core->shared().options.release_limit);
+      return true;
+    }
+  } catch (...) {
+    // Rolled back, or nobody knows: by session and fence it can be tried whatever became of it.
+    ended.unanswered = false;
+    send();
+    throw;
+  }
+  send();
+  return true;
+}
+
+void abandon(const owner_state& of, bool all) noexcept {
+  if (of.grants.load() == 0) return;
+  std::vector<std::shared_ptr<grant>> left;
+  try {
+    for (const auto& core : service_core::living()) {
+      const auto mine = [all](const grant& one) {
+        const auto* const at = one.anchor.load();
+        return on_own_stack(at) || (all && at == &grant::by_mutex);
+      };
+      if (!core->forked()) core->all().table.abandon(of, mine, left);
+    }
+  } catch (const std::bad_alloc&) {  // of those that are left out, the ttl is the end
+  }
+  auto* const watch = watched_transactions();
+  for (const auto& one : left) {
+    // Of what a transaction wrote under it nobody knows the outcome: that comes with the end of its connection.
+    if (watch != nullptr && watch->open_here(one->home->where())) continue;
+    ended_lease ended{.of = one, .last = true};
+    free_now(ended);
+    if (ended.result == release_result::later) return;  // the store is away: no waiting for each of them
+  }
+}
+
+// ---- transactions of the application's ------------------------------------------------------------------------------
+
+void outlive_transaction(grant& one) noexcept { one.home->all().table.outlive_transaction(one); }
+
+void transaction_ended(const std::shared_ptr<grant>& one) noexcept { transaction_over(one, true); }
+
+void transaction_over(const std::shared_ptr<grant>& one, bool verified) noexcept {
+  auto& core = *one->home;
+  if (core.forked()) return;
+  auto& with = core.all();
+  if (!with.table.transaction_ended(*one, verified)) return;
+  const auto now = core.shared().time.now();
+  if (with.grants.begin_release(*one, one->trusted, now)) {
+    with.background.release_now(one, now);
+  } else {
+    with.table.drop(*one);  // lost meanwhile: others free it
+  }
+}
+
+// ---- claims ---------------------------------------------------------------------------------------------------------
+
+std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock_settings& terms, row_renewal how,
+                                          const std::function<std::vector<std::uint64_t>(row_adoption&)>& take) {
+  core.refuse_if_forked();
+  validate(terms, core.shared().options);
+  check_request(core, "rows to be claimed", &how, terms);
+  if (terms.cancel.stop_requested()) throw lock_refused(errc::cancelled, "rows to be claimed");
+  const service_core::call here(core);
+  if (core.closing().stop_requested()) throw lock_refused(errc::closed, "rows to be claimed");
+  blocking_driver driver(core.all());
+  row_adoption op(core.all(), terms, how == row_renewal::column, current_owner(), driver.now(), driver.signal());
+  driver.run(op);
+  op.check_pinned();
+  const auto sent = driver.now();
+  const auto fences = take(op);
+  return op.committed(fences, sent, driver.now());
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <stop_token>
+
+#include "engine/drivers/wake_signal.hpp"
+#include "engine/operations/operation.hpp"
+#include "engine/operations/parts.hpp"
+
+namespace dlock::engine {
+
+/// Runs operations on the calling thread, one after the other. The thread executes its own statements: a lone caller has
+/// no hand-over and allocates nothing here.
+class blocking_driver {
+ public:
+  /// `closing` ends waits with interruption::closed; `cancel` with interruption::cancelled.
+  explicit blocking_driver(parts& with, std::stop_token closing = {}, std::stop_token cancel = {}) noexcept
+      : with_(with), closing_(std::move(closing)), cancel_(std::move(cancel)), signal_(with.shared.time) {}
+
+  waker& signal() noexcept { return signal_; }
+  /// Returns when it is finished. Throws what the operation throws.
+  void run(operation& what);
+  instant now() const noexcept { return with_.shared.time.now(); }
+
+ private:
+  struct interrupts {
+    blocking_driver& of;
+    void operator()() const noexcept { of.signal_.wake(); }
+  };
+
+  /// The time when all are answered.
+  instant send(const action& next);
+  std::optional<interruption> wait(instant until);
+
+  parts& with_;
+  const std::stop_token closing_;
+  const std::stop_token cancel_;
+  wake_signal signal_;
+  // While it waits, from its first wait on.
+  std::optional<std::stop_callback<interrupts>> on_close_{};
+  std::optional<std::stop_callback<interrupts>> on_cancel_{};
+  bool interrupted_ = false;
+};
+
+}  // namespace dlock::engine

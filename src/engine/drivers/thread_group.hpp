@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "dlock/store/clock.hpp"
+
+namespace dlock::engine {
+
+/// Threads of a service, counted apart from it: the last of them may be what ends it.
+class thread_group {
+ public:
+  explicit thread_group(time_source& time) noexcept : time_(time) {}
+  thread_group(const thread_group&) = delete;
+  thread_group& operator=(const thread_group&) = delete;
+
+  /// Starts one, detached, that runs `body` and then ends it. Throws std::system_error.
+  template <class Body>
+  static void start(const std::shared_ptr<thread_group>& in, Body body) {
+    in->begin();
+    try {
+      std::thread([in, body = std::move(body)]() mutable {
+        in->tell(time_source::worker::begins);
+        {
+          auto mine = std::move(body);
+          mine();
+          in->tell(time_source::worker::ends);
+        }
+        // Only now: then whoever waits for that ends what the body held, not a stray thread.
+        in->end();
+      }).detach();
+    } catch (...) {
+      in->tell(time_source::worker::ends);
+      in->end();
+      throw;
+    }
+  }
+
+  /// Until there are none, or no longer than that.
+  void wait(std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, limit, [this] { return running_ == 0; });
+  }
+  /// Those that still run are waited for no more, and do not use the time source.
+  void forsake() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(forsaken_, true)) return;
+    for (; working_ > 0; --working_) time_.told(time_source::worker::ends);
+  }
+
+ private:
+  void begin() noexcept {
+    const std::lock_guard lock(mutex_);
+    ++running_;
+    if (forsaken_) return;
+    ++working_;
+    time_.told(time_source::worker::hired);
+  }
+  void tell(time_source::worker what) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (forsaken_) return;
+    if (what == time_source::worker::ends) --working_;
+    time_.told(what);
+  }
+  void end() noexcept {
+    const std::lock_guard lock(mutex_);
+    --running_;
+    changed_.notify_all();
+  }
+
+  time_source& time_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t running_ = 0;
+  std::size_t working_ = 0;  // of them: those that have not told their end
+  bool forsaken_ = false;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "dlock/store/clock.hpp"
+#include "engine/operations/operation.hpp"
+
+namespace dlock::engine {
+
+/// A waker that a thread can wait for. It stays set until it is waited for.
+class wake_signal final : public waker {
+ public:
+  explicit wake_signal(time_source& time) noexcept : time_(time) {}
+
+  void wake() noexcept override {
+    const std::lock_guard lock(mutex_);
+    set_ = true;
+    time_.notify(changed_);
+  }
+  /// Until it is set, or until then. May return early.
+  void wait(instant until) {
+    std::unique_lock lock(mutex_);
+    if (!set_) time_.wait_until(changed_, lock, until);
+    set_ = false;
+  }
+
+ private:
+  time_source& time_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool set_ = false;
+};
+
+}  // namespace dlock::engine

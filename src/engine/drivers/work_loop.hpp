@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "dlock/store/clock.hpp"
+
+namespace dlock::engine {
+
+/// The life of a thread that does something when it is due, or sooner if it is told so.
+class work_loop {
+ public:
+  explicit work_loop(time_source& time) : time_(time) {}
+
+  /// Calls `step` until stop(): it does what is due and says when it wants to be called again.
+  template <class Step>
+  void run(Step step) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      const auto now = time_.now();
+      if (now >= due_) {
+        due_ = instant::max();
+        lock.unlock();
+        const instant next = step(now);
+        lock.lock();
+        due_ = std::min(due_, next);
+      } else if (stop_) {
+        return;
+      } else {
+        time_.wait_until(changed_, lock, due_);
+      }
+    }
+  }
+  /// The next call is wanted by then.
+  void due_by(instant when) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (when >= due_) return;
+    due_ = when;
+    time_.notify(changed_);
+  }
+  void now() noexcept { due_by(instant{}); }
+  /// Ends run() once nothing is due.
+  void stop() noexcept {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    time_.notify(changed_);
+  }
+
+ private:
+  time_source& time_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  instant due_ = instant::max();
+  bool stop_ = false;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/grant.hpp"
+
+#include <algorithm>
+
+namespace dlock::engine {
+
+const char grant::by_mutex = 0;
+
+grant::~grant() { delete lost_.load(std::memory_order_acquire); }
+
+microseconds grant::left(instant now) noexcept {
+  if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap) return microseconds{0};
+  auto mine = own_end.left(now);
+  if (cap != instant::max()) mine = std::min(mine, microseconds{cap - now});
+  return kind == lease_kind::session ? std::min(mine, pin->deadline.left(now)) : mine;
+}
+
+bool grant::outlives(instant now) noexcept {
+  return own_end.left(now) > microseconds{0} &&
+         (kind != lease_kind::session || pin->deadline.left(now) > microseconds{0});
+}
+
+loss_reason grant::why(instant now) noexcept {
+  if (const auto told = reason.load(std::memory_order_acquire); told != loss_reason::none) return told;
+  if (now >= cap) return loss_reason::max_hold;
+  if (kind != lease_kind::session) return loss_reason::expired;
+  const auto end = pin->why.load(std::memory_order_acquire);
+  return end == loss_reason::none ? loss_reason::unreachable : end;
+}
+
+void grant::set_reason(loss_reason why) noexcept {
+  auto none = loss_reason::none;
+  reason.compare_exchange_strong(none, why);
+}
+
+// Whoever asks first while the holder is being told sees the other's store: both sides are sequentially consistent.
+
+std::stop_token grant::lost_token() {
+  auto* source = lost_.load();
+  if (source == nullptr) {
+    auto mine = std::make_unique<std::stop_source>();
+    if (lost_.compare_exchange_strong(source, mine.get())) source = mine.release();
+  }
+  if (told_lost_.load()) source->request_stop();
+  return source->get_token();
+}
+
+void grant::notify_holder() noexcept {
+  told_lost_.store(true);
+  if (auto* const source = lost_.load()) source->request_stop();
+  notified.store(true);
+}
+
+}  // namespace dlock::engine

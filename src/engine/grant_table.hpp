@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/grant.hpp"
+
+namespace dlock::engine {
+
+/// The books: which owner of this process holds which key, by how many leases, and which transactions it must outlive.
+/// A hash table that links through the grants: adding one can't fail, and finding one among 100,000 of one owner takes
+/// as long as among ten. Thread safety: all functions from any thread.
+class grant_table {
+ public:
+  /// Makes room for one more, if there is memory; without it the table gets slower, nothing else.
+  void make_room(const lock_key& key) noexcept;
+  void add(grant& one) noexcept;
+  /// Takes it out. False: it was taken out before.
+  bool drop(grant& one) noexcept;
+
+  /// What an owner has of a key. Of several, which there may be after a loss, the one that may be entered.
+  struct found {
+    std::shared_ptr<grant> held{};
+    bool within_reach =
+        false;  ///< the caller may enter it: its lease stands on this stack, or the program named the owner
+    bool without_lease = false;  ///< its leases have ended, and the key waits for a transaction's outcome
+    bool being_freed = false;    ///< by the background, after a transaction's outcome: nobody can enter it
+    bool entered = false;        ///< one lease more was counted
+    bool first = false;          ///< entered: and there was none
+  };
+  /// `named`: the program said who the owner is. `enter`: counts one lease more, where that may be.
+  found find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept;
+
+  enum class left {
+    inner,  ///< other leases are left
+    later,  ///< a transaction's outcome is waited for; transaction_ended() will be called
+    asks,   ///< as later, and the caller must have transaction_ended() called
+    last,   ///< it was taken out: nobody can enter it again, and the caller frees it
+  };
+  /// One lease ends. `in_transaction`: inside a transaction which its end must not precede.
+  left leave(grant& one, bool in_transaction) noexcept;
+  /// After `asks`: nobody can be told of the transaction's end.
+  left leave_after_all(grant& one) noexcept;
+  /// A transaction of this thread has verified it: the key is not freed before transaction_ended() was called as often.
+  void outlive_transaction(grant& one) noexcept;
+  /// True: there is neither a lease nor a transaction left, and the caller frees it. Nobody can enter it again.
+  bool transaction_ended(grant& one, bool verified) noexcept;
+  /// Ends the one lease, and takes it out. False: there are others, or a transaction.
+  bool drop_if_sole(grant& one) noexcept;
+  bool sole(grant& one) noexcept;
+  bool pinned_by_transaction(grant& one) noexcept;
+  /// Whether a transaction of this thread has verified it, and has its row locked.
+  bool verified_here(grant& one) noexcept;
+  /// Of an owner's, those that have leases, no transaction, and `wanted`'s consent are taken out, whatever becomes of their
+  /// leases. Throws std::bad_alloc; what is in `all` by then was taken out.
+  void abandon(const owner_state& owner, const std::function<bool(const grant&)>& wanted,
+               std::vector<std::shared_ptr<grant>>& all);
+
+  void for_each(const std::function<void(const grant&)>& use);
+
+ private:
+  struct shard {
+    std::mutex mutex{};
+    std::vector<grant*> buckets = std::vector<grant*>(8);
+    std::size_t size = 0;
+  };
+
+  shard& shard_of(const lock_key& key) noexcept { return shards_[(key.hash() >> 32U) % shards_.size()]; }
+  static grant*& bucket(shard& of, const lock_key& key) noexcept {
+    return of.buckets[static_cast<std::size_t>(key.hash()) & (of.buckets.size() - 1)];
+  }
+  static bool unlist(shard& of, grant& one) noexcept;
+
+  std::array<shard, 16> shards_{};
+};
+
+}  // namespace dlock::engine

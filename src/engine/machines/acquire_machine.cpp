@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/machines/acquire_machine.hpp"
+
+#include <algorithm>
+
+namespace dlock::engine {
+
+namespace {
+/// A row that is free at each look and taken at each take is fought over: after so many rounds it counts as busy.
+constexpr unsigned rounds_at_once = 3;
+constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
+}  // namespace
+
+acquire_machine::acquire_machine(const settings& how) noexcept : how_(how), backoff_(how.retry, how.seed) {
+  if (how.patient) backoff_.grow();
+}
+
+step acquire_machine::begin() noexcept { return go(how_.look_first ? step::look : step::take); }
+
+step acquire_machine::replied(const reply& answer, instant now, instant trusted_until) {
+  ++statements_;
+  switch (answer.result) {
+    case outcome::unknown:
+      why_ = answer.why;
+      if (why_.text.empty()) why_.text = "no answer";
+      // A look or a removal without an answer leaves nothing behind that a cancel could undo.
+      if (last_ == step::look || last_ == step::remove) return trouble(now);
+      unknown_ = true;
+      return go(step::resolve);
+    case outcome::failed: return not_sent(answer.why, now);
+    case outcome::yes:
+      if (last_ == step::look) return looked(answer, now);
+      if (last_ == step::remove) return go(step::take_over);
+      return granted(answer, now, trusted_until);
+    case outcome::absent: return again_at_once(step::insert, now);
+    case outcome::no: break;
+  }
+  return refused(now);
+}
+
+step acquire_machine::refused(instant now) {
+  switch (last_) {
+    case step::take: return go(step::look);
+    // Not expired any more, or removed by another taker: the take-over looks again itself (rule 2).
+    case step::remove: return go(step::take_over);
+    case step::insert: return again_at_once(step::take, now);
+    default: return busy(now, no_bound);
+  }
+}
+
+step acquire_machine::looked(const reply& answer, instant now) {
+  holder_ = answer.holder;
+  turns_.looked(holder_, now);
+  if (!holder_.holder) return again_at_once(step::take, now);
+  if (holder_.kind != lease_kind::session) {
+    return holder_.expired ? again_at_once(step::take, now) : busy(now, holder_.left);
+  }
+  if (holder_.gone) return again_at_once(step::take_over, now);
+  if (holder_.expired) return again_at_once(step::remove, now);
+  return busy(now, holder_.left);
+}
+
+step acquire_machine::granted(const reply& answer, instant now, instant trusted_until) {
+  fence_ = answer.fence;
+  taken_over_ = last_ == step::take_over;
+  // Rule 4: judged by the session it was asked with.
+  return go(now < trusted_until ? step::granted : step::give_back);
+}
+
+step acquire_machine::given_back(instant now) {
+  why_ = {.transient = true, .text = "the grant was answered too late to be trusted"};
+  unknown_ = false;
+  return trouble(now);
+}
+
+step acquire_machine::not_sent(const fault& why, instant now) {
+  if (why.contended) {
+    // Somebody's statement or transaction has the row for now. Whether the key is held, and by whom, a read tells.
+    return last_ == step::take ? again_at_once(step::look, now) : busy(now, no_bound);
+  }
+  why_ = why;
+  if (why_.text.empty()) why_.text = "failed for no stated reason";
+  if (why.transient || why.connection) return trouble(now);
+  return go(step::failed);
+}
+
+step acquire_machine::again_at_once(step next, instant now) {
+  return ++at_once_ <= rounds_at_once ? go(next) : busy(now, no_bound);
+}
+
+bool acquire_machine::may_retry(instant now) noexcept {
+  if (how_.once || now >= how_.deadline) return false;
+  return !how_.retry.limit || retries_++ < *how_.retry.limit;
+}
+
+step acquire_machine::busy(instant now, std::chrono::microseconds left) {
+  // Once the store answers, an earlier failure no longer explains why the wait ends in vain.
+  why_ = fault{};
+  unknown_ = false;
+  return may_retry(now) ? pause_before_retry(now, left) : go(step::busy);
+}
+
+step acquire_machine::trouble(instant now) {
+  return may_retry(now) ? pause_before_retry(now, no_bound) : go(step::failed);
+}
+
+step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
+  // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
+  const auto bound = std::max(at_most, std::chrono::microseconds{500});
+  const auto next = backoff_.next();
+  pause_ = std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, bound, time_left(how_.deadline, now)});
+  at_once_ = 0;
+  return go(step::pause);
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "base/lock_settings.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store_types.hpp"
+#include "engine/machines/backoff.hpp"
+#include "engine/machines/fair_share.hpp"
+
+namespace dlock::engine {
+
+/// What an acquire wants done next.
+enum class step {
+  take,       ///< send verb::take
+  look,       ///< send verb::look
+  insert,     ///< send verb::insert
+  remove,     ///< send session_verb::remove_expired for holder().holder
+  take_over,  ///< send verb::take_over naming holder()
+  pause,      ///< wait for pause() or a cancellation
+  resolve,    ///< the last statement may still run: see it gone and cancel its nonce, or have that done later
+  give_back,  ///< granted, but too late to be trusted: release it
+  granted,    ///< done: ours, with fence()
+  busy,       ///< done: not ours, nothing wrong
+  failed,     ///< done: see why()
+};
+
+/// One acquire of one key, as a table of transitions: no clock, thread or SQL; replies and time are handed in.
+///
+///   begin -> take                    replied(yes) -> granted | give_back      replied(no) -> look
+///   look:  absent -> insert          free, or own expiry over -> take         else busy -> pause -> look ...
+///          session of the holder:    gone -> take_over                        expired -> remove -> take_over
+///   failed: contended take -> look   contended otherwise -> as busy           transient -> pause -> look   else -> failed
+///   unknown -> resolve -> pause -> look
+///
+/// Every round ends at the deadline: the last pause is cut short, then comes one last look (never held and refused, nor
+/// granted and forgotten).
+class acquire_machine {
+ public:
+  struct settings {
+    instant deadline{};       ///< of the whole wait
+    bool once = false;        ///< one attempt, whatever the deadline
+    bool look_first = false;  ///< the key is known to be contended
+    detail::retry_settings retry{};
+    std::uint64_t seed = 0;
+    bool patient = false;  ///< it has just had the key for long: pauses begin with the longest
+  };
+
+  explicit acquire_machine(const settings& how) noexcept;
+
+  step begin() noexcept;
+  /// The reply to the statement that the last step asked for. `trusted_until`: until when a grant by it may be trusted.
+  step replied(const reply& answer, instant now, instant trusted_until);
+  /// The statement could not be sent.
+  step not_sent(const fault& why, instant now);
+  step paused() noexcept { return last_ = step::look; }
+  step resolved(instant now) { return trouble(now); }
+  step given_back(instant now);
+
+  const seen& holder() const noexcept { return holder_; }
+  std::chrono::microseconds pause() const noexcept { return pause_; }
+  std::uint64_t fence() const noexcept { return fence_; }
+  const fault& why() const noexcept { return why_; }
+  bool outcome_unknown() const noexcept { return unknown_; }
+  bool taken_over() const noexcept { return taken_over_; }
+  unsigned statements() const noexcept { return statements_; }
+
+ private:
+  step go(step next) noexcept { return last_ = next; }
+  step refused(instant now);
+  step looked(const reply& answer, instant now);
+  step granted(const reply& answer, instant now, instant trusted_until);
+  step again_at_once(step next, instant now);
+  step busy(instant now, std::chrono::microseconds left);
+  step trouble(instant now);
+  bool may_retry(instant now) noexcept;
+  step pause_before_retry(instant now, std::chrono::microseconds at_most);
+
+  settings how_;
+  backoff backoff_;
+  missed_turns turns_{};
+  step last_ = step::take;
+  seen holder_{};
+  fault why_{};
+  std::chrono::microseconds pause_{0};
+  std::uint64_t fence_ = 0;
+  unsigned statements_ = 0;
+  unsigned retries_ = 0;
+  unsigned at_once_ = 0;  // rounds without a pause since the last one
+  bool unknown_ = false;
+  bool taken_over_ = false;
+};
+
+}  // namespace dlock::engine

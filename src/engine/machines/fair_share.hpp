@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What keeps one process from having a key to itself for as long as it likes, though others wait. There is no order
+/// between processes, and who has just released a key is the first to know that it is free: a loop that takes it again at
+/// once leaves it free for a fraction of a millisecond, which somebody who looks now and then hardly ever meets.
+/// Nobody tells the one in the loop that others wait, since a waiter writes nothing. So both sides do something:
+///
+///   who has had a key again and again for a while leaves it alone for a moment (reigns);
+///   who sees that one process takes the key again and again looks often enough to meet that moment (missed_turns).
+///
+/// If nobody came, there was nobody, and the next such moment is later.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+
+#include "dlock/lock_key.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store_types.hpp"
+
+namespace dlock::engine {
+
+/// How long this process has had its keys, one grant after the other. Pure but for its mutex: time is handed in. Remembers
+/// the latest keys only; what it forgets is as if it had never been.
+class reigns {
+ public:
+  /// So long a key is taken again and again before it is left alone; twice as long each time when nobody came.
+  static constexpr microseconds shortest = std::chrono::milliseconds{100};
+  static constexpr microseconds longest = std::chrono::seconds{2};
+  /// So long it is left alone: nobody who hurries pauses for longer, with the default retry_policy.
+  static constexpr microseconds moment = std::chrono::milliseconds{20};
+  /// Who leaves a key alone for so long by himself need not do more.
+  static constexpr microseconds enough = std::chrono::milliseconds{5};
+
+  /// How long a key is to be left alone before this process takes it.
+  microseconds leave_alone(const lock_key& key, instant now) noexcept;
+  void granted(const lock_key& key, std::uint64_t fence, instant now) noexcept;
+  void released(const lock_key& key, std::uint64_t fence, instant now) noexcept;
+
+ private:
+  struct reign {
+    std::uint64_t key = 0;  // its hash
+    std::uint64_t fence = 0;
+    instant begun{};     // or the last moment
+    instant released{};  // zero: held
+    microseconds length{0};
+    bool left_alone = false;
+  };
+  reign& of(const lock_key& key) noexcept { return all_[key.hash() % all_.size()]; }
+
+  std::mutex mutex_;
+  std::array<reign, 128> all_{};
+};
+
+/// Whether a waiter has seen the same process for a while, with a grant that is another at each look: then it hurries until
+/// it has its turn. Pure.
+class missed_turns {
+ public:
+  void looked(const seen& holder, instant now) noexcept;
+  bool hurry() const noexcept { return hurry_; }
+
+ private:
+  id128 holder_{};
+  std::uint64_t fence_ = 0;
+  instant since_{};
+  bool hurry_ = false;
+};
+
+}  // namespace dlock::engine

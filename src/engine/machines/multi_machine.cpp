@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/machines/multi_machine.hpp"
+
+#include <algorithm>
+
+namespace dlock::engine {
+
+namespace {
+constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
+
+std::chrono::microseconds bound(const seen& holder) noexcept {
+  return holder.holder && holder.left.count() > 0 ? holder.left : no_bound;
+}
+}  // namespace
+
+multi_machine::multi_machine(const settings& how) noexcept : how_(how), backoff_(how.retry, how.seed) {}
+
+bool multi_machine::holds(const seen& holder) noexcept {
+  return holder.holder && !holder.expired && !(holder.kind == lease_kind::session && holder.gone);
+}
+
+multi_step multi_machine::taken(instant now, instant trusted_until) {
+  if (now < trusted_until) return multi_step::granted;
+  return troubled(0, {.transient = true, .text = "the grants were answered too late to be trusted"}, false);
+}
+
+multi_step multi_machine::refused(std::size_t key, const seen& by) {
+  key_ = key;
+  holder_ = by;
+  why_ = fault{};
+  unknown_ = hopeless_ = false;
+  waiting_ = true;
+  return multi_step::give_back;
+}
+
+multi_step multi_machine::troubled(std::size_t key, const fault& why, bool unknown) {
+  key_ = key;
+  why_ = why;
+  if (why_.text.empty()) why_.text = "failed for no stated reason";
+  unknown_ = unknown;
+  // An attempt without an outcome has been resolved: it may be made anew.
+  hopeless_ = !unknown && !why.transient && !why.connection;
+  waiting_ = false;
+  return multi_step::give_back;
+}
+
+multi_step multi_machine::given_back(instant now) {
+  if (waiting_) ++rounds_;
+  if (hopeless_ || !may_retry(now)) return waiting_ ? multi_step::busy : multi_step::failed;
+  if (waiting_ && rounds_ >= rounds_together) return multi_step::one_by_one;
+  return pause_before_retry(now, waiting_ ? bound(holder_) : no_bound);
+}
+
+multi_step multi_machine::looked(const reply& answer, instant now) {
+  if (answer.result == outcome::failed || answer.result == outcome::unknown) {
+    if (!answer.why.contended) {
+      // Nothing was left behind by a look, and nothing is held.
+      troubled(key_, answer.why, false);
+      hopeless_ = hopeless_ && answer.result == outcome::failed;
+      return hopeless_ || !may_retry(now) ? multi_step::failed : pause_before_retry(now, no_bound);
+    }
+  } else if (answer.result != outcome::yes || !holds(answer.holder)) {
+    return multi_step::take;
+  } else {
+    holder_ = answer.holder;
+    turns_.looked(holder_, now);
+  }
+  return may_retry(now) ? pause_before_retry(now, bound(holder_)) : multi_step::busy;
+}
+
+std::optional<unsigned> multi_machine::retries_left() const noexcept {
+  if (!how_.retry.limit) return std::nullopt;
+  return *how_.retry.limit > retries_ ? *how_.retry.limit - retries_ : 0;
+}
+
+bool multi_machine::may_retry(instant now) const noexcept {
+  if (how_.once || now >= how_.deadline) return false;
+  return !how_.retry.limit || retries_ < *how_.retry.limit;
+}
+
+multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
+  ++retries_;
+  // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
+  const auto most = std::max(at_most, std::chrono::microseconds{500});
+  const auto next = backoff_.next();
+  pause_ = std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, most, time_left(how_.deadline, now)});
+  return multi_step::pause;
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/lock_settings.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store_types.hpp"
+#include "engine/machines/backoff.hpp"
+#include "engine/machines/fair_share.hpp"
+
+namespace dlock::engine {
+
+/// What an acquire of several keys wants done next.
+enum class multi_step {
+  take,        ///< a round: take all keys, those refused by the rules of one key; stop at the first that is busy
+  give_back,   ///< free whatever this round took
+  pause,       ///< wait for pause() or a cancellation, holding nothing
+  look,        ///< look at busy_key()
+  one_by_one,  ///< take them in their order, each as one key is, holding those before it, until the deadline
+  granted,     ///< done: all are ours
+  busy,        ///< done: busy_key() is not to be had, nothing is held
+  failed,      ///< done: see why(), nothing is held
+};
+
+/// One acquire of several keys, as a table of transitions: no clock, thread or SQL. All or nothing, under one deadline.
+///
+///   begin -> take     all ours -> granted      too late to be trusted, a key busy, or trouble -> give_back
+///   given back:  busy -> pause, after the third such round one_by_one
+///                late, trouble -> pause        else -> failed
+///   paused:  busy -> look      trouble -> take
+///   look:    still busy -> pause       free, or its holder is dead -> take        trouble -> pause
+///
+/// Waiting holds nothing, so two such acquires can't wait for each other, and a key that is waited for is only read.
+/// Two that get into each other's way for ever are told apart by one_by_one, whose order is that of all processes.
+class multi_machine {
+ public:
+  struct settings {
+    instant deadline{};  ///< of the whole wait
+    bool once = false;   ///< one round, whatever the deadline
+    detail::retry_settings retry{};
+    std::uint64_t seed = 0;
+  };
+  /// So many rounds may find a key busy that others take back and forth.
+  static constexpr unsigned rounds_together = 3;
+
+  explicit multi_machine(const settings& how) noexcept;
+
+  multi_step begin() noexcept { return multi_step::take; }
+  /// All were taken; until when that may be trusted.
+  multi_step taken(instant now, instant trusted_until);
+  /// The round ended at a key that is busy; `by`: its holder, if it was seen.
+  multi_step refused(std::size_t key, const seen& by);
+  /// The round ended at a key that could not be asked for.
+  multi_step troubled(std::size_t key, const fault& why, bool unknown);
+  multi_step given_back(instant now);
+  multi_step paused() noexcept { return waiting_ ? multi_step::look : multi_step::take; }
+  /// The reply to the look, or why it could not be sent.
+  multi_step looked(const reply& answer, instant now);
+
+  std::size_t busy_key() const noexcept { return key_; }
+  const seen& holder() const noexcept { return holder_; }
+  std::chrono::microseconds pause() const noexcept { return pause_; }
+  const fault& why() const noexcept { return why_; }
+  bool outcome_unknown() const noexcept { return unknown_; }
+  /// What is left of retry_settings::limit.
+  std::optional<unsigned> retries_left() const noexcept;
+
+  /// Whether the one that a look has shown keeps others out.
+  static bool holds(const seen& holder) noexcept;
+
+ private:
+  bool may_retry(instant now) const noexcept;
+  multi_step pause_before_retry(instant now, std::chrono::microseconds at_most);
+
+  settings how_;
+  backoff backoff_;
+  missed_turns turns_{};
+  std::size_t key_ = 0;
+  seen holder_{};
+  fault why_{};
+  std::chrono::microseconds pause_{0};
+  unsigned rounds_ = 0;   // that found a key busy
+  unsigned retries_ = 0;  // pauses
+  bool waiting_ = false;  // for key_; otherwise for trouble to pass
+  bool hopeless_ = false;
+  bool unknown_ = false;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/operations/acquisition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/operations/lock_errors.hpp"
+
+namespace dlock::engine {
+
+acquisition::acquisition(parts& with, const lock_key& key, lock_request what, waker& woken, bool look_first)
+    : with_(with),
+      key_(key),
+      request_(std::move(what)),
+      woken_(woken),
+      look_first_(look_first),
+      again_(with, request_),
+      line_(with, request_, woken),
+      pause_(with, woken) {}
+
+// ---- in this process ------------------------------------------------------------------------------------------------
+
+action acquisition::start(instant now) { return begin(now); }
+
+action acquisition::begin(instant now) {
+  switch (again_.find(key_, now)) {
+    case second_lease::found::entered: return enter_again(again_.start(now));
+    case second_lease::found::being_freed:
+      // For its owner the key is free, also for one attempt: the background hands on the turn as soon as it is.
+      if (turn_ || !with_.may_wait()) break;
+      doing_ = doing::in_line;
+      return line_left(line_.start(key_, std::max(request_.line_until, now + with_.shared.options.release_limit), now),
+                       now);
+    case second_lease::found::nothing: break;
+  }
+  return enter(now);
+}
+
+action acquisition::enter_again(action next) {
+  doing_ = doing::entering_again;
+  if (next.what != action::kind::finished) return next;
+  doing_ = doing::nothing;
+  made_.held = again_.take(made_.first);
+  made_.entered_again = true;
+  return {};
+}
+
+action acquisition::enter(instant now) {
+  check_may_wait(with_, key_);
+  turn_ = with_.queue.try_enter(key_);
+  if (turn_) return ask_store(look_first_, now);
+  if (request_.line_until <= request_.begun) return {};
+  doing_ = doing::in_line;
+  return line_left(line_.start(key_, request_.line_until, now), now);
+}
+
+action acquisition::line_left(action next, instant now) {
+  if (next.what != action::kind::finished) return next;
+  doing_ = doing::nothing;
+  switch (line_.ended()) {
+    case line_place::end::turn: turn_ = line_.take_turn(); return ask_store(!line_.freed(), now);
+    case line_place::end::enter_again: return begin(now);  // what the owner held may have been released again
+    case line_place::end::too_many: too_many_ = true; break;
+    case line_place::end::timed_out: break;
+  }
+  return {};
+}
+
+// ---- at the store ---------------------------------------------------------------------------------------------------
+
+action acquisition::ask_store(bool look_first, instant now) {
+  check_may_wait(with_, key_);  // a turn that came together with close() is of no use
+  look_first_ = look_first || request_.looks_first(with_.statements.where());
+  const auto moment = leave_alone(with_, key_, request_, now);
+  if (moment.count() == 0 || interrupted_) return ask_now(now);
+  patient_ = true;
+  doing_ = doing::leaving_alone;
+  return pause_over(pause_.start(no_turn_, nullptr, now + moment, now), now);
+}
+
+action acquisition::ask_now(instant now) {
+  attempt_.emplace(with_, key_, request_,
+                   acquire_machine::settings{.deadline = request_.deadline,
+                                             .once = request_.once,
+                                             .look_first = look_first_,
+                                             .retry = request_.terms.retry,
+                                             .seed = with_.shared.next_nonce(),
+                                             .patient = patient_},
+                   woken_);
+  doing_ = doing::asking;
+  return follow(attempt_->start(now), now);
+}
+
+action acquisition::follow(action next, instant now) {
+  while (next.what == action::kind::finished) {
+    if (attempt_->at() == step::pause) return pause_now(now);
+    if (attempt_->at() != step::granted) break;
+    made_.held = attempt_->admit(turn_, now);
+    if (made_.held == nullptr) {
+      next = attempt_->give_back(now);
+      continue;
+    }
+    made_.first = true;
+    with_.shared.notify({.what = event::kind::granted,
+                         .key = key_.view(),
+                         .fence = made_.held->fence,
+                         .waited = now - request_.begun,
+                         .attempts = attempt_->machine().statements(),
+                         .taken_over = attempt_->machine().taken_over()});
+    break;
+  }
+  if (next.what == action::kind::finished) doing_ = doing::nothing;
+  return next;
+}
+
+action acquisition::pause_now(instant now) {
+  doing_ = doing::nothing;
+  if (interrupted_) return {};
+  if (!line_.count()) {
+    too_many_ = true;
+    return {};
+  }
+  doing_ = doing::pausing;
+  return pause_.start(turn_, &attempt_->look(now), now + attempt_->machine().pause(), now);
+}
+
+action acquisition::pause_over(action next, instant now) {
+  if (next.what != action::kind::finished) return next;
+  const bool before = doing_ == doing::leaving_alone;
+  doing_ = doing::asking;
+  if (!pause_.interrupted()) return before ? ask_now(now) : follow(attempt_->looked(now), now);
+  doing_ = doing::nothing;
+  return {};
+}
+
+action acquisition::resume(instant now) {
+  switch (doing_) {
+    case doing::entering_again: return enter_again(again_.resume(now));
+    case doing::in_line: return line_left(line_.resume(now), now);
+    case doing::asking: return follow(attempt_->resume(now), now);
+    case doing::leaving_alone:
+    case doing::pausing: return pause_over(pause_.resume(now), now);
+    case doing::nothing: break;
+  }
+  return {};
+}
+
+action acquisition::interrupt(interruption why, instant now) {
+  if (!interrupted_) interrupted_ = why;
+  switch (doing_) {
+    case doing::in_line: return line_left(line_.interrupt(), now);
+    case doing::leaving_alone:
+    case doing::pausing: return pause_over(pause_.interrupt(now), now);
+    default:
+      return resume(now);  // a session that is opened is for others as well, and takes no longer than a statement
+  }
+}
+
+// ---- what came of it ------------------------------------------------------------------------------------------------
+
+acquisition::acquired acquisition::result(instant now) {
+  if (made_.held != nullptr) return std::move(made_);
+  const auto waited = now - request_.begun;
+  const auto* const machine = attempt_ ? &attempt_->machine() : nullptr;
+  if (machine != nullptr && attempt_->at() == step::failed) {
+    if (attempt_->no_such_row()) throw_no_such_row(key_);
+    throw_failed(with_, key_, machine->why(), machine->outcome_unknown(), waited);
+  }
+  with_.shared.notify({.what = event::kind::busy,
+                       .key = key_.view(),
+                       .waited = waited,
+                       .attempts = machine != nullptr ? machine->statements() : 0});
+  if (too_many_) throw_too_many(with_, key_);
+  if (interrupted_) throw_interrupted(*interrupted_, key_, waited);
+  return {.here = machine == nullptr};
+}
+
+std::string acquisition::why_busy(instant now) const {
+  return attempt_ ? busy_text(key_, attempt_->machine().holder(), now - request_.begun)
+                  : busy_here_text(with_, *request_.owner, key_, now - request_.begun);
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/operations/key_attempt.hpp"
+#include "engine/operations/line_place.hpp"
+#include "engine/operations/look_pause.hpp"
+#include "engine/operations/second_lease.hpp"
+
+namespace dlock::engine {
+
+/// One acquire of one key: the line of this process, then the store, with pauses, until it is granted or the wait ends.
+class acquisition final : public operation {
+ public:
+  /// `key` must outlive it. `look_first`: the key is known to be contended.
+  acquisition(parts& with, const lock_key& key, lock_request what, waker& woken, bool look_first = false);
+
+  action start(instant now) override;
+  action resume(instant now) override;
+  action interrupt(interruption why, instant now) override;
+
+  /// What came of it.
+  struct acquired {
+    std::shared_ptr<grant> held{};  ///< null: busy until the wait ended
+    bool entered_again = false;     ///< a second lease on what its owner held before
+    bool first = false;             ///< where this lease stands decides who may enter again
+    bool here = false;              ///< busy: because of another thread of this process
+  };
+  /// After action::kind::finished. Throws lock_refused, store_error.
+  acquired result(instant now);
+  /// Of a null result: what the wait was for, for lock_timeout.
+  std::string why_busy(instant now) const;
+
+ private:
+  enum class doing : std::uint8_t { nothing, entering_again, in_line, leaving_alone, asking, pausing };
+
+  action begin(instant now);
+  action enter(instant now);
+  action enter_again(action next);
+  action line_left(action next, instant now);
+  action ask_store(bool look_first, instant now);
+  action ask_now(instant now);
+  action follow(action next, instant now);
+  action pause_now(instant now);
+  action pause_over(action next, instant now);
+
+  parts& with_;
+  const lock_key& key_;
+  const lock_request request_;
+  waker& woken_;
+  bool look_first_;
+  bool patient_ = false;  // this process has had the key for long
+  doing doing_ = doing::nothing;
+  second_lease again_;
+  line_place line_;
+  queue_turn turn_{};  // the grant's, once there is one
+  look_pause pause_;
+  std::optional<key_attempt> attempt_{};
+  queue_turn no_turn_{};
+  acquired made_{};
+  std::optional<interruption> interrupted_{};
+  bool too_many_ = false;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/operations/extension.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "dlock/store/transactional_store.hpp"
+#include "engine/operations/lock_errors.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr microseconds patience = 5s;
+}  // namespace
+
+void extension::must_not_wait_for_itself() const {
+  const auto& key = of_->key;
+  if (with_.table.verified_here(*of_)) {
+    throw std::logic_error(fmt::format(
+        "dlock: key '{}': renew() inside the transaction of this thread that verified the lease and has its "
+        "row locked: renew first, or after it has ended",
+        printable(key)));
+  }
+  const auto* const transactions = with_.statements.where().transactions();
+  if (fault why; transactions != nullptr && !transactions->caller_may_wait(why)) {
+    throw store_error(errc::store_failed, fmt::format("key '{}': renew: {}", printable(key), why.text), why.native,
+                      why.sqlstate, false);
+  }
+}
+
+action extension::start(instant now) {
+  ensure_held(*of_, now);
+  must_not_wait_for_itself();
+  statement_.ask = of_->ask(verb::extend);
+  statement_.ask.ttl = ttl_;
+  statement_.until = now + patience;
+  statement_.patience = patience;
+  return action::send(sent_);
+}
+
+action extension::resume(instant now) {
+  const auto result = statement_.sent ? statement_.answer.result : outcome::failed;
+  if (result == outcome::failed || result == outcome::unknown) throw_store_error(with_, "renew", statement_);
+  if (result != outcome::yes) with_.grants.lost(of_, grant_registry::not_ours(*of_, now), now);
+  ensure_held(*of_, now);  // rule 4: a reply that came after the deadline revives nothing
+  // Rule 8: from its sending, however long the statement waited.
+  of_->own_end.extend(statement_.sent_at + ttl_ - margin_for(ttl_, with_.shared.options.margin));
+  ensure_held(*of_, now);  // it may have been over meanwhile
+  with_.grants.watch(of_, now);
+  return {};
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "engine/operations/operation.hpp"
+#include "engine/operations/parts.hpp"
+
+namespace dlock::engine {
+
+/// Sets the own expiry of a grant to now + ttl, unless it ends later: lease::renew(), and re-entry with a longer ttl.
+class extension final : public operation {
+ public:
+  extension(parts& with, std::shared_ptr<grant> of, microseconds ttl) : with_(with), of_(std::move(of)), ttl_(ttl) {}
+
+  /// Throws lock_lost if the grant can't be trusted; std::logic_error, store_error where the statement would wait for this
+  /// very thread.
+  action start(instant now) override;
+  /// Throws lock_lost, store_error.
+  action resume(instant now) override;
+  action interrupt(interruption, instant now) override { return resume(now); }
+
+ private:
+  void must_not_wait_for_itself() const;
+
+  parts& with_;
+  const std::shared_ptr<grant> of_;
+  const microseconds ttl_;
+  statement statement_{};
+  std::array<statement*, 1> sent_{&statement_};
+};
+
+}  // namespace dlock::engine

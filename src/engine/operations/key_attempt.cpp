@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/operations/key_attempt.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "dlock/store/transactional_store.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Of what undoes an attempt, while its caller waits.
+constexpr microseconds undo_patience = statement_patience / 2;
+
+verb verb_of(step next) noexcept {
+  switch (next) {
+    case step::insert: return verb::insert;
+    case step::look: return verb::look;
+    case step::take_over: return verb::take_over;
+    default: return verb::take;
+  }
+}
+
+bool grants(step next) noexcept { return next == step::take || next == step::insert || next == step::take_over; }
+
+bool renewed_by_column(const lock_key& key) noexcept {
+  return key.row() != nullptr && key.row()->table->renewal == row_renewal::column;
+}
+
+}  // namespace
+
+// ---- how it is kept -------------------------------------------------------------------------------------------------
+
+keeping::keeping(const lock_key& key, const detail::lock_settings& terms) noexcept
+    : keeping(renewed_by_column(key), terms) {}
+
+keeping::keeping(bool by_column, const detail::lock_settings& terms) noexcept
+    : kind(terms.renewal != renewal::automatic ? lease_kind::expiring
+           : by_column                         ? lease_kind::column
+                                               : lease_kind::session),
+      ttl(kind == lease_kind::session ? microseconds{ttl_class(terms.ttl)} : microseconds{terms.ttl}) {}
+
+instant keeping::trusted_until(session& by, instant sent, instant now, microseconds margin) const noexcept {
+  return kind == lease_kind::session ? now + by.deadline.left(now) : sent + ttl - margin_for(ttl, margin);
+}
+
+// ---- one step after the other ---------------------------------------------------------------------------------------
+
+key_attempt::key_attempt(parts& with, const lock_key& key, const lock_request& what,
+                         const acquire_machine::settings& how, waker& woken)
+    : with_(with), key_(key), request_(what), keeping_(key, what.terms), machine_(how), session_(with, woken) {}
+
+key_attempt::~key_attempt() { take_back(statement_.answered_at); }
+
+void key_attempt::take_back(instant now) noexcept {
+  if (ours_ == ours::no) return;
+  const bool unsure = std::exchange(ours_, ours::no) == ours::maybe;
+  auto doubt = unsure ? std::move(statement_.in_doubt != nullptr ? statement_.in_doubt : asked_->in_doubt) : nullptr;
+  with_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
+}
+
+/// What its server has received of a statement waits no longer for locks and for the threads of a pool; and an expiry of its
+/// own ends by itself what can't be cancelled.
+instant key_attempt::give_up(instant now) const noexcept {
+  return keeping_.kind == lease_kind::session ? instant::max() : now + 10min;
+}
+
+action key_attempt::go(step next, instant now) {
+  at_ = next;
+  switch (next) {
+    case step::granted:
+    case step::busy:
+    case step::failed:
+    case step::pause: return {};
+    case step::resolve:
+      // Rule 6: first the old connection is seen gone, then the attempt is cancelled.
+      asked_->in_doubt = std::move(statement_.in_doubt);
+      with_.shared.notify({.what = event::kind::outcome_unknown, .key = key_.view(), .text = machine_.why().text});
+      statement_.what = statement::kind::terminate;
+      statement_.lost = asked_->in_doubt;
+      undo_until_ = now + undo_patience;
+      return send(doing::terminating, now, undo_patience);
+    case step::give_back:
+      // Rule 4: a grant that came too late is released, not handed out.
+      statement_.what = statement::kind::keyed;
+      statement_.ask = asked_->ask(verb::release);
+      undo_until_ = now + undo_patience;
+      return send(doing::freeing, now, undo_patience);
+    default: return ask(now);
+  }
+}
+
+action key_attempt::resume(instant now) {
+  switch (doing_) {
+    case doing::pinning: return pinned(session_.resume(now), now);
+    case doing::asking: return answered(now);
+    case doing::blocker: return blocker_found(now);
+    case doing::breaking:
+      tell_blocked(statement_.answer.result == outcome::yes ? "; ended (break_verified_after)"
+                                                            : "; it could not be ended");
+      return go(machine_.replied(contended_, now, {}), now);
+    case doing::terminating: return terminated(now);
+    case doing::cancelling: return cancel_answered(now);
+    case doing::freeing: return freed(now);
+    case doing::nothing: break;
+  }
+  return {};
+}
+
+action key_attempt::send(doing what, instant now, microseconds patience) noexcept {
+  doing_ = what;
+  const bool undoes = what == doing::terminating || what == doing::cancelling || what == doing::freeing;
+  statement_.stands_in = undoes ? line::frees : line::takes;
+  statement_.counts = what == doing::asking;
+  statement_.until = undoes ? undo_until_ : request_.limit(now);
+  statement_.patience = patience;
+  return action::send(sent_);
+}
+
+// ---- asking ---------------------------------------------------------------------------------------------------------
+
+action key_attempt::ask(instant now) {
+  if (at_ == step::remove) {
+    statement_.what = statement::kind::session;
+    statement_.session_action = session_verb::remove_expired;
+    statement_.record = {.id = machine_.holder().holder};
+    return send(doing::asking, now, statement_patience);
+  }
+  if (!grants(at_)) {
+    statement_.what = statement::kind::keyed;
+    statement_.ask = {.action = verb::look, .resource = key_.view(), .row = key_.row()};
+    return send(doing::asking, now, statement_patience);
+  }
+  if (!pin() || pin()->deadline.left(now) == 0us) {
+    pin_ = {};
+    if (asked_ != nullptr) asked_->pin = {};
+    doing_ = doing::pinning;
+    return pinned(session_.start(keeping_.session_ttl(), request_.limit(now), now), now);
+  }
+  prepare_grant();
+  asked_->nonce = with_.shared.next_nonce();
+  statement_.what = statement::kind::keyed;
+  statement_.ask = asked_->ask(verb_of(at_));
+  statement_.ask.ttl = keeping_.own_ttl();
+  statement_.ask.min_hold = {};
+  statement_.ask.expected = at_ == step::take_over ? &machine_.holder() : nullptr;
+  statement_.ask.looked = at_ == step::take && machine_.statements() > 0;
+  return send(doing::asking, now, statement_patience);
+}
+
+action key_attempt::pinned(action next, instant now) {
+  if (next.what != action::kind::finished) return next;
+  doing_ = doing::nothing;
+  pin_ = session_.take_pin();
+  return pin_ ? ask(now) : go(machine_.not_sent(session_.why(), now), now);
+}
+
+statement& key_attempt::look(instant now) noexcept {
+  at_ = machine_.paused();
+  statement_.what = statement::kind::keyed;
+  statement_.ask = {.action = verb::look, .resource = key_.view(), .row = key_.row()};
+  send(doing::asking, now, statement_patience);
+  return statement_;
+}
+
+/// Everything that may fail, before anything is sent.
+void key_attempt::prepare_grant() {
+  if (asked_ != nullptr) {
+    if (pin_) asked_->pin = std::move(pin_);
+    return;
+  }
+  auto made = std::make_shared<grant>(with_.home.lock(), key_);
+  made->owner = request_.owner;
+  made->kind = keeping_.kind;
+  made->renewable = request_.terms.renewal == renewal::manual;
+  made->ttl = keeping_.ttl;
+  made->margin = margin_for(keeping_.ttl, with_.shared.options.margin);
+  made->min_hold = request_.terms.min_hold;
+  if (request_.terms.max_hold.count() > 0) made->cap = instant{};  // set when it is granted
+  room_ = with_.grants.make_room(*made);
+  made->pin = std::move(pin_);
+  asked_ = std::move(made);
+}
+
+action key_attempt::answered(instant now) {
+  auto& answer = statement_.answer;
+  doing_ = doing::nothing;
+  if (statement_.sent && grants(at_)) {
+    // Before anything that may fail: whatever happens now, it is taken back.
+    if (answer.result == outcome::yes) ours_ = ours::yes;
+    if (answer.result == outcome::unknown) ours_ = ours::maybe;
+  }
+  if (!statement_.sent) return go(machine_.not_sent(answer.why, now), now);
+  if (answer.result == outcome::absent && key_.row() != nullptr) {
+    no_such_row_ = true;
+    return go(step::failed, now);
+  }
+  trusted_until_ = {};
+  if (grants(at_)) {
+    trusted_until_ = keeping_.trusted_until(*asked_->pin.get(), statement_.sent_at, now, with_.shared.options.margin);
+    asked_->fence = answer.fence;
+  }
+  const bool contended = answer.result == outcome::failed && answer.why.contended;
+  if (at_ == step::take_over && contended) return find_blocker(now);
+  return go(machine_.replied(answer, now, trusted_until_), now);
+}
+
+instant key_attempt::trusted_until(instant now) const noexcept {
+  return keeping_.kind == lease_kind::session ? now + asked_->pin->deadline.left(now) : trusted_until_;
+}
+
+std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, instant now) noexcept {
+  asked_->granted_at = now;
+  asked_->asked_at = statement_.sent_at;
+  if (keeping_.kind != lease_kind::session) asked_->own_end.reset(trusted_until_);
+  if (request_.terms.max_hold.count() > 0) asked_->cap = now + request_.terms.max_hold;
+  asked_->turn = std::move(turn);
+  if (with_.grants.admit(asked_, room_, now)) {
+    ours_ = ours::no;  // a lease's
+    return std::move(asked_);
+  }
+  turn = std::move(asked_->turn);
+  return nullptr;
+}
+
+// ---- what is undone -------------------------------------------------------------------------------------------------
+
+action key_attempt::terminated(instant now) {
+  if (!statement_.sent || now >= undo_until_) return cancel_answered(now);  // the background goes on
+  statement_.what = statement::kind::keyed;
+  statement_.ask = asked_->ask(verb::cancel);
+  return send(doing::cancelling, now, microseconds{undo_until_ - now});
+}
+
+action key_attempt::cancel_answered(instant now) {
+  const bool cancelled = std::exchange(doing_, doing::nothing) == doing::cancelling && statement_.sent;
+  const auto answer = cancelled ? statement_.answer.result : outcome::failed;
+  // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it can't run any more.
+  const bool done = answer == outcome::yes || (answer == outcome::no && asked_->in_doubt->gone.load());
+  auto doubt = std::move(asked_->in_doubt);
+  ours_ = ours::no;
+  if (!done) {
+    pin_ = asked_->pin.again();
+    with_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
+  }
+  return go(machine_.resolved(now), now);
+}
+
+action key_attempt::freed(instant now) {
+  doing_ = doing::nothing;
+  const auto answer = statement_.sent ? statement_.answer.result : outcome::failed;
+  ours_ = ours::no;
+  if (answer != outcome::yes && answer != outcome::no) {
+    pin_ = asked_->pin.again();
+    with_.background.release_later(std::move(asked_), now);
+  }
+  return go(machine_.given_back(now), now);
+}
+
+// ---- a dead holder's open transaction (rule 2) ----------------------------------------------------------------------
+
+action key_attempt::find_blocker(instant now) {
+  contended_ = std::move(statement_.answer);
+  auto* const transactions = with_.statements.where().transactions();
+  const bool told = blocked_by_.id != 0 && with_.shared.options.break_verified_after.count() == 0;
+  if (transactions == nullptr || told) return go(machine_.replied(contended_, now, {}), now);
+  const auto& holder = machine_.holder();
+  blocker_ = {.where = transactions,
+              .about = {.resource = key_.view(), .session = holder.holder, .row = key_.row(), .fence = holder.fence},
+              .found = {}};
+  statement_.what = statement::kind::call;
+  statement_.about = &blocker_;
+  statement_.call = [](void* about, connection& on) {
+    auto& mine = *static_cast<blocker*>(about);
+    return mine.where->blocker(on, mine.about, mine.found);
+  };
+  return send(doing::blocker, now, statement_patience);
+}
+
+action key_attempt::blocker_found(instant now) {
+  doing_ = doing::nothing;
+  const bool known = blocked_by_.id != 0;
+  const bool found = statement_.sent && statement_.answer.result == outcome::yes;
+  if (found && (!known || blocker_.found.id != blocked_by_.id)) {
+    blocked_by_ = blocker_.found;
+    blocked_since_ = now;
+    tell_blocked("");
+  } else if (found && now - blocked_since_ >= with_.shared.options.break_verified_after) {
+    blocked_since_ = now;  // not again at once
+    statement_.what = statement::kind::terminate;
+    statement_.lost = std::make_shared<doubt>(blocked_by_);
+    return send(doing::breaking, now, statement_patience);
+  }
+  return go(machine_.replied(contended_, now, {}), now);
+}
+
+void key_attempt::tell_blocked(const char* what_came_of_it) {
+  const auto& holder = machine_.holder();
+  const auto text =
+      fmt::format("connection {} of the database has a transaction open that the dead holder{} verified{}",
+                  blocked_by_.id, holder.who.empty() ? "" : " " + holder.who, what_came_of_it);
+  with_.shared.notify({.what = event::kind::blocked, .key = key_.view(), .fence = holder.fence, .text = text});
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "base/lock_settings.hpp"
+#include "engine/machines/acquire_machine.hpp"
+#include "engine/operations/lock_request.hpp"
+#include "engine/operations/operation.hpp"
+#include "engine/operations/session_request.hpp"
+
+namespace dlock::engine {
+
+/// Leases with an expiry of their own are asked for under a session of this ttl; nothing depends on its life.
+constexpr microseconds naming_class = std::chrono::seconds{30};
+
+/// How a lease is kept, and for how long.
+struct keeping {
+  keeping(const lock_key& key, const detail::lock_settings& terms) noexcept;
+  keeping(bool by_column, const detail::lock_settings& terms) noexcept;
+
+  /// As a store wants it: 0 for a session.
+  microseconds own_ttl() const noexcept { return kind == lease_kind::session ? microseconds{0} : ttl; }
+  /// The ttl of the session that it is asked for with.
+  microseconds session_ttl() const noexcept { return kind == lease_kind::session ? ttl : naming_class; }
+  /// Rule 4, of a grant asked for at `sent` and answered at `now`: by the deadline of the very session that it was asked
+  /// with; an expiry of its own counts from the sending (rule 8: the server's clock stood still while the statement waited).
+  instant trusted_until(session& by, instant sent, instant now, microseconds margin) const noexcept;
+
+  lease_kind kind;
+  microseconds ttl;
+};
+
+/// One key is asked for, by the rules of acquire_machine: its statements, the session and the grant that they need, and
+/// what must be undone of those that came to nothing. The queue turn is the caller's, and so are pauses.
+class key_attempt {
+ public:
+  /// `key` and `what` must outlive it.
+  key_attempt(parts& with, const lock_key& key, const lock_request& what, const acquire_machine::settings& how,
+              waker& woken);
+  ~key_attempt();
+  key_attempt(const key_attempt&) = delete;
+  key_attempt& operator=(const key_attempt&) = delete;
+
+  action start(instant now) { return go(machine_.begin(), now); }
+  action resume(instant now);
+
+  /// Where it stands after action::kind::finished: granted, busy, failed, or pause.
+  step at() const noexcept { return at_; }
+  const acquire_machine& machine() const noexcept { return machine_; }
+  const keeping& kept_as() const noexcept { return keeping_; }
+  const lock_key& key() const noexcept { return key_; }
+  /// failed: because the row does not exist.
+  bool no_such_row() const noexcept { return no_such_row_; }
+  /// pause: the look that ends it; then looked(), once it has been answered.
+  statement& look(instant now) noexcept;
+  action looked(instant now) { return answered(now); }
+
+  /// A session that is to be used, if it lives.
+  void use(session_pin pin) noexcept { pin_ = std::move(pin); }
+  const session_pin& pin() const noexcept { return asked_ != nullptr && asked_->pin ? asked_->pin : pin_; }
+  /// granted: until when that may be trusted.
+  instant trusted_until(instant now) const noexcept;
+  /// granted: it is ours from now on, and has the turn. Null: its session is over; give_back() must follow.
+  std::shared_ptr<grant> admit(queue_turn& turn, instant now) noexcept;
+  action give_back(instant now) { return go(step::give_back, now); }
+  /// Whether it undoes something, which must be seen to its end.
+  bool undoes() const noexcept { return doing_ >= doing::terminating; }
+  /// granted: what cancels it; then cancelled(), once that has been answered by yes or no.
+  request cancellation() const noexcept { return asked_->ask(verb::cancel); }
+  void cancelled() noexcept { ours_ = ours::no; }
+  /// What may have been granted and was not admitted is cancelled in the background.
+  void take_back(instant now) noexcept;
+
+ private:
+  enum class doing : std::uint8_t { nothing, pinning, asking, blocker, breaking, terminating, cancelling, freeing };
+
+  enum class ours : std::uint8_t { no, maybe, yes };
+
+  action go(step next, instant now);
+  action answered(instant now);
+  action ask(instant now);
+  action pinned(action next, instant now);
+  void prepare_grant();
+  action send(doing what, instant now, microseconds patience) noexcept;
+  action find_blocker(instant now);
+  action blocker_found(instant now);
+  action terminated(instant now);
+  action cancel_answered(instant now);
+  action freed(instant now);
+  void tell_blocked(const char* what_came_of_it);
+  instant give_up(instant now) const noexcept;
+
+  parts& with_;
+  const lock_key& key_;
+  const lock_request& request_;
+  const keeping keeping_;
+  acquire_machine machine_;
+  step at_ = step::take;
+  doing doing_ = doing::nothing;
+  bool no_such_row_ = false;
+  ours ours_ = ours::no;  // at the server, and nobody's here
+  session_pin pin_{};
+  session_request session_;
+  std::shared_ptr<grant> asked_{};  // what will be ours if the store says yes; has the pin
+  grant_registry::room room_{};
+  instant trusted_until_{};
+  instant undo_until_{};  // what the caller waits for of what is undone
+  statement statement_{};
+  std::array<statement*, 1> sent_{&statement_};
+  // A transaction that was verified by a holder now dead (rule 2).
+  struct blocker {
+    transactional_store* where = nullptr;
+    request about{};
+    connection_identity found{};
+  };
+  blocker blocker_{};
+  connection_identity blocked_by_{};
+  instant blocked_since_{};
+  reply contended_{};
+};
+
+}  // namespace dlock::engine

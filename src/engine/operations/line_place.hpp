@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "engine/operations/lock_request.hpp"
+#include "engine/operations/operation.hpp"
+#include "engine/operations/parts.hpp"
+
+namespace dlock::engine {
+
+/// A part of an operation: its place in the line of this process for one key.
+class line_place final : private queue_waiter {
+ public:
+  enum class end : std::uint8_t {
+    turn,         ///< it is ours: take_turn()
+    enter_again,  ///< the same owner holds the key now, by another thread
+    timed_out,
+    too_many,  ///< service_options::max_waiters
+  };
+
+  line_place(parts& with, const lock_request& asked, waker& woken);
+  line_place(const line_place&) = delete;
+  line_place& operator=(const line_place&) = delete;
+  ~line_place();
+
+  /// Waits in line until then. Finished: see ended().
+  action start(const lock_key& key, instant until, instant now);
+  action resume(instant now);
+  /// It waits no longer.
+  action interrupt() noexcept { return leave(end::timed_out); }
+
+  end ended() const noexcept { return ended_; }
+  queue_turn take_turn() noexcept { return std::move(queue_waiter::turn); }
+  /// turn: the one before has freed the key, so nobody of this process has it.
+  bool freed() const noexcept { return queue_waiter::freed; }
+  /// Counts among those who wait from now on, until its end. False: too many wait.
+  bool count() noexcept { return counted_.take(with_.queue); }
+
+ private:
+  void wake() noexcept override { woken_.wake(); }
+  action leave(end otherwise) noexcept;
+
+  parts& with_;
+  const lock_request& request_;
+  waker& woken_;
+  const lock_key* key_ = nullptr;  // while it is in line
+  instant until_{};
+  waiting_place counted_{};
+  end ended_ = end::timed_out;
+};
+
+}  // namespace dlock::engine

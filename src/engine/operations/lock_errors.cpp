@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/operations/lock_errors.hpp"
+
+#include <fmt/format.h>
+
+#include "dlock/store/transactional_store.hpp"
+
+namespace dlock::engine {
+
+bool parts::may_wait() const noexcept {
+  const auto* const transactions = statements.where().transactions();
+  fault why;
+  return transactions == nullptr || transactions->caller_may_wait(why);
+}
+
+void ensure_held(grant& one, instant now) {
+  if (one.left(now).count() > 0) return;
+  const auto reason = one.why(now);
+  throw lock_lost(reason, fmt::format("key '{}': lost {} ms after the grant: {}", printable(one.key),
+                                      in_ms(now - one.granted_at), explain(reason)));
+}
+
+void check_may_wait(const parts& with, const lock_key& key) {
+  if (with.closed.load()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
+  const auto* const transactions = with.statements.where().transactions();
+  if (fault why; transactions != nullptr && !transactions->caller_may_wait(why)) {
+    throw store_error(errc::store_failed, fmt::format("key '{}': {}", printable(key), why.text), why.native,
+                      why.sqlstate, false);
+  }
+}
+
+void throw_failed(parts& with, const lock_key& key, const fault& why, bool unknown, microseconds waited) {
+  const auto text = fmt::format("after {} ms: {}", in_ms(waited), trouble(with, why));
+  with.shared.notify({.what = event::kind::acquire_failed, .key = key.view(), .text = text});
+  const auto code = unknown ? errc::outcome_unknown : why.connection ? errc::store_unreachable : errc::store_failed;
+  throw store_error(code, fmt::format("key '{}': {}", printable(key), text), why.native, why.sqlstate, why.transient);
+}
+
+void throw_no_such_row(const lock_key& key) {
+  throw lock_refused(errc::no_such_row, fmt::format("row '{}'", printable(key)));
+}
+
+void throw_too_many(const parts& with, const lock_key& key) {
+  throw lock_refused(errc::too_many_waiters,
+                     fmt::format("key '{}': max_waiters = {}", printable(key), with.shared.options.max_waiters));
+}
+
+void throw_interrupted(interruption why, const lock_key& key, microseconds waited) {
+  throw lock_refused(why == interruption::closed ? errc::closed : errc::cancelled,
+                     fmt::format("key '{}': waited {} ms", printable(key), in_ms(waited)));
+}
+
+std::string busy_text(const lock_key& key, const seen& holder, microseconds waited) {
+  const auto text = fmt::format("key '{}': waited {} ms", printable(key), in_ms(waited));
+  return holder.who.empty() ? text : text + ", held by " + holder.who;
+}
+
+std::string busy_here_text(const parts& with, const owner_state& owner, const lock_key& key, microseconds waited) {
+  const bool own = with.table.find(owner, key, true, false).held != nullptr;
+  return fmt::format(
+      "key '{}': waited {} ms{}", printable(key), in_ms(waited),
+      own ? ": this thread holds it itself, by a lease that is not on its stack (in a coroutine, on the "
+            "heap, or moved to another thread) and so is not entered again; a task that is to enter again "
+            "needs an owner of its own (dlock::owner_scope)"
+          : ", held or waited for by other threads of this process");
+}
+
+std::string_view explain(loss_reason reason) noexcept {
+  return reason == loss_reason::taken_over ? "another holder has it, or its row was deleted" : to_string(reason);
+}
+
+std::string trouble(const parts& with, const fault& why) { return told_once(with.statements.where().name(), why.text); }
+
+void throw_store_error(const parts& with, const std::string& doing, const statement& of) {
+  const auto& why = of.answer.why;
+  const auto code = of.answer.result == outcome::unknown ? errc::outcome_unknown
+                    : !of.sent || why.connection         ? errc::store_unreachable
+                                                         : errc::store_failed;
+  throw store_error(code, fmt::format("{}: {}", doing, trouble(with, why)), why.native, why.sqlstate, why.transient);
+}
+
+}  // namespace dlock::engine

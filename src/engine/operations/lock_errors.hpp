@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dlock/error.hpp"
+#include "engine/operations/operation.hpp"
+#include "engine/operations/parts.hpp"
+
+namespace dlock::engine {
+
+/// What operations throw, in one form of words.
+
+inline long long in_ms(microseconds value) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(value).count();
+}
+
+/// Throws lock_lost unless the grant can be trusted now.
+void ensure_held(grant& one, instant now);
+/// Throws lock_refused after close(), store_error where the calling thread would wait for itself.
+void check_may_wait(const parts& with, const lock_key& key);
+/// Why a key could not be asked for. Tells the observer.
+[[noreturn]] void throw_failed(parts& with, const lock_key& key, const fault& why, bool unknown, microseconds waited);
+[[noreturn]] void throw_no_such_row(const lock_key& key);
+[[noreturn]] void throw_too_many(const parts& with, const lock_key& key);
+[[noreturn]] void throw_interrupted(interruption why, const lock_key& key, microseconds waited);
+/// For lock_timeout: who held the key, in another process or in this one.
+std::string busy_text(const lock_key& key, const seen& holder, microseconds waited);
+std::string busy_here_text(const parts& with, const owner_state& owner, const lock_key& key, microseconds waited);
+/// Why a lease was lost: nobody has looked whether a row that is not ours is another's.
+std::string_view explain(loss_reason reason) noexcept;
+/// What went wrong at the store, and which one it is. Without "dlock: ".
+std::string trouble(const parts& with, const fault& why);
+/// Of a statement that failed or has no answer. `doing`: whose statement it was.
+[[noreturn]] void throw_store_error(const parts& with, const std::string& doing, const statement& of);
+
+}  // namespace dlock::engine

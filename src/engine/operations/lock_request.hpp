@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "base/lock_settings.hpp"
+#include "dlock/lock_key.hpp"
+#include "engine/operations/parts.hpp"
+#include "engine/owner_state.hpp"
+
+namespace dlock::engine {
+
+/// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow moment.
+constexpr microseconds statement_patience = std::chrono::seconds{2};
+
+/// What one call asks for. `terms` must outlive it.
+struct lock_request {
+  /// How the caller waits.
+  struct patience {
+    bool once = false;        ///< one attempt at the store, whatever the options say
+    microseconds in_line{0};  ///< once: so long for what another thread of this process has
+  };
+  lock_request(const detail::lock_settings& asked, std::shared_ptr<owner_state> whose, bool named_owner, instant now,
+               const patience& how) noexcept
+      : terms(asked),
+        owner(std::move(whose)),
+        named(named_owner),
+        begun(now),
+        once(how.once),
+        deadline(how.once ? now : now + asked.wait),
+        line_until(how.once ? now + how.in_line : deadline) {}
+
+  const detail::lock_settings& terms;
+  const std::shared_ptr<owner_state> owner;
+  const bool named;  ///< the program said who the owner is; otherwise it is the thread's own
+  const instant begun;
+  const bool once;
+  const instant deadline;    ///< of the whole wait
+  const instant line_until;  ///< of the wait for other threads of this process
+
+  /// Of one statement.
+  instant limit(instant now) const noexcept { return std::max(deadline, now + statement_patience); }
+  /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
+  bool looks_first(const store& where) const noexcept {
+    const bool one_moment = once && line_until == begun;
+    return where.caps().take_waits && (one_moment || terms.wait < 2 * statement_patience);
+  }
+};
+
+/// How long this process leaves a key alone that it has had again and again. By the machine's time: under a test's clock there
+/// are no other processes.
+inline microseconds leave_alone(parts& with, const lock_key& key, const lock_request& what, instant now) {
+  if (what.once || with.shared.options.time != nullptr) return microseconds{0};
+  return std::min(with.grants.leave_alone(key, now), std::max(microseconds{what.deadline - now}, microseconds{0}));
+}
+
+/// Counts one who waits, while it lives (service_options::max_waiters).
+class waiting_place {
+ public:
+  waiting_place() = default;
+  waiting_place(const waiting_place&) = delete;
+  waiting_place& operator=(const waiting_place&) = delete;
+  ~waiting_place() {
+    if (in_ != nullptr) in_->end_waiting();
+  }
+  /// False: too many wait. Once is enough.
+  bool take(wait_queue& in) noexcept {
+    if (in_ == nullptr && in.begin_waiting()) in_ = &in;
+    return in_ != nullptr;
+  }
+
+ private:
+  wait_queue* in_ = nullptr;
+};
+
+}  // namespace dlock::engine

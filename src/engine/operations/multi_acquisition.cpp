@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/operations/multi_acquisition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/operations/lock_errors.hpp"
+
+namespace dlock::engine {
+
+multi_acquisition::multi_acquisition(parts& with, const lock_keys& keys, const detail::lock_settings& terms,
+                                     const lock_request& what, waker& woken)
+    : with_(with),
+      keys_(keys),
+      terms_(terms),
+      request_(terms_, what.owner, what.named, what.begun, {.once = what.once}),
+      woken_(woken),
+      machine_({.deadline = request_.deadline,
+                .once = request_.once,
+                .retry = terms.retry,
+                .seed = with.shared.next_nonce()}),
+      places_(keys.size()),
+      again_(with, request_),
+      line_(with, request_, woken),
+      pause_(with, woken),
+      round_(with, request_, woken) {}
+
+multi_acquisition::~multi_acquisition() {
+  for (auto& each : places_) {
+    if (each.held != nullptr) with_.grants.leave_in_background(each.held, last_);
+  }
+}
+
+// ---- what the machine wants -----------------------------------------------------------------------------------------
+
+action multi_acquisition::start(instant now) {
+  last_ = now;
+  return enter_held({}, now);
+}
+
+action multi_acquisition::follow(multi_step next, instant now) {
+  end_ = next;
+  doing_ = doing::nothing;
+  switch (next) {
+    case multi_step::take: lines_left_ = multi_machine::rounds_together + 1; return line_up(now);
+    case multi_step::give_back: doing_ = doing::giving_back; return round(round_.give_back(now), now);
+    case multi_step::pause: return pause_now(now);
+    case multi_step::one_by_one:
+      terms_.retry.limit = machine_.retries_left();
+      leave_turns(none);
+      return one_by_one({}, now);
+    case multi_step::look:
+    case multi_step::granted:
+    case multi_step::busy:
+    case multi_step::failed: break;
+  }
+  return {};
+}
+
+action multi_acquisition::resume(instant now) {
+  last_ = now;
+  switch (doing_) {
+    case doing::entering_again: return enter_held(again_.resume(now), now);
+    case doing::in_line: return line_left(line_.resume(now), now);
+    case doing::leaving_alone: return round(pause_.resume(now), now);
+    case doing::pinning: return round(round_.pin_resumed(now), now);
+    case doing::looking_around: return round({}, now);
+    case doing::taking: return round(round_.take_resumed(now), now);
+    case doing::giving_back: return round({}, now);
+    case doing::pausing: return pause_over(pause_.resume(now), now);
+    case doing::one_by_one: return one_by_one(single_->resume(now), now);
+    case doing::extending: return extend_all(true, now);
+    case doing::nothing: break;
+  }
+  return {};
+}
+
+action multi_acquisition::interrupt(interruption why, instant now) {
+  last_ = now;
+  if (!interrupted_) interrupted_ = why;
+  switch (doing_) {
+    case doing::in_line: return line_left(line_.interrupt(), now);
+    case doing::leaving_alone: return round(pause_.interrupt(now), now);
+    case doing::pausing: return pause_over(pause_.interrupt(now), now);
+    case doing::one_by_one: return one_by_one(single_->interrupt(why, now), now);
+    default: return resume(now);
+  }
+}
+
+/// Those that the owner holds already; then the others.
+action multi_acquisition::enter_held(action next, instant now) {
+  for (;;) {
+    if (doing_ == doing::entering_again) {
+      if (next.what != action::kind::finished) return next;
+      doing_ = doing::nothing;
+      places_[at_].held = again_.take(places_[at_].first);
+      places_[at_].entered_again = true;
+    }
+    // What a transaction has left to be freed is waited for in line, as any other.
+    while (at_ < keys_.size() &&
+           (places_[at_].held != nullptr || again_.find(keys_[at_], now) != second_lease::found::entered)) {
+      ++at_;
+    }
+    if (at_ == keys_.size()) break;
+    doing_ = doing::entering_again;
+    next = again_.start(now);
+  }
+  const bool all = std::all_of(places_.begin(), places_.end(), [](const place& each) { return each.held != nullptr; });
+  return follow(all ? multi_step::granted : machine_.begin(), now);
+}
+
+// ---- the lines of this process --------------------------------------------------------------------------------------
+
+void multi_acquisition::leave_turns(std::size_t but) noexcept {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (i != but) places_[i].turn.hand_on();
+  }
+}
+
+/// The first key whose turn is not to be had now.
+std::size_t multi_acquisition::try_turns() {
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    auto& here = places_[i];
+    if (here.held != nullptr || here.turn) continue;
+    here.turn = with_.queue.try_enter(keys_[i]);
+    if (!here.turn) return i;
+  }
+  return none;
+}
+
+/// Gets the turns of all keys that are not held.
+action multi_acquisition::line_up(instant now) {
+  check_may_wait(with_, keys_[0]);
+  const auto busy = try_turns();
+  if (busy == none) {
+    round_.clear();
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (places_[i].held == nullptr) round_.add(i, keys_[i]);
+    }
+    if (round_.empty()) return follow(multi_step::granted, now);  // other threads of this owner got them meanwhile
+    auto moment = microseconds{0};
+    for (const auto& each : round_.all())
+      moment = std::max(moment, leave_alone(with_, each.attempt.key(), request_, now));
+    doing_ = doing::leaving_alone;
+    return round(moment.count() > 0 ? pause_.start(no_turn_, nullptr, now + moment, now) : action{}, now);
+  }
+  // For its owner a key is free that a transaction has left to be freed: also for one attempt.
+  const bool own = with_.table.find(*request_.owner, keys_[busy], request_.named, false).being_freed;
+  const auto until =
+      own ? std::max(request_.line_until, now + with_.shared.options.release_limit) : request_.line_until;
+  if (until <= request_.begun) {
+    busy_here_ = true;
+    return follow(machine_.refused(busy, {}), now);
+  }
+  if (lines_left_ > 0) {
+    // As at the store: the busy one is waited for alone, so that the others stay free for other threads. After some such
+    // rounds they are lined up for in their order, which is that of all threads, holding those before.
+    leave_turns(none);
+    if (--lines_left_ == 0) return line_up(now);
+  }
+  at_ = busy;
+  doing_ = doing::in_line;
+  return line_left(line_.start(keys_[busy], until, now), now);
+}
+
+action multi_acquisition::line_left(action next, instant now) {
+  if (next.what != action::kind::finished) return next;
+  doing_ = doing::nothing;
+  switch (line_.ended()) {
+    case line_place::end::turn: places_[at_].turn = line_.take_turn(); return line_up(now);
+    case line_place::end::enter_again: at_ = 0; return enter_held({}, now);
+    case line_place::end::too_many: too_many_ = true; break;
+    case line_place::end::timed_out: busy_here_ = true; break;
+  }
+  return follow(multi_step::busy, now);
+}
+
+// ---- a round --------------------------------------------------------------------------------------------------------
+
+action multi_acquisition::round(action next, instant now) {
+  while (next.what == action::kind::finished) {
+    switch (doing_) {
+      case doing::leaving_alone:
+        if (pause_.interrupted()) return follow(multi_step::busy, now);
+        doing_ = doing::pinning;
+        next = round_.pin(now);
+        break;
+      case doing::pinning:
+        if (!round_.pinned()) return follow(machine_.troubled(round_.first(), round_.session_fault(), false), now);
+        doing_ = request_.looks_first(with_.statements.where()) ? doing::looking_around : doing::taking;
+        next = doing_ == doing::taking ? round_.take(now) : round_.look(now);
+        break;
+      case doing::looking_around:
+        if (const auto* busy = round_.looked_busy()) {
+          return follow(machine_.refused(busy->number, busy->send.answer.holder), now);
+        }
+        doing_ = doing::taking;
+        next = round_.take(now);
+        break;
+      case doing::taking: return follow(round_over(now), now);
+      default:
+        round_.given_back(now);
+        leave_turns(machine_.busy_key());
+        return follow(machine_.given_back(now), now);
+    }
+  }
+  return next;
+}
+
+multi_step multi_acquisition::round_over(instant now) {
+  if (auto* const refused = round_.refused()) {
+    const auto& machine = refused->attempt.machine();
+    if (refused->attempt.no_such_row()) missing_ = &refused->attempt.key();
+    return refused->attempt.at() == step::busy
+               ? machine_.refused(refused->number, machine.holder())
+               : machine_.troubled(refused->number, machine.why(), machine.outcome_unknown());
+  }
+  auto until = instant::max();
+  for (const auto& each : round_.all()) until = std::min(until, each.attempt.trusted_until(now));
+  const auto end = machine_.taken(now, until);
+  if (end != multi_step::granted || admit_all(now)) return end;
+  return machine_.troubled(round_.first(), passing_fault("the session ended before the grants could be used", false),
+                           false);
+}
+
+bool multi_acquisition::admit_all(instant now) noexcept {
+  for (auto& each : round_.all()) {
+    auto& here = places_[each.number];
+    here.held = each.attempt.admit(here.turn, now);
+    if (here.held == nullptr) {
+      drop_new(now);
+      return false;
+    }
+    here.first = true;
+    with_.shared.notify({.what = event::kind::granted,
+                         .key = here.held->key.view(),
+                         .fence = here.held->fence,
+                         .waited = now - request_.begun,
+                         .attempts = each.attempt.machine().statements(),
+                         .taken_over = each.attempt.machine().taken_over()});
+  }
+  return true;
+}
+
+/// Lets go of what was taken, not of what was entered again.
+void multi_acquisition::drop_new(instant now) noexcept {
+  for (auto& each : places_) {
+    if (each.held == nullptr || each.entered_again) continue;
+    with_.grants.leave_in_background(each.held, now);
+    each.held = nullptr;
+  }
+}
+
+// ---- waiting --------------------------------------------------------------------------------------------------------
+
+action multi_acquisition::pause_now(instant now) {
+  if (interrupted_) return {};
+  if (!line_.count()) {
+    too_many_ = true;
+    return {};
+  }
+  doing_ = doing::pausing;
+  const auto& key = keys_[machine_.busy_key()];
+  look_.ask = {.action = verb::look, .resource = key.view(), .row = key.row()};
+  look_.until = request_.limit(now);
+  look_.patience = statement_patience;
+  looks_ = machine_.paused() == multi_step::look;
+  auto& turn = places_[machine_.busy_key()].turn;
+  return pause_over(pause_.start(turn, looks_ ? &look_ : nullptr, now + machine_.pause(), now), now);
+}
+
+action multi_acquisition::pause_over(action next, instant now) {
+  if (next.what != action::kind::finished) return next;
+  doing_ = doing::nothing;
+  if (pause_.interrupted()) return {};
+  if (!looks_) return follow(multi_step::take, now);
+  if (!look_.sent) look_.answer.result = outcome::failed;
+  return follow(machine_.looked(look_.answer, now), now);
+}
+
+// ---- what came of it ------------------------------------------------------------------------------------------------
+
+std::vector<multi_acquisition::place> multi_acquisition::result(instant now) {
+  const auto& key = keys_[machine_.busy_key()];
+  const auto waited = now - request_.begun;
+  if (end_ == multi_step::granted) {
+    // Those that were held before may have been lost meanwhile: nobody works with fewer than all.
+    for (const auto& each : places_) ensure_held(*each.held, now);
+    return std::exchange(places_, {});
+  }
+  if (missing_ != nullptr) throw_no_such_row(*missing_);
+  if (end_ == multi_step::failed) throw_failed(with_, key, machine_.why(), machine_.outcome_unknown(), waited);
+  if (why_busy_.empty()) with_.shared.notify({.what = event::kind::busy, .key = key.view(), .waited = waited});
+  if (too_many_) throw_too_many(with_, key);
+  if (interrupted_) throw_interrupted(*interrupted_, key, waited);
+  return {};
+}
+
+std::string multi_acquisition::why_busy(instant now) const {
+  if (!why_busy_.empty()) return why_busy_;
+  const auto waited = now - request_.begun;
+  if (busy_here_) return busy_here_text(with_, *request_.owner, keys_[std::min(at_, keys_.size() - 1)], waited);
+  return busy_text(keys_[machine_.busy_key()], machine_.holder(), waited);
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dlock/lock_keys.hpp"
+#include "engine/machines/multi_machine.hpp"
+#include "engine/operations/acquisition.hpp"
+#include "engine/operations/key_round.hpp"
+
+namespace dlock::engine {
+
+/// One acquire of several keys, all or none: does what multi_machine wants. Nothing is held while one is waited for.
+class multi_acquisition final : public operation {
+ public:
+  /// What is held of one key.
+  struct place {
+    std::shared_ptr<grant> held{};
+    bool entered_again = false;
+    bool first = false;  // where this lease stands decides who may enter again
+    queue_turn turn{};   // ours, and not yet a grant's
+  };
+
+  /// `keys` must outlive it. `what`: who asks, since when, and how the caller waits.
+  multi_acquisition(parts& with, const lock_keys& keys, const detail::lock_settings& terms, const lock_request& what,
+                    waker& woken);
+  ~multi_acquisition() override;
+
+  action start(instant now) override;
+  action resume(instant now) override;
+  action interrupt(interruption why, instant now) override;
+
+  /// After action::kind::finished: one for each key. Empty: one was busy until the wait ended. Throws as acquisition.
+  std::vector<place> result(instant now);
+  /// Of an empty result: for lock_timeout.
+  std::string why_busy(instant now) const;
+
+ private:
+  enum class doing : std::uint8_t {
+    nothing,
+    entering_again,
+    in_line,
+    leaving_alone,
+    pinning,
+    looking_around,
+    taking,
+    giving_back,
+    pausing,
+    one_by_one,
+    extending
+  };
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  action follow(multi_step next, instant now);
+  action enter_held(action next, instant now);
+  action line_up(instant now);
+  action line_left(action next, instant now);
+  std::size_t try_turns();
+  void leave_turns(std::size_t but) noexcept;
+  action round(action next, instant now);
+  multi_step round_over(instant now);
+  bool admit_all(instant now) noexcept;
+  void drop_new(instant now) noexcept;
+  action pause_now(instant now);
+  action pause_over(action next, instant now);
+  action one_by_one(action next, instant now);
+  action extend_all(bool resumed, instant now);
+
+  parts& with_;
+  const lock_keys& keys_;
+  detail::lock_settings terms_;  // with what is left of the retry limit
+  const lock_request request_;
+  waker& woken_;
+  multi_machine machine_;
+  doing doing_ = doing::nothing;
+  std::vector<place> places_;
+  std::size_t at_ = 0;       // whose place it is about
+  unsigned lines_left_ = 0;  // so often a busy line may be waited for alone in this round
+  second_lease again_;
+  line_place line_;
+  queue_turn no_turn_{};
+  look_pause pause_;
+  statement look_{};  // ends a pause
+  key_round round_;
+  std::optional<acquisition> single_{};
+  std::optional<extension> extension_{};
+  std::optional<interruption> interrupted_{};
+  multi_step end_ = multi_step::granted;
+  instant last_{};
+  std::string why_busy_{};
+  const lock_key* missing_ = nullptr;  // that row does not exist
+  bool looks_ = false;                 // the pause ends with a look
+  bool too_many_ = false;
+  bool busy_here_ = false;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dlock/store/clock.hpp"
+#include "engine/statements/statement.hpp"
+
+namespace dlock::engine {
+
+/// What an operation waits for.
+struct action {
+  enum class kind : std::uint8_t {
+    wait,      ///< for waker::wake(), or until `until`
+    send,      ///< for the answers to `statements`
+    finished,  ///< for nothing: it is over
+  };
+  kind what = kind::finished;
+  instant until = instant::max();
+  std::span<statement* const> statements{};
+  bool with_looks = false;  ///< send: the looks of others that pause until about now go out in the same moment
+
+  static action wait(instant until) noexcept { return {.what = kind::wait, .until = until}; }
+  static action send(std::span<statement* const> all, bool looks = false) noexcept {
+    return {.what = kind::send, .statements = all, .with_looks = looks};
+  }
+};
+
+/// How an operation that waits is made to look again. Given by its driver. Called under locks: it may only signal.
+class waker {
+ public:
+  virtual void wake() noexcept = 0;
+
+ protected:
+  ~waker() = default;
+};
+
+/// Why a wait is ended before its time.
+enum class interruption : std::uint8_t { cancelled, closed };
+
+/// Something that takes several statements and waits: an acquisition, a release. It is resumed by what it waits for; it
+/// never blocks, sleeps, reads a clock or owns a thread, so a driver may run it on a thread that waits for it, or on
+/// whichever thread brings the next answer. It is used by one thread at a time; only its waker is called from others.
+class operation {
+ public:
+  virtual ~operation() = default;
+  operation() = default;
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+
+  virtual action start(instant now) = 0;
+  /// It was woken, its statements have been answered, or the time has come.
+  virtual action resume(instant now) = 0;
+  /// Instead of resume(), while it waits: it gives up, unless what it waited for has come in the same moment.
+  virtual action interrupt(interruption why, instant now) = 0;
+};
+
+}  // namespace dlock::engine

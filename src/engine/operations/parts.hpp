@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "engine/background/grant_registry.hpp"
+#include "engine/pause_watch.hpp"
+#include "engine/service_context.hpp"
+#include "engine/wait_queue.hpp"
+
+namespace dlock::engine {
+
+class service_core;
+
+/// What operations work with. They live as long as the service's core.
+struct parts {
+  service_context& shared;
+  statement_executor& statements;
+  wait_queue& queue;
+  pause_watch& pauses;
+  session_keeper& sessions;
+  grant_table& table;
+  grant_registry& grants;
+  background_work& background;
+  notifier& news;
+  const std::atomic<bool>& closed;
+  std::weak_ptr<service_core> home{};  // set once the core is shared
+
+  /// Whether the calling thread may wait for a lock now.
+  bool may_wait() const noexcept;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "engine/operations/operation.hpp"
+#include "engine/operations/parts.hpp"
+
+namespace dlock::engine {
+
+/// One lease that ends, and what becomes of its grant.
+struct ended_lease {
+  std::shared_ptr<grant> of{};
+  bool last = false;   ///< no lease is left, and no transaction is to be waited for: the grant is to be freed
+  bool begun = false;  ///< its release has begun, and `trusted` is known
+  release_result result = release_result::freed;
+  fault why{};
+
+  // The operation's.
+  bool open = false;        // not freed yet
+  bool trusted = false;     // when its release began
+  bool unanswered = false;  // a statement without an answer may have freed it
+  statement send{};
+};
+
+/// Frees the grants of one or several leases, all within one release_limit: trust ends, the statements are sent and
+/// repeated, what gets no answer is left to the background, and what came of each is told. It never fails.
+class release_operation final : public operation {
+ public:
+  /// `room`: as many places as there are leases. Both must outlive it.
+  release_operation(parts& with, std::span<ended_lease> all, std::span<statement*> room) noexcept
+      : with_(with), all_(all), room_(room) {}
+
+  action start(instant now) override;
+  action resume(instant now) override;
+  action interrupt(interruption, instant now) override { return resume(now); }
+
+ private:
+  action send(instant now) noexcept;
+  void judge(ended_lease& one) noexcept;
+  action finish(instant now) noexcept;
+
+  parts& with_;
+  const std::span<ended_lease> all_;
+  const std::span<statement*> room_;
+  instant until_{};
+  std::size_t open_ = 0;  // of them, their statements in room_
+  bool soon_ = true;      // they may be answered the next time
+  bool pauses_ = false;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/operations/row_adoption.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/operations/lock_errors.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+row_adoption::row_adoption(parts& with, const detail::lock_settings& terms, bool by_column,
+                           std::shared_ptr<owner_state> who, instant begun, waker& woken)
+    : with_(with),
+      terms_(terms),
+      owner_(std::move(who)),
+      begun_(begun),
+      keeping_(by_column, terms),
+      session_(with, woken),
+      nonce_(with.shared.next_nonce()),
+      last_(begun) {}
+
+row_adoption::~row_adoption() {
+  for (auto& each : asked_) {
+    if (each.of != nullptr) cancel(std::move(each.of), last_);
+  }
+}
+
+action row_adoption::start(instant now) {
+  return pinned(session_.start(keeping_.session_ttl(), now + statement_patience, now));
+}
+
+action row_adoption::pinned(action next) {
+  if (next.what == action::kind::finished) pin_ = session_.take_pin();
+  return next;
+}
+
+void row_adoption::check_pinned() const {
+  if (pin_) return;
+  const auto& why = session_.why();
+  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
+                    fmt::format("rows to be claimed: {}", trouble(with_, why)), why.native, why.sqlstate,
+                    why.transient);
+}
+
+void row_adoption::expect(const std::vector<lock_key>& keys) {
+  asked_.clear();
+  asked_.reserve(keys.size());
+  for (const auto& key : keys) {
+    auto made = std::make_shared<grant>(with_.home.lock(), key);
+    made->owner = owner_;
+    made->kind = keeping_.kind;
+    made->renewable = terms_.renewal == renewal::manual;
+    made->ttl = keeping_.ttl;
+    made->margin = margin_for(keeping_.ttl, with_.shared.options.margin);
+    made->nonce = nonce_;
+    if (terms_.max_hold.count() > 0) made->cap = instant{};  // set when it is granted
+    auto room = with_.grants.make_room(*made);
+    made->turn = with_.queue.try_enter(key);  // a thread that has it gets the row after this one
+    made->pin = pin_.share();
+    asked_.push_back({std::move(made), std::move(room)});
+  }
+}
+
+std::vector<std::shared_ptr<grant>> row_adoption::committed(const std::vector<std::uint64_t>& fences, instant sent,
+                                                            instant now) {
+  unsure_ = false;  // there was an answer
+  last_ = now;
+  std::vector<std::shared_ptr<grant>> made(asked_.size());
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    auto& one = asked_[i].of;
+    const auto until = keeping_.trusted_until(*pin_.get(), sent, now, with_.shared.options.margin);
+    one->fence = fences[i];
+    one->granted_at = now;
+    one->asked_at = sent;
+    if (keeping_.kind != lease_kind::session) one->own_end.reset(until);
+    if (terms_.max_hold.count() > 0) one->cap = now + terms_.max_hold;
+    const bool ours = one->fence != 0 && now < until && with_.grants.admit(one, asked_[i].room, now);
+    if (ours) {
+      with_.shared.notify({.what = event::kind::granted,
+                           .key = one->key.view(),
+                           .fence = one->fence,
+                           .waited = now - begun_,
+                           .attempts = 1});
+      made[i] = std::move(one);
+    } else {
+      cancel(std::move(one), now);
+    }
+  }
+  asked_.clear();
+  return made;
+}
+
+void row_adoption::cancel(std::shared_ptr<grant> one, instant now) noexcept {
+  one->turn.hand_on();
+  // Nobody knows the application's connection: where its commit may still come, it is tried for a while.
+  one->lasting = unsure_;
+  const auto end = unsure_ ? now + 10min : instant::max();
+  with_.background.cancel_later(std::move(one), nullptr, end, now);
+}
+
+}  // namespace dlock::engine

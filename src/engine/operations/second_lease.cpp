@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/operations/second_lease.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/operations/lock_errors.hpp"
+
+namespace dlock::engine {
+
+namespace {
+
+renewal renewal_of(const grant& one) noexcept {
+  if (one.kind != lease_kind::expiring) return renewal::automatic;
+  return one.renewable ? renewal::manual : renewal::none;
+}
+
+const char* name_of(renewal how) noexcept {
+  switch (how) {
+    case renewal::automatic: return "automatic";
+    case renewal::none: return "none";
+    case renewal::manual: break;
+  }
+  return "manual";
+}
+
+}  // namespace
+
+second_lease::~second_lease() {
+  if (held_ != nullptr) with_.grants.leave_in_background(held_, last_);  // counted, and not handed out
+}
+
+second_lease::found second_lease::find(const lock_key& key, instant now) {
+  last_ = now;
+  const auto again = request_.terms.reentry;
+  auto mine = with_.table.find(*request_.owner, key, request_.named, again == reentry::allow);
+  if (mine.held == nullptr) return found::nothing;
+  if (mine.being_freed) return found::being_freed;
+  if (mine.entered) {
+    held_ = std::move(mine.held);
+    first_ = mine.first;
+    return found::entered;
+  }
+  if (again != reentry::busy) refuse(*mine.held, now);
+  return found::nothing;
+}
+
+void second_lease::refuse(grant& mine, instant now) const {
+  const bool by_mutex = mine.anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
+  if (request_.terms.reentry == reentry::allow) {
+    if (!by_mutex) return;  // its own grant, but out of its reach: it is a stranger to it
+    ensure_held(mine, now);
+  }
+  throw lock_refused(
+      errc::already_held,
+      fmt::format("key '{}': already yours, with fence {}{}", printable(mine.key), mine.fence,
+                  by_mutex ? ", by a distributed_mutex: waiting for it would be waiting for yourself" : ""));
+}
+
+/// What the options of an inner lease ask for holds for it, too, or is refused: it shares the grant with the outer one.
+void second_lease::honour(instant now) const {
+  const auto& terms = request_.terms;
+  auto& of = *held_;
+  const auto refuse = [&](const std::string& what) {
+    throw std::invalid_argument(fmt::format(
+        "dlock: key '{}': {}; the owner holds it already, and an inner lease can't change that of the outer one "
+        "(reentry::refuse and reentry::busy don't enter it)",
+        printable(of.key), what));
+  };
+  if (const auto has = renewal_of(of); terms.renewal != has) {
+    refuse(fmt::format("renewal = {}: the lease that is held has renewal::{}", name_of(terms.renewal), name_of(has)));
+  }
+  if (terms.max_hold.count() > 0 && now + terms.max_hold < of.cap) {
+    refuse(fmt::format(
+        "max_hold = {} ms: the lease that is held {}", terms.max_hold.count(),
+        of.cap == instant::max() ? "has no such bound" : fmt::format("ends in {} ms", in_ms(of.cap - now))));
+  }
+  if (terms.min_hold.count() == 0) return;
+  const microseconds wanted = now - of.asked_at + terms.min_hold;
+  auto before = of.min_hold.load();
+  while (before < wanted && !of.min_hold.compare_exchange_weak(before, wanted)) {
+  }
+}
+
+action second_lease::start(instant now) {
+  last_ = now;
+  ensure_held(*held_, now);  // a lost lease can't be entered again: what was done under it is not to be trusted
+  honour(now);
+  // A session, or renewals of the row, keep it: their ttl holds. An expiry of its own is only ever extended, by one
+  // statement, if the inner ttl ends later.
+  const auto& terms = request_.terms;
+  if (held_->kind != lease_kind::expiring || held_->own_end.left(now) + held_->margin >= terms.ttl) return finish();
+  extension_.emplace(with_, held_, terms.ttl);
+  return extension_->start(now);
+}
+
+action second_lease::resume(instant now) {
+  last_ = now;
+  extension_->resume(now);
+  return finish();
+}
+
+std::shared_ptr<grant> second_lease::take(bool& first) noexcept {
+  first = first_;
+  return std::move(held_);
+}
+
+action second_lease::finish() noexcept {
+  with_.shared.notify({.what = event::kind::reentered, .key = held_->key.view(), .fence = held_->fence});
+  return {};
+}
+
+}  // namespace dlock::engine

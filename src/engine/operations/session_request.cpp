@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/operations/session_request.hpp"
+
+#include "engine/operations/lock_request.hpp"
+
+namespace dlock::engine {
+
+void session_request::abandon() noexcept {
+  if (waits_) with_.sessions.leave(*this);
+  waits_ = false;
+}
+
+action session_request::start(microseconds ttl, instant until, instant now) {
+  ttl_ = ttl;
+  until_ = until;
+  why_ = {};
+  return find(now);
+}
+
+action session_request::find(instant now) {
+  pin_ = with_.sessions.pin(ttl_, now, opening_, *this);
+  if (pin_) return {};
+  if (opening_) {
+    opening_.ask(statement_);
+    statement_.until = until_;
+    statement_.patience = statement_patience;
+    return action::send(sent_);
+  }
+  waits_ = true;
+  if (now < until_) return action::wait(until_);
+  abandon();
+  why_ = passing_fault("a session is being opened by another thread", false);
+  return {};
+}
+
+action session_request::resume(instant now) {
+  if (waits_) {
+    abandon();
+    return find(now);
+  }
+  pin_ = opening_.answered(statement_, why_);
+  opening_ = {};
+  if (pin_) with_.shared.notify({.what = event::kind::session_opened, .text = pin_->id.hex()});
+  return {};
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/service_context.hpp"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace dlock::engine {
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> text{};
+  if (::gethostname(text.data(), text.size() - 1) != 0) return "unknown";
+  return text.data();
+}
+
+service_options completed(service_options options) {
+  validate(options);
+  options.defaults = as_options(detail::settled(options.defaults));
+#ifdef _GNU_SOURCE
+  if (options.label.empty()) options.label = std::string(::program_invocation_short_name).substr(0, 64);
+#endif
+  return options;
+}
+
+std::uint64_t first_nonce() {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, id128::random().bytes.data(), sizeof bits);
+  return bits >> 16U;  // room to count up, and within a signed 64-bit column
+}
+
+}  // namespace
+
+service_context::service_context(service_options how)
+    : options(completed(std::move(how))),
+      defaults(detail::settled(options.defaults)),
+      time(options.time != nullptr ? *options.time : system_time()),
+      host(host_name()),
+      pid(::getpid()),
+      nonces_(first_nonce()) {}
+
+std::string told_once(const std::string& store, std::string_view text) {
+  if (text.starts_with("dlock: ")) text.remove_prefix(7);
+  // What goes wrong with a file is told with its path.
+  const auto file = store.substr(0, store.find('?')).substr(store.find(':') + 1);
+  const bool told = text.find(store) != std::string_view::npos ||
+                    (!file.empty() && !file.starts_with("//") && text.find(file + "'") != std::string_view::npos);
+  return told ? std::string(text) : store + ": " + std::string(text);
+}
+
+void service_context::deliver(const event& happened) noexcept {
+  if (options.observer == nullptr) return;
+  try {
+    options.observer->on(happened);
+  } catch (...) {
+    // The contract of observer: its failures change nothing; lock_service::count() shows them.
+    count_up(event::kind::observer_failed);
+  }
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/lock_settings.hpp"
+#include "dlock/observer.hpp"
+#include "dlock/service_options.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store.hpp"
+
+namespace dlock::engine {
+
+/// What went wrong in that store, and which store it is: each of them once. Without "dlock: ".
+std::string told_once(const std::string& store, std::string_view text);
+
+/// What all parts of a service share: its options, who it is, and its counters. Nothing in here depends on the parts.
+class service_context {
+ public:
+  explicit service_context(service_options how);
+
+  const service_options options;  ///< with defaults that leave nothing open
+  const detail::lock_settings defaults;
+  time_source& time;
+  const std::string host;
+  const std::int64_t pid;
+
+  /// What a call means that gives these options.
+  detail::lock_settings settled(const lock_options& given) const { return detail::settled(given, defaults); }
+  session_record record(const id128& id, microseconds ttl) const noexcept {
+    return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
+  }
+  /// Names one attempt; never the same twice in a session.
+  std::uint64_t next_nonce() noexcept { return nonces_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// Counts the event and tells the observer on this thread; whatever that throws is counted and dropped.
+  void notify(const event& happened) noexcept {
+    count_up(happened.what);
+    deliver(happened);
+  }
+  /// The two halves of it.
+  void count_up(event::kind of) noexcept {
+    counts_[static_cast<std::size_t>(of)].fetch_add(1, std::memory_order_relaxed);
+  }
+  void deliver(const event& happened) noexcept;
+  std::uint64_t count(event::kind of) const noexcept { return counts_[static_cast<std::size_t>(of)].load(); }
+
+ private:
+  std::atomic<std::uint64_t> nonces_;
+  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(event::kind::observer_failed) + 1> counts_{};
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/service_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "dlock/store/transactional_store.hpp"
+#include "engine/fork_guard.hpp"
+#include "engine/own_stack.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+/// All that live, to be found from an owner's end. Never destroyed: static objects may hold leases.
+struct living {
+  const unsigned generation = fork_generation();
+  std::mutex mutex{};
+  std::vector<std::weak_ptr<service_core>> cores{};
+};
+/// A forked child has its own: its parent's mutex may have been locked when it was made.
+living& all_cores() {
+  static std::atomic<living*> current{nullptr};
+  auto* made = current.load();
+  while (made == nullptr || made->generation != fork_generation()) {
+    auto fresh = std::make_unique<living>();
+    if (current.compare_exchange_strong(made, fresh.get())) made = fresh.release();
+  }
+  return *made;
+}
+
+void pause(time_source& time, instant until) {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  while (time.now() < until) time.wait_until(never, lock, until);
+}
+
+/// A database may start later than the programs that use it.
+void prepare(store& where, const service_options& options) {
+  auto& time = options.time != nullptr ? *options.time : system_time();
+  const auto end = time.now() + options.start_limit;
+  for (microseconds rest = 50ms;; rest = std::min<microseconds>(2 * rest, 1s)) {
+    try {
+      return where.prepare();
+    } catch (const store_error& error) {
+      if (!error.transient() || time.now() >= end) throw;
+    }
+    pause(time, std::min(time.now() + rest, end));
+  }
+}
+}  // namespace
+
+thread_local const service_core* service_core::serving_ = nullptr;
+
+// ---- composition ----------------------------------------------------------------------------------------------------
+
+service_core::service_core(std::shared_ptr<store> where, service_options options)
+    : shared_(std::move(options)),
+      timer_(shared_.time),
+      telling_(shared_.time),
+      statements_(std::move(where), shared_.time, shared_.options.connections, *this),
+      queue_(shared_.options.max_waiters),
+      news_(
+          shared_, [this] { telling_.now(); }, [this] { timer_.now(); }),
+      sessions_(
+          shared_, statements_, news_,
+          {.lost = [this](const auto& one, auto why, auto now) { grants_.lost(one, why, now); },
+           .over = [this](const auto& one, const auto& last, auto why, auto now) { session_over(one, last, why, now); },
+           .sooner = [this](instant when) { timer_.due_by(when); }}),
+      background_(shared_, statements_, sessions_, news_,
+                  {.released = [this](const auto& one, auto how, const auto& why,
+                                      auto now) { grants_.released(one, how, why, now); },
+                   .fewer = [this] { changed(); },
+                   .sooner = [this](instant when) { timer_.due_by(when); },
+                   .drained = [this] { stop_threads(); }}),
+      deadlines_([this](const auto& one, instant now) { grants_.deadline_passed(one, now); },
+                 [this](instant when) { timer_.due_by(when); }),
+      rows_(shared_, statements_, table_, news_,
+            {.lost = [this](const auto& one, auto why, auto now) { grants_.lost(one, why, now); },
+             .sooner = [this](instant when) { timer_.due_by(when); }}),
+      grants_(shared_, table_, sessions_, deadlines_, rows_, background_, news_, [this] { changed(); }),
+      cleanup_(shared_, statements_, news_, [this](instant when) { timer_.due_by(when); }),
+      parts_{shared_, statements_, queue_, pauses_, sessions_, table_, grants_, background_, news_, closed_},
+      threads_(std::make_shared<thread_group>(shared_.time)),
+      connecting_(std::make_shared<thread_group>(shared_.time)),
+      generation_(fork_generation()) {}
+
+std::shared_ptr<service_core> service_core::start(std::shared_ptr<store> where, service_options options) {
+  if (where == nullptr) throw std::invalid_argument("dlock: store = null: a lock_service needs one");
+  validate(options);
+  const bool lazy = options.lazy;
+  if (!lazy) prepare(*where, options);
+  auto made = std::make_shared<service_core>(std::move(where), std::move(options));
+  made->ready_ = !lazy;
+  made->parts_.home = made;
+  {
+    auto& all = all_cores();
+    const std::lock_guard lock(all.mutex);
+    std::erase_if(all.cores, [](const auto& each) { return each.expired(); });
+    all.cores.push_back(made);
+  }
+  made->run_threads();
+  return made;
+}
+
+instant service_core::tick(instant now) noexcept {
+  auto next = std::min({deadlines_.tick(now), sessions_.tick(now), rows_.tick(now), cleanup_.tick(now)});
+  // After those that may have given it something to do.
+  next = std::min(next, background_.tick(now));
+  return std::min(next, statements_.tick(now));
+}
+
+void service_core::session_over(const std::shared_ptr<session>& one, const std::shared_ptr<grant>& last,
+                                loss_reason reason, instant now) noexcept {
+  if (reason != loss_reason::none) {
+    std::string id;
+    try {
+      id = one->id.hex();
+    } catch (const std::bad_alloc&) {
+      id.clear();
+    }
+    news_.post({.what = event::kind::session_lost, .reason = reason, .text = id});
+  }
+  // Nobody trusts anything of it any more: without its row all it holds, and may still be granted, is free to others.
+  const auto from = reason == loss_reason::none ? now : now + margin_for(one->ttl, shared_.options.margin);
+  background_.close(one, last, std::max(from, one->freed_from()), now + grant_registry::long_enough, from + 1min, now);
+}
+
+// ---- threads --------------------------------------------------------------------------------------------------------
+
+void service_core::run_thread(const std::shared_ptr<thread_group>& in, std::function<void(service_core&)> body) {
+  // Detached, because the last lease may be released, and the core with it end, on any thread, also on one of these. Each
+  // holds the core; finish() waits for them where that is possible.
+  thread_group::start(in, [self = shared_from_this(), body = std::move(body)] {
+    serving_ = self.get();
+    body(*self);
+  });
+}
+
+void service_core::run_threads() {
+  try {
+    run_thread(threads_, [](service_core& core) { core.timer_.run([&](instant now) { return core.tick(now); }); });
+    run_thread(threads_, [](service_core& core) {
+      core.telling_.run([&](instant now) { return core.news_.deliver(now) ? instant{} : instant::max(); });
+    });
+    statements_.start();
+  } catch (...) {  // no more threads to be had: those that run must end
+    stop_threads();
+    throw;
+  }
+  timer_.now();
+}
+
+bool service_core::connect(std::size_t which, fault& why) noexcept {
+  try {
+    run_thread(connecting_, [which](service_core& core) { core.statements_.connect(which); });
+    return true;
+  } catch (const std::exception& error) {
+    why = passing_fault("no thread to connect", true);
+    try {
+      why.text += std::string(": ") + error.what();
+    } catch (const std::bad_alloc&) {
+    }
+    return false;
+  }
+}
+
+void service_core::ensure_ready() {
+  if (ready_.load()) return;
+  const std::lock_guard lock(preparing_);
+  if (ready_.load()) return;
+  where().prepare();
+  ready_ = true;
+}
+
+bool service_core::ready(fault& why) noexcept {
+  try {
+    ensure_ready();
+    return true;
+  } catch (const store_error& error) {
+    why = passing_fault(error.what(), error.code() == errc::store_unreachable);
+    why.native = error.native_code();
+    error.sqlstate().copy(why.sqlstate, sizeof why.sqlstate - 1);
+    why.transient = error.transient();
+  } catch (const std::exception& error) {  // a setting that can't work
+    why = passing_fault(error.what(), false);
+    why.transient = false;
+  }
+  return false;
+}
+
+bool service_core::serve() noexcept {
+  try {
+    run_thread(threads_, [](service_core& core) { core.statements_.serve(); });
+    return true;
+  } catch (const std::exception&) {
+    return false;  // whoever has to wait for an answer executes it, and the clock tries again
+  }
+}
+
+void service_core::connected(const connection_identity& to) noexcept { sessions_.connected(to, shared_.time.now()); }
+
+void service_core::stop_threads() noexcept {
+  statements_.stop();
+  timer_.stop();
+  telling_.stop();
+}
+
+std::vector<std::shared_ptr<service_core>> service_core::living() {
+  auto& all = all_cores();
+  const std::lock_guard lock(all.mutex);
+  std::vector<std::shared_ptr<service_core>> found;
+  for (const auto& each : all.cores) {
+    if (auto alive = each.lock()) found.push_back(std::move(alive));
+  }
+  return found;
+}
+
+bool service_core::may_wait(fault& why) const noexcept {
+  const auto* const transactions = where().transactions();
+  return transactions == nullptr || transactions->caller_may_wait(why);
+}
+
+bool service_core::forked() const noexcept { return generation_ != fork_generation(); }
+
+void service_core::refuse_if_forked() const {
+  if (forked()) {
+    throw lock_refused(errc::forked,
+                       "dlock: this lock_service was made before a fork, in the parent process; make a new one here");
+  }
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/background/cleanup.hpp"
+#include "engine/drivers/thread_group.hpp"
+#include "engine/drivers/work_loop.hpp"
+#include "engine/operations/parts.hpp"
+
+namespace dlock::engine {
+
+/// What a service is made of: its parts, its threads, and when both begin and end. Shared by the service and by every
+/// grant; its threads hold it too, and end when the service is closed and nothing is held.
+class service_core final : public std::enable_shared_from_this<service_core>, private executor_threads {
+ public:
+  static std::shared_ptr<service_core> start(std::shared_ptr<store> where, service_options options);
+  service_core(std::shared_ptr<store> where, service_options options);
+  service_core(const service_core&) = delete;
+  service_core& operator=(const service_core&) = delete;
+
+  parts& all() noexcept { return parts_; }
+  service_context& shared() noexcept { return shared_; }
+  const service_context& shared() const noexcept { return shared_; }
+  store& where() const noexcept { return statements_.where(); }
+  const std::stop_source& closing() const noexcept { return closing_; }
+
+  /// No new acquires; waits for leases to be released. Returns the keys still held.
+  std::vector<std::string> close(std::chrono::milliseconds limit);
+  /// After close(): all that is held is lost, and freed in the background, which is waited for.
+  void take_back_all();
+  /// After close(): lets the threads end as soon as nothing is held; waits for that if nothing is.
+  void finish() noexcept;
+  /// Both, for a service that is destroyed; what it has to wait for, and what outlives it, is told.
+  void end(std::chrono::milliseconds limit);
+  /// After something that may have been the last of it: waits for the threads, so that nothing of the service runs any
+  /// more. Otherwise returns at once.
+  void see_off_last(std::chrono::milliseconds limit) noexcept;
+  /// All that live in this process.
+  static std::vector<std::shared_ptr<service_core>> living();
+
+  /// A call that the service must outlive.
+  class call {
+   public:
+    explicit call(service_core& of);
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+    ~call();
+
+   private:
+    const std::shared_ptr<service_core> of_;
+  };
+
+  bool forked() const noexcept;
+  void refuse_if_forked() const;
+  /// Of a lazy service: prepares the store, if nobody has. Throws as store::prepare().
+  void ensure_ready();
+  /// Whether the calling thread may wait for a lock now; if not, why.
+  bool may_wait(fault& why) const noexcept;
+
+ private:
+  bool connect(std::size_t which, fault& why) noexcept override;
+  bool serve() noexcept override;
+  bool ready(fault& why) noexcept override;
+  void tick_by(instant when) noexcept override { timer_.due_by(when); }
+  void connected(const connection_identity& to) noexcept override;
+
+  instant tick(instant now) noexcept;
+  void session_over(const std::shared_ptr<session>& one, const std::shared_ptr<grant>& last, loss_reason reason,
+                    instant now) noexcept;
+  void run_threads();
+  void run_thread(const std::shared_ptr<thread_group>& in, std::function<void(service_core&)> body);
+  void tell_held(const std::string& text);
+  void see_off(std::chrono::milliseconds limit) noexcept;
+  void changed() noexcept;
+  bool wind_down_if_done() noexcept;
+  void stop_threads() noexcept;
+
+  service_context shared_;
+  work_loop timer_;
+  work_loop telling_;
+  statement_executor statements_;
+  wait_queue queue_;
+  pause_watch pauses_{};
+  grant_table table_{};
+  notifier news_;
+  session_keeper sessions_;
+  background_work background_;
+  deadline_timer deadlines_;
+  row_renewer rows_;
+  grant_registry grants_;
+  cleanup cleanup_;
+  std::atomic<bool> closed_{false};
+  parts parts_;
+  std::stop_source closing_{};
+  /// The core that the present thread serves: its end must not be waited for there.
+  static thread_local const service_core* serving_;
+  const std::shared_ptr<thread_group> threads_;
+  const std::shared_ptr<thread_group> connecting_;
+  const unsigned generation_;
+
+  std::mutex preparing_;
+  std::atomic<bool> ready_{false};     // the store is prepared
+  std::atomic<std::size_t> calls_{0};  // under way
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  bool finish_ = false;
+  bool wound_down_ = false;
+};
+
+}  // namespace dlock::engine

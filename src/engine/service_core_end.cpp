@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How a service ends.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/own_stack.hpp"
+#include "engine/service_core.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+/// How long the service's destructor waits for the threads; they hold the core and may end later.
+constexpr auto farewell = 10s;
+}  // namespace
+
+service_core::call::call(service_core& of) : of_(of.shared_from_this()) { ++of_->calls_; }
+
+service_core::call::~call() {
+  --of_->calls_;
+  of_->changed();
+}
+
+void service_core::changed() noexcept {
+  if (!closed_.load()) return;  // nobody waits for it before that
+  {
+    const std::lock_guard lock(mutex_);
+    shared_.time.notify(changed_);
+  }
+  wind_down_if_done();
+}
+
+bool service_core::wind_down_if_done() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!finish_ || wound_down_ || grants_.any() || calls_ > 0) return false;
+    wound_down_ = true;
+  }
+  // Bodies have ended; now renewals stop, then the background tidies up, in the time that a release has, and ends last.
+  const auto now = shared_.time.now();
+  const auto end = now + shared_.options.release_limit;
+  rows_.stop();
+  cleanup_.stop();
+  sessions_.stop();
+  statements_.end_by(end);
+  sessions_.retire_all(loss_reason::none, now);
+  background_.begin_end(now, end);
+  return true;
+}
+
+void service_core::see_off(std::chrono::milliseconds limit) noexcept {
+  if (serving_ == this) return;
+  using clock = std::chrono::steady_clock;
+  const auto end = clock::now() + shared_.options.release_limit;
+  threads_->wait(limit);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
+  // What connects may not be to be ended: it is left.
+  connecting_->wait(std::max<std::chrono::milliseconds>(left, 50ms));
+  connecting_->forsake();
+}
+
+void service_core::see_off_last(std::chrono::milliseconds limit) noexcept {
+  if (!closed_.load()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!wound_down_) return;
+  }
+  see_off(limit);
+}
+
+std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
+  closed_.store(true);
+  closing_.request_stop();
+  const auto until = shared_.time.now() + limit;
+  std::unique_lock lock(mutex_);
+  while ((grants_.any() || calls_ > 0) && shared_.time.now() < until) shared_.time.wait_until(changed_, lock, until);
+  lock.unlock();
+  std::vector<std::string> keys;
+  sessions_.for_each_grant([&](const grant& one) { keys.emplace_back(one.key.view()); });
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+void service_core::take_back_all() {
+  std::vector<std::shared_ptr<grant>> held;
+  sessions_.for_each_grant([&](const grant& one) {
+    if (auto alive = std::const_pointer_cast<grant>(one.weak_from_this().lock())) held.push_back(std::move(alive));
+  });
+  microseconds margin{0};
+  const auto now = shared_.time.now();
+  for (const auto& one : held) {
+    margin = std::max(margin, one->margin);
+    grants_.lost(one, loss_reason::closed, now);
+  }
+  if (held.empty() || serving_ == this) return;  // what this thread serves would wait for itself
+  const auto until = now + margin + grant_registry::long_enough + shared_.options.release_limit;
+  std::unique_lock lock(mutex_);
+  while (background_.open_releases() > 0 && shared_.time.now() < until) {
+    shared_.time.wait_until(changed_, lock, until);
+  }
+}
+
+void service_core::end(std::chrono::milliseconds limit) {
+  close(0ms);  // nothing new from here on
+  bool wait = calls_ > 0;
+  // What calls of this very thread hold won't end while it waits here. What is being released does.
+  sessions_.for_each_grant([&](const grant& one) {
+    wait = wait || one.state.load() != grant_state::held || !on_own_stack(one.anchor.load());
+  });
+  if (wait && limit.count() > 0) {
+    tell_held(fmt::format("the service ends, and waits up to {} ms for it", limit.count()));
+    close(limit);
+  }
+  tell_held("the service has ended; it stays held until it is let go, or for at most its ttl after the process");
+  finish();
+}
+
+void service_core::tell_held(const std::string& text) {
+  std::vector<std::pair<lock_key, std::uint64_t>> held;
+  sessions_.for_each_grant([&](const grant& one) {
+    if (one.state.load() == grant_state::held) held.emplace_back(one.key, one.fence);
+  });
+  for (const auto& [key, fence] : held) {
+    shared_.notify({.what = event::kind::still_held, .key = key.view(), .fence = fence, .text = text});
+  }
+}
+
+void service_core::finish() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    finish_ = true;
+  }
+  wind_down_if_done();
+  if (grants_.held() > 0 || calls_ > 0) return;
+  see_off(farewell);
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "dlock/error.hpp"
+#include "dlock/store/id128.hpp"
+#include "engine/machines/session_machine.hpp"
+#include "engine/machines/trust.hpp"
+#include "engine/statements/statement.hpp"
+
+namespace dlock::engine {
+
+struct grant;
+class session_keeper;
+
+/// One session of this process: keeps the leases of one ttl class.
+struct session {
+  session(const id128& named, std::chrono::microseconds lives, std::chrono::microseconds margin, instant sent)
+      : id(named), ttl(lives), machine(lives, margin, sent), deadline(machine.deadline()) {}
+
+  const id128 id;
+  const std::chrono::microseconds ttl;
+  // Guarded by the mutex of session_keeper:
+  session_machine machine;
+  grant* first = nullptr;    // grants under its id, of any kind: an intrusive list
+  std::size_t users = 0;     // pins
+  std::size_t in_doubt = 0;  // attempts without an outcome
+  instant idle_since{};      // when the last user was found gone; the epoch: it has users
+  bool over = false;         // retired for ever (rule 5)
+  // Guarded by the mutex of background_work, once it is over:
+  statement closing{};
+  std::shared_ptr<session> next_closing{};
+  std::shared_ptr<grant> told_last{};  // its row stays until the holder of this one was told, or until not_before,
+  instant not_before{};
+  instant earliest{};  // and in no case shorter than until then
+  instant give_up{};
+  // Any thread:
+  trust deadline;
+  std::atomic<loss_reason> why{loss_reason::none};  // set before the deadline is ended
+  /// With its row all that it keeps is free: not before a lease that was lost may be given away.
+  void not_freed_before(instant when) noexcept {
+    auto now = freed_from_.load();
+    while (now < when && !freed_from_.compare_exchange_weak(now, when)) {
+    }
+  }
+  instant freed_from() const noexcept { return freed_from_.load(); }
+
+ private:
+  std::atomic<instant> freed_from_{instant{}};
+};
+
+/// Keeps a session in use while it lives. Empty: none.
+class session_pin {
+ public:
+  session_pin() = default;
+  session_pin(session_keeper& keeper, std::shared_ptr<session> of) noexcept
+      : keeper_(&keeper), session_(std::move(of)) {}
+  session_pin(session_pin&& other) noexcept = default;
+  session_pin& operator=(session_pin&& other) noexcept {
+    session_pin before(std::move(*this));
+    keeper_ = other.keeper_;
+    session_ = std::move(other.session_);
+    return *this;
+  }
+  ~session_pin();
+
+  /// Another pin on the same session; empty: the session is over.
+  session_pin again() const noexcept;
+  /// The same, over or not: for a statement that names it.
+  session_pin share() const noexcept;
+
+  explicit operator bool() const noexcept { return session_ != nullptr; }
+  session* operator->() const noexcept { return session_.get(); }
+  const std::shared_ptr<session>& get() const noexcept { return session_; }
+
+ private:
+  session_keeper* keeper_ = nullptr;
+  std::shared_ptr<session> session_{};
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/statements/batch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock::engine {
+
+namespace {
+/// A statement gets so long, however late its connection came.
+constexpr microseconds shortest = std::chrono::milliseconds{10};
+}  // namespace
+
+batch::batch() {
+  // Here, so that nothing that may fail stands between a statement and its answer.
+  asks_.reserve(most);
+  answers_.reserve(most);
+}
+
+bool batch::serves_both(const statement& first, const statement& other) noexcept {
+  if (first.what != statement::kind::keyed || other.what != statement::kind::keyed) return false;
+  const request& a = first.ask;
+  const request& b = other.ask;
+  const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
+  // A take-over and an extension are about one holder each. A take that follows a look may meet a row that somebody has
+  // locked: it must not fail those of others. A look is nobody's.
+  if (a.action != b.action || !same_table || a.looked || b.looked) return false;
+  if (a.action == verb::take_over || a.action == verb::extend) return false;
+  if (a.action == verb::look) return true;
+  return a.session == b.session && a.kind == b.kind && a.ttl == b.ttl && a.min_hold == b.min_hold;
+}
+
+void batch::gather(statement& first, statement_line& from, bool together) {
+  from.extract([&](const statement& one) { return &one == &first; }, [](const statement&) { return false; });
+  members_[size_++] = &first;
+  if (!together || from.empty() || first.what != statement::kind::keyed) return;
+  const auto joins = [&](const statement& one) {
+    return serves_both(first, one) && std::none_of(members_.begin(), members_.begin() + size_, [&](const auto* member) {
+             return member->ask.resource == one.ask.resource;  // a store is never asked twice about one key
+           });
+  };
+  from.extract(joins, [&](statement& one) {
+    members_[size_++] = &one;
+    return size_ < most;
+  });
+  std::sort(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(size_),
+            [](const auto* left, const auto* right) { return left->ask.resource < right->ask.resource; });
+}
+
+instant batch::limit(instant now) const noexcept {
+  auto first = instant::max();
+  for (const auto* one : members()) {
+    const bool own = one->patience > microseconds{0};
+    first = std::min(first, own ? now + one->patience : std::max(one->until, now + shortest));
+  }
+  return first;
+}
+
+void batch::execute_alone(store& where, connection& on, statement& one) noexcept {
+  switch (one.what) {
+    case statement::kind::keyed: where.execute(on, {&one.ask, 1}, {&one.answer, 1}); return;
+    case statement::kind::session: one.answer = where.session(on, one.session_action, one.record); return;
+    case statement::kind::terminate:
+      if (!one.lost->gone.load() && where.terminate(on, one.lost->where)) one.lost->gone.store(true);
+      one.answer.result = one.lost->gone.load() ? outcome::yes : outcome::no;
+      return;
+    case statement::kind::call: one.answer = one.call(one.about, on); return;
+  }
+}
+
+void batch::execute_together(store& where, connection& on) noexcept {
+  asks_.clear();
+  answers_.clear();
+  for (const auto* one : members()) asks_.push_back(one->ask);
+  answers_.resize(size_);
+  where.execute(on, asks_, answers_);
+  for (std::size_t i = 0; i < size_; ++i) members_[i]->answer = std::move(answers_[i]);
+  // One row that somebody has locked fails the statement for all. Those who take are told, and look first; the others are
+  // executed alone.
+  if (members_[0]->ask.action == verb::take) return;
+  for (auto* one : members()) {
+    if (one->answer.result != outcome::failed || !one->answer.why.contended) continue;
+    const auto before = one->answer.statements;
+    if (!on.usable()) {
+      one->answer = {};
+      one->answer.why = passing_fault("the connection broke before it was sent", true);
+      one->answer.statements = before;
+    } else {
+      execute_alone(where, on, *one);
+      one->answer.statements += before;
+    }
+  }
+}
+
+void batch::execute(store& where, connection& on, const time_source& time,
+                    const std::shared_ptr<doubt>& of_connection) noexcept {
+  const auto sent = time.now();
+  for (auto* one : members()) {
+    one->answer = {};
+    one->sent = true;
+    one->sent_at = sent;
+  }
+  if (size_ == 1) {
+    execute_alone(where, on, *members_[0]);
+  } else {
+    execute_together(where, on);
+  }
+  const auto answered = time.now();
+  for (auto* one : members()) {
+    one->answered_at = answered;
+    if (one->answer.result == outcome::unknown) one->in_doubt = of_connection;
+  }
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dlock/store/clock.hpp"
+#include "engine/statements/statement_line.hpp"
+
+namespace dlock::engine {
+
+/// Statements that are executed together on one connection, and room for what a store wants to see of them.
+class batch {
+ public:
+  /// More would lock too many rows at one time.
+  static constexpr std::size_t most = 64;
+
+  batch();
+
+  /// Takes that statement out of its line, and those that the store can serve with it. `together`: whether it can serve
+  /// several. Precondition: the batch is empty.
+  void gather(statement& first, statement_line& from, bool together);
+  /// Whether the store can serve both by one statement.
+  static bool serves_both(const statement& first, const statement& other) noexcept;
+  std::span<statement* const> members() const noexcept { return {members_.data(), size_}; }
+  /// When its connection counts as hung: that of its most impatient member.
+  instant limit(instant now) const noexcept;
+
+  /// Sends it and waits for the answers. `time` gives the stamps. Members without an answer share `of_connection`.
+  void execute(store& where, connection& on, const time_source& time,
+               const std::shared_ptr<doubt>& of_connection) noexcept;
+  void clear() noexcept { size_ = 0; }
+
+ private:
+  void execute_together(store& where, connection& on) noexcept;
+  static void execute_alone(store& where, connection& on, statement& one) noexcept;
+
+  std::array<statement*, most> members_{};
+  std::size_t size_ = 0;
+  std::vector<request> asks_{};
+  std::vector<reply> answers_{};
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store.hpp"
+#include "engine/statements/batch.hpp"
+
+namespace dlock::engine {
+
+/// The place of one connection.
+struct connection_slot {
+  enum class state : std::uint8_t { closed, connecting, idle, busy };
+
+  explicit connection_slot(std::size_t at) : number(at) {}
+
+  const std::size_t number;
+  state is = state::closed;
+  std::unique_ptr<connection> on{};
+  std::shared_ptr<doubt> about{};  ///< of `on`: what gets no answer from it shares this
+  batch work{};
+  line serves{};                   ///< busy: the line that `work` comes from
+  std::uint64_t attempt = 0;       ///< that made `on`, or is under way; they count up
+  instant since{};                 ///< busy
+  instant limit = instant::max();  ///< busy: when it counts as hung. connecting: when the attempt must end
+  bool hung = false;               ///< busy: it did, after a time in which a server that is well would have answered
+  bool leave = false;              ///< busy: to be closed afterwards
+};
+
+/// The connections of an executor: which may be used for what, and when others are made. Guarded by its mutex.
+class connection_slots {
+ public:
+  /// Connections that were taken out, to be closed without the mutex.
+  using closing = std::vector<std::unique_ptr<connection>>;
+
+  /// One more is made, for renewals.
+  explicit connection_slots(std::size_t connections);
+
+  // What is there.
+  /// One that is idle and may serve that line; null: none. The one used last comes first: it is warm.
+  connection_slot* idle_for(line which) noexcept;
+  /// How many are idle, without that of renewals.
+  std::size_t idle_count() const noexcept { return idle_.size(); }
+  connection_slot& at(std::size_t number) noexcept { return *slots_[number]; }
+  connection_slot& renewals() noexcept { return *slots_.back(); }
+  const std::vector<std::unique_ptr<connection_slot>>& all() const noexcept { return slots_; }
+  void begin(connection_slot& one, line which) noexcept;  ///< idle -> busy
+  /// busy -> idle, or closed if it is of no more use.
+  void end(connection_slot& one, closing& out) noexcept;
+
+  // What is made.
+  /// One that is closed and is to be connected now for what waits in that line; null: none. `waiting`: statements that want
+  /// connections of its kind.
+  connection_slot* to_connect(line which, std::size_t waiting, instant now) noexcept;
+  void begin_connecting(connection_slot& one, instant limit) noexcept;
+  /// An attempt has succeeded. False: it began before those that lead to another server now, and is of no use.
+  bool arrived(connection_slot& one, std::unique_ptr<connection> made, std::shared_ptr<doubt> about,
+               closing& out) noexcept;
+  /// connecting -> idle, once it has arrived and all who must know of it do; or closed, if others lead elsewhere by now.
+  void opened(connection_slot& one, closing& out) noexcept;
+  void failed(connection_slot& one, const fault& why, instant now) noexcept;
+  /// Until when attempts are put off, because the last one failed and there is something else to hope for.
+  instant put_off() const noexcept;
+  /// Whether what waits in that line has something to hope for.
+  bool hope_for(line which) const noexcept;
+  /// Whether a connection for that line is being made.
+  bool connecting_for(line which) const noexcept;
+  /// Why the last attempt failed, and how many have.
+  const fault& last_failure() const noexcept { return last_; }
+  std::uint64_t failures() const noexcept { return failures_; }
+
+  // What is of no more use.
+  /// Takes out those idle ones whose server has closed them.
+  void close_dead(closing& out) noexcept;
+  /// Takes out all idle ones but that of renewals: one of them was no good, so the others may not be either.
+  void distrust(closing& out) noexcept;
+
+ private:
+  template <class Wanted>
+  void close_idle(Wanted wanted, closing& out) noexcept;
+  static void drop(connection_slot& one, closing& out) noexcept;
+  bool takes_allowed() const noexcept;
+  bool general(const connection_slot& one) const noexcept { return one.number + 1 < slots_.size(); }
+  std::size_t count(connection_slot::state is) const noexcept;  // of the general ones
+  bool elsewhere(const connection_slot& one) const noexcept { return one.about->where.server != to_->where.server; }
+  bool any_open() const noexcept { return !idle_.empty() || count(connection_slot::state::busy) > 0; }
+  void give_up_renewals() noexcept;
+
+  std::vector<std::unique_ptr<connection_slot>> slots_{};
+  std::vector<connection_slot*> idle_{};  // of the general ones, last in, first out
+  std::size_t takes_ = 0;                 // that serve takes
+  std::uint64_t attempts_ = 0;
+  fault last_{};
+  std::uint64_t failures_ = 0;
+  instant next_attempt_{};             // after a failure
+  bool renewals_failed_ = false;       // the last attempt for renewals
+  std::shared_ptr<const doubt> to_{};  // names the server to which connections lead
+  std::uint64_t since_ = 0;            // the attempt that led there first
+};
+
+}  // namespace dlock::engine

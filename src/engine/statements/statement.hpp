@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store.hpp"
+#include "engine/statements/doubt.hpp"
+
+namespace dlock::engine {
+
+struct statement;
+class blocked_caller;
+
+/// Who goes on when a statement was answered. Called without a lock, on the thread that executed the statement, which
+/// may belong to somebody else: it must be short and must not wait.
+class statement_owner {
+ public:
+  virtual void answered(statement& of) noexcept = 0;
+
+ protected:
+  ~statement_owner() = default;
+};
+
+/// Which statements go first.
+enum class line : std::uint8_t {
+  renewals,  ///< keep sessions alive: they have a connection of their own, and use any other that is idle at need
+  frees,     ///< releases and cancellations: before takes, and one connection is always left for them
+  takes,     ///< everything else, in the order of arrival
+};
+
+/// One thing that is to be sent to the store. It lives in the frame of whoever wants it sent; the executor keeps a
+/// pointer to it until it has been answered.
+struct statement {
+  enum class kind : std::uint8_t {
+    keyed,      ///< a verb on a key; may share a batch with others of its verb
+    session,    ///< a verb on a session row
+    terminate,  ///< ends what a lost connection may still run; said yes: it is gone for certain
+    call,       ///< something that only some callers need: inspection, clean-up
+  };
+  using function = reply (*)(void* about, connection& on);
+
+  // What is asked.
+  kind what = kind::keyed;
+  line stands_in = line::takes;
+  request ask{};                  ///< keyed
+  session_verb session_action{};  ///< session
+  session_record record{};        ///< session
+  std::shared_ptr<doubt> lost{};  ///< terminate: the connection that is to be ended
+  function call = nullptr;        ///< call
+  void* about = nullptr;          ///< call
+  instant until{};                ///< how long it may wait for a connection, which may have to be made first
+  microseconds patience{};        ///< so long after its sending it counts as hung and is interrupted; 0: at `until`
+  bool counts = true;             ///< in lock_service::statements()
+
+  // What came of it.
+  reply answer{};
+  bool sent = false;  ///< false: there was no connection; answer.why says why not
+  instant sent_at{};  ///< read before it left (rule 4)
+  instant answered_at{};
+  std::shared_ptr<doubt> in_doubt{};  ///< no answer: the connection that may still run it
+
+  // The executor's.
+  enum class place : std::uint8_t { nowhere, queued, executing };
+  place at = place::nowhere;
+  bool once_more = false;      ///< its connection broke before it could be done; it has got another one
+  instant queued_at{};         ///< known once it has to wait
+  std::uint64_t failures = 0;  ///< of attempts to connect, before it had to
+  statement* next = nullptr;
+  statement_owner* owner = nullptr;  ///< told of the answer; or
+  blocked_caller* caller = nullptr;  ///< waits for it
+};
+
+/// What passes. Without memory it has no text.
+inline fault passing_fault(const char* text, bool connection) noexcept {
+  fault made;
+  made.transient = true;
+  made.connection = connection;
+  try {
+    made.text = text;
+  } catch (const std::bad_alloc&) {
+    made.text.clear();
+  }
+  return made;
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store.hpp"
+#include "engine/statements/batch.hpp"
+#include "engine/statements/connection_slots.hpp"
+#include "engine/statements/statement_line.hpp"
+
+namespace dlock::engine {
+
+/// What the executor wants of the threads around it.
+class executor_threads {
+ public:
+  /// statement_executor::connect(which) is to be called, on a thread of its own: it may take its time. Called under the
+  /// executor's lock. False, and the reason: there is no thread to be had.
+  virtual bool connect(std::size_t which, fault& why) noexcept = 0;
+  /// statement_executor::serve() is to be called, on a thread of its own. Called under the executor's lock. False: there is
+  /// none to be had.
+  virtual bool serve() noexcept = 0;
+  /// statement_executor::tick() is to be called no later than then. Called without the lock.
+  virtual void tick_by(instant when) noexcept = 0;
+  /// Before each attempt to connect: whether the store is ready, which may take as long; if not, why. Called without the lock.
+  virtual bool ready(fault& why) noexcept {
+    static_cast<void>(why);
+    return true;
+  }
+  /// There is a new connection. Nothing has been sent on it yet. Called without the lock.
+  virtual void connected(const connection_identity& to) noexcept = 0;
+
+ protected:
+  ~executor_threads() = default;
+};
+
+/// The only one that speaks to the store. It owns the connections, each used for one statement at a time; it lines up
+/// what is to be sent, groups what one statement can serve, reads the clock around the sending, and gives each its answer.
+///
+/// A caller that waits for an answer lends its thread: if it is its turn and a connection is idle it executes its own
+/// statement, and those in line that the same one can serve; otherwise it sleeps until it is answered or may lead. So a lone
+/// caller has no hand-over at all. What nobody waits for is executed by the threads that are in serve(), or goes with a
+/// caller's. Such threads are started when they are needed, at most one for each connection.
+///
+/// One connection more than `connections` is for renewals alone. Of the others, takes leave one to releases.
+/// Thread safety: all functions from any thread.
+class statement_executor {
+ public:
+  statement_executor(std::shared_ptr<store> where, time_source& time, std::size_t connections,
+                     executor_threads& threads);
+  statement_executor(const statement_executor&) = delete;
+  statement_executor& operator=(const statement_executor&) = delete;
+
+  /// Executes them, on this thread or another; returns when all have been answered. `also` is submitted in the same
+  /// moment, before them, so that it can share their batches; nobody waits for it.
+  void run(std::span<statement* const> all, std::span<statement* const> also = {});
+  void run(statement& one);
+  /// Their owners are told of the answers. What finds no connection before its `until` is answered as not sent. `also`: as
+  /// in run(). An owner may be told before this returns, on this thread too; then its statement is not used any more.
+  void submit(statement& one) noexcept;
+  void submit(std::span<statement* const> all, std::span<statement* const> also = {}) noexcept;
+
+  /// Has the first thread that executes what nobody waits for. Throws std::system_error if there is none to be had.
+  void start();
+  /// Executes what was submitted, until stop(): the body of a thread.
+  void serve();
+  /// Makes a connection, after executor_threads::connect() asked for it: the body of a thread.
+  void connect(std::size_t which) noexcept;
+  /// Has the connection for renewals made, if it is not there.
+  void prepare_renewals() noexcept;
+  /// Interrupts what hangs, and answers what has waited too long. Returns when to come back.
+  instant tick(instant now) noexcept;
+
+  /// The end comes: nothing waits, or runs, for longer than until then, and there are no more renewals.
+  void end_by(instant when) noexcept;
+  /// The end: what runs is interrupted, what waits is answered, attempts to connect are cancelled.
+  void stop() noexcept;
+
+  store& where() const noexcept { return *store_; }
+  const std::shared_ptr<store>& shared_store() const noexcept { return store_; }
+  /// Sent for acquires, releases and inspection.
+  std::uint64_t statements() const noexcept { return statements_.load(std::memory_order_relaxed); }
+  /// Connections that exist now.
+  std::size_t open() const;
+  /// Statements that wait for a connection now.
+  std::size_t queued() const;
+
+ private:
+  using slot = connection_slot;
+
+  /// What is done once the lock is open again.
+  struct afterwards {
+    statement_line answered{};           // their owners are told
+    connection_slots::closing broken{};  // closed
+    instant look_at = instant::max();    // tick() is wanted by then
+  };
+  using lock_type = std::unique_lock<std::mutex>;
+
+  statement_line& waiting(line which) noexcept { return waiting_[static_cast<std::size_t>(which)]; }
+  void enqueue(statement& one, afterwards& then) noexcept;
+  void enqueue_for_owners(std::span<statement* const> all, afterwards& then) noexcept;
+  /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed those of others
+  /// would come back late from its own.
+  bool lead(lock_type& lock, std::span<statement* const> own, blocked_caller& me);
+  /// Executes one of those that nobody waits for, or a renewal, if it is its turn.
+  bool lead(lock_type& lock);
+  bool has_turn(const statement& one) const noexcept;
+  void execute(lock_type& lock, slot& on, statement& first);
+  /// `sent`: it was; otherwise the connection was dead before that.
+  void finish(slot& on, bool sent, afterwards& then) noexcept;
+  /// It was certainly not done, and is first in line again.
+  void put_back(statement& one, afterwards& then) noexcept;
+  bool ended_for(const statement& one) const noexcept { return stop_ || (ending_ && one.stands_in == line::renewals); }
+  void hand_over(statement& one, afterwards& then) noexcept;
+  void refuse(statement& one, const fault& why, afterwards& then) noexcept;
+  void refuse_all(line which, const fault& why, afterwards& then) noexcept;
+  instant limit_of(const statement& one) noexcept;
+  void expire(line which, instant now, const blocked_caller* of, afterwards& then) noexcept;
+  /// False: there was nothing to do, and the lock was not opened.
+  bool settle(lock_type& lock, afterwards& then) noexcept;
+  bool connect_more(lock_type& lock) noexcept;
+  void begin_connecting(slot& on, instant until, instant now, afterwards& then) noexcept;
+  void connect_failed(slot& on, const fault& why, afterwards& then) noexcept;
+  void wake_next() noexcept;
+  /// False: all are busy, and there is no other to be had.
+  bool wake_worker() noexcept;
+  /// Whether a worker will use the connections that are idle for renewals.
+  bool left_to_renewals() noexcept;
+  void watch_until(lock_type& lock, instant when) noexcept;
+
+  const std::shared_ptr<store> store_;
+  time_source& time_;
+  executor_threads& threads_;
+  const bool together_;  // the store can serve several by one statement
+  std::atomic<std::uint64_t> statements_{0};
+  std::stop_source cancel_{};  // of attempts to connect
+  mutable std::mutex mutex_;
+  std::condition_variable served_;
+  // Guarded by mutex_:
+  std::array<statement_line, 3> waiting_{};
+  connection_slots slots_;
+  std::size_t workers_ = 0;  // threads in serve(), or about to be
+  std::size_t idle_workers_ = 0;
+  instant tick_by_ = instant::max();
+  instant ends_at_ = instant::max();
+  bool ending_ = false;  // no more renewals
+  bool stop_ = false;
+};
+
+}  // namespace dlock::engine

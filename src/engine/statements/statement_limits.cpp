@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How long statements wait and run, and the end of an executor.
+#include <algorithm>
+#include <array>
+#include <new>
+
+#include "engine/statements/blocked_caller.hpp"
+#include "engine/statements/statement_executor.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr std::array lines{line::renewals, line::frees, line::takes};
+/// A statement that hangs may be followed by another one before the first interruption has an effect.
+constexpr auto interrupt_again = 100ms;
+constexpr auto long_time = 1s;  // for a statement
+/// What has no time left still gets a connection that is nearly made.
+constexpr microseconds shortest_wait = 100ms;
+}  // namespace
+
+void statement_executor::refuse(statement& one, const fault& why, afterwards& then) noexcept {
+  one.answer = {};
+  one.answered_at = time_.now();
+  try {
+    one.answer.why = why;
+  } catch (const std::bad_alloc&) {
+    one.answer.why = passing_fault("", why.connection);
+  }
+  // Another connection would fail for the same reason: a wrong password.
+  one.answer.why.connection = why.connection && why.transient;
+  hand_over(one, then);
+}
+
+void statement_executor::refuse_all(line which, const fault& why, afterwards& then) noexcept {
+  while (!waiting(which).empty()) refuse(*waiting(which).pop_front(), why, then);
+}
+
+/// Until when it waits for a connection.
+instant statement_executor::limit_of(const statement& one) noexcept {
+  const auto in = one.stands_in;
+  // Not a renewal: rule 5.
+  const bool waits = one.queued_at != instant::max() && in != line::renewals;
+  const bool nearly = waits && (slots_.connecting_for(in) || slots_.idle_for(in) != nullptr);
+  return std::min(nearly ? std::max(one.until, one.queued_at + shortest_wait) : one.until, ends_at_);
+}
+
+/// `of`: the statements of that caller; null: those that nobody waits for.
+void statement_executor::expire(line which, instant now, const blocked_caller* of, afterwards& then) noexcept {
+  const auto late = [&](const statement& one) { return one.caller == of && limit_of(one) <= now; };
+  waiting(which).extract(late, [&](statement& one) {
+    if (slots_.failures() != one.failures || now < slots_.put_off()) {
+      refuse(one, slots_.last_failure(), then);
+    } else if (slots_.connecting_for(which)) {
+      refuse(one, passing_fault("a connection could not be made in time", true), then);
+    } else {
+      refuse(one, passing_fault("all lock connections are busy", false), then);
+    }
+    return true;
+  });
+}
+
+void statement_executor::watch_until(lock_type& lock, instant when) noexcept {
+  if (when >= tick_by_) return;
+  tick_by_ = when;
+  lock.unlock();
+  threads_.tick_by(when);
+  lock.lock();
+}
+
+instant statement_executor::tick(instant now) noexcept {
+  lock_type lock(mutex_);
+  afterwards then;
+  for (const auto each : lines) expire(each, now, nullptr, then);
+  settle(lock, then);
+  connect_more(lock);
+  wake_next();  // there may have been no thread for it before
+  auto next = instant::max();
+  for (const auto& each : slots_.all()) {
+    if (each->is != slot::state::busy) continue;
+    if (now >= each->limit) {
+      each->on->interrupt();
+      each->hung = each->hung || now - each->since >= long_time;
+      // Once more, should it have begun another one just then.
+      each->limit = now + interrupt_again;
+    }
+    next = std::min(next, each->limit);
+  }
+  bool any = false;
+  for (const auto& in : waiting_) {
+    any = any || !in.empty();
+    in.for_each([&](const statement& one) {
+      if (one.caller == nullptr) next = std::min(next, limit_of(one));
+    });
+  }
+  if (const auto put_off = slots_.put_off(); any && now < put_off) next = std::min(next, put_off);
+  tick_by_ = next;
+  return next;
+}
+
+void statement_executor::end_by(instant when) noexcept {
+  lock_type lock(mutex_);
+  ending_ = true;
+  ends_at_ = when;
+  afterwards then;
+  refuse_all(line::renewals, passing_fault("renewals have ended", false), then);
+  for (const auto& each : slots_.all()) each->limit = std::min(each->limit, when);
+  for (const auto& in : waiting_) {
+    in.for_each([this](const statement& one) {
+      if (one.caller != nullptr) time_.notify(one.caller->wake);
+    });
+  }
+  then.look_at = when;
+  settle(lock, then);
+  wake_next();
+}
+
+void statement_executor::stop() noexcept {
+  cancel_.request_stop();
+  lock_type lock(mutex_);
+  stop_ = true;
+  // Nobody is left who wants to know what they were about.
+  for (const auto& each : slots_.all()) {
+    if (each->is == slot::state::busy) each->on->interrupt();
+  }
+  afterwards then;
+  for (const auto each : lines) refuse_all(each, passing_fault("the service ends", false), then);
+  time_.notify(served_);
+  settle(lock, then);
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "dlock/lock_key.hpp"
+#include "dlock/store/clock.hpp"
+
+namespace dlock::engine {
+
+class pause;
+struct owner_state;
+struct wait_line;
+struct wait_shard;
+
+/// The right to speak to the store about one key, and to hold it. When it ends, the next in line gets it. Move-only.
+class queue_turn {
+ public:
+  queue_turn() = default;
+  queue_turn(queue_turn&& other) noexcept : in_(other.in_), of_(other.of_.exchange(nullptr)) {}
+  queue_turn& operator=(queue_turn&& other) noexcept {
+    hand_on();
+    in_ = other.in_;
+    of_.store(other.of_.exchange(nullptr));
+    return *this;
+  }
+  ~queue_turn() { hand_on(); }
+  explicit operator bool() const noexcept { return of_.load() != nullptr; }
+
+  /// Any thread, also while another one calls granted(): a grant may be lost as soon as it is there.
+  /// `freed`: the key was ours, and is free now.
+  void hand_on(bool freed = false) noexcept;
+  /// The key was granted to that owner: those in line for the same one may enter it again.
+  void granted(const owner_state* owner) noexcept;
+  /// Its holder pauses: those in line, and those who come, may shorten that. `how` is not used after ends_pause().
+  void begins_pause(pause& how, instant now) noexcept;
+  void ends_pause() noexcept;
+
+ private:
+  friend class wait_queue;
+  queue_turn(wait_shard& in, wait_line& of) noexcept : in_(&in), of_(&of) {}
+  wait_shard* in_ = nullptr;
+  std::atomic<wait_line*> of_{nullptr};
+};
+
+/// Somebody who waits for a turn.
+class queue_waiter {
+ public:
+  /// `turn` or `enter_again` is set now. Called under a lock of the queue: it may only signal.
+  virtual void wake() noexcept = 0;
+
+  const owner_state* owner = nullptr;          ///< who may enter the key again if that one is granted it; null: nobody
+  std::chrono::microseconds longest_pause{0};  ///< between two looks at a busy key, if it were its turn
+  queue_turn turn{};                           ///< what it waited for
+  bool freed = false;                          ///< with the turn: nobody of this process has the key
+  bool enter_again = false;                    ///< its owner holds the key now
+
+ protected:
+  ~queue_waiter() = default;
+};
+
+/// Threads of one process that want one key stand in line here, first come first served; only the first of them speaks
+/// to the database. Thread safety: all functions from any thread.
+class wait_queue {
+ public:
+  explicit wait_queue(std::size_t most_waiters);
+  ~wait_queue();
+
+  /// The turn, if nobody of this process has it; else empty.
+  queue_turn try_enter(const lock_key& key);
+  /// Gives the waiter the turn (true), or puts it in line; then it may have been given the turn before this returns.
+  bool enter(const lock_key& key, queue_waiter& waiter, instant now);
+  /// Whether `turn` or `enter_again` was set.
+  bool told(const lock_key& key, const queue_waiter& waiter) noexcept;
+  /// Takes it out of the line. False: `turn` or `enter_again` was set meanwhile.
+  bool leave(const lock_key& key, queue_waiter& waiter) noexcept;
+
+  /// Counts one who waits, in line or between two looks. False: there are too many.
+  bool begin_waiting() noexcept;
+  void end_waiting() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
+  std::size_t waiting() const noexcept { return waiters_.load(std::memory_order_relaxed); }
+  /// Of them, those that stand in a line.
+  std::size_t in_line() const noexcept;
+
+ private:
+  wait_shard& shard_of(const lock_key& key) noexcept;
+
+  const std::size_t most_waiters_;
+  std::atomic<std::size_t> waiters_{0};
+  const std::unique_ptr<wait_shard[]> shards_;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dlock/stores/memory.hpp"
+#include "engine/drivers/thread_group.hpp"
+#include "engine/drivers/work_loop.hpp"
+#include "engine/statements/statement_executor.hpp"
+#include "support/eventually.hpp"
+#include "support/faulty_store.hpp"
+
+namespace dlock::test {
+
+using namespace std::chrono_literals;
+using engine::line;
+using engine::statement_executor;
+using sent_statement = engine::statement;
+
+inline id128 id_of(std::size_t first, std::size_t second) {
+  id128 made;
+  made.bytes[0] = static_cast<unsigned char>(first);
+  made.bytes[1] = static_cast<unsigned char>(second);
+  return made;
+}
+
+/// An executor with its threads, as a service has them: some that serve, one that watches its limits, one for each
+/// attempt to connect.
+class run_executor final : public engine::executor_threads {
+ public:
+  /// `starts`: it has its first thread from the beginning.
+  run_executor(std::shared_ptr<store> where, stores::virtual_clock& clock, std::size_t connections, bool starts = true)
+      : timer_(clock),
+        group_(std::make_shared<engine::thread_group>(clock)),
+        executor_(std::move(where), clock, connections, *this) {
+    engine::thread_group::start(group_, [this] { timer_.run([this](instant now) { return executor_.tick(now); }); });
+    if (starts) executor_.start();
+    REQUIRE(clock.at_rest());  // none of them takes what comes just because it has not gone to sleep yet
+  }
+  ~run_executor() { end(); }
+  run_executor(const run_executor&) = delete;
+  run_executor& operator=(const run_executor&) = delete;
+
+  /// Stops it, and waits for its threads.
+  void end() {
+    executor_.stop();
+    timer_.stop();
+    group_->wait(20s);
+  }
+  statement_executor& operator*() noexcept { return executor_; }
+  statement_executor* operator->() noexcept { return &executor_; }
+
+  /// There is no thread to be had.
+  void no_threads(bool connecting, bool serving) { no_connecting_ = connecting, no_serving_ = serving; }
+  /// Called with the server of each new connection, before it is used.
+  void on_connected(std::function<void(const std::string&)> hook) {
+    const std::lock_guard lock(mutex_);
+    connected_ = std::move(hook);
+  }
+  /// The servers that connections lead to, in the order in which those were made.
+  std::vector<std::string> greeted() const {
+    const std::lock_guard lock(mutex_);
+    return greeted_;
+  }
+  /// When it wanted to be ticked.
+  std::vector<instant> watched() const {
+    const std::lock_guard lock(mutex_);
+    return watched_;
+  }
+  std::size_t workers() const noexcept { return workers_; }
+  std::size_t attempts() const noexcept { return attempts_; }
+
+ private:
+  bool connect(std::size_t which, fault& why) noexcept override {
+    ++attempts_;
+    if (no_connecting_) {
+      why = engine::passing_fault("no thread", true);
+      return false;
+    }
+    engine::thread_group::start(group_, [this, which] { executor_.connect(which); });
+    return true;
+  }
+  bool serve() noexcept override {
+    if (no_serving_) return false;
+    ++workers_;
+    engine::thread_group::start(group_, [this] { executor_.serve(); });
+    return true;
+  }
+  void tick_by(instant when) noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      watched_.push_back(when);
+    }
+    timer_.due_by(when);
+  }
+  void connected(const connection_identity& to) noexcept override {
+    std::function<void(const std::string&)> hook;
+    {
+      const std::lock_guard lock(mutex_);
+      greeted_.push_back(to.server);
+      hook = connected_;
+    }
+    if (hook) hook(to.server);
+  }
+
+  engine::work_loop timer_;
+  const std::shared_ptr<engine::thread_group> group_;
+  std::atomic<bool> no_connecting_{false};
+  std::atomic<bool> no_serving_{false};
+  std::atomic<std::size_t> workers_{0};
+  std::atomic<std::size_t> attempts_{0};
+  mutable std::mutex mutex_;
+  // Guarded by mutex_:
+  std::function<void(const std::string&)> connected_{};
+  std::vector<std::string> greeted_{};
+  std::vector<instant> watched_{};
+  statement_executor executor_;
+};
+
+/// Told of answers: counts them.
+class answer_count final : public engine::statement_owner {
+ public:
+  void answered(sent_statement&) noexcept override { ++count_; }
+  /// Whether so many have come; waits for them.
+  bool reached(std::size_t count) const {
+    return eventually([&] { return count_ >= count; });
+  }
+  std::size_t count() const noexcept { return count_; }
+
+ private:
+  std::atomic<std::size_t> count_{0};
+};
+
+/// A caller on a thread of its own, who waits for the answers to statements.
+class waiting_caller {
+ public:
+  waiting_caller(statement_executor& at, std::initializer_list<sent_statement*> all) : all_(all) {
+    thread_ = std::thread([this, &at] {
+      at.run(all_);
+      answered_ = true;
+    });
+  }
+  waiting_caller(statement_executor& at, sent_statement& one) : waiting_caller(at, {&one}) {}
+  ~waiting_caller() { thread_.join(); }
+  waiting_caller(const waiting_caller&) = delete;
+  waiting_caller& operator=(const waiting_caller&) = delete;
+
+  std::thread::id thread() const noexcept { return thread_.get_id(); }
+  bool is_answered() const noexcept { return answered_; }
+  /// Waits for it.
+  bool answered() const {
+    return eventually([this] { return answered_.load(); });
+  }
+
+ private:
+  const std::vector<sent_statement*> all_;
+  std::atomic<bool> answered_{false};
+  std::thread thread_;
+};
+
+struct executor_fixture {
+  stores::virtual_clock clock;
+  std::shared_ptr<faulty_store> where =
+      std::make_shared<faulty_store>(std::make_shared<stores::memory_store>(clock), &clock);
+  answer_count told;
+  std::deque<std::string> keys{};
+
+  /// A statement in that line, about that key. It may wait for 2 s, and take 2 s.
+  sent_statement ask(verb what, const std::string& key, line in = line::takes) {
+    sent_statement made;
+    made.stands_in = in;
+    made.ask.action = what;
+    made.ask.resource = keys.emplace_back(key);
+    made.ask.session = id_of(1, 1);
+    made.ask.kind = lease_kind::expiring;
+    made.ask.ttl = 10s;
+    made.until = clock.now() + 2s;
+    made.patience = 2s;
+    made.owner = &told;
+    return made;
+  }
+  sent_statement look(const std::string& key = "k") { return ask(verb::look, key); }
+  sent_statement release(const std::string& key = "k") { return ask(verb::release, key, line::frees); }
+  sent_statement renewal(std::chrono::milliseconds until = 2s) {
+    sent_statement made;
+    made.what = sent_statement::kind::session;
+    made.stands_in = line::renewals;
+    made.session_action = session_verb::renew;
+    made.record = {.id = id_of(7, 7), .ttl = 30s};
+    made.until = clock.now() + until;
+    made.patience = until;
+    made.counts = false;
+    made.owner = &told;
+    return made;
+  }
+  /// The same, which may wait so long for a connection.
+  static sent_statement within(sent_statement one, microseconds limit) {
+    one.until += limit - 2s;
+    return one;
+  }
+
+  std::shared_ptr<gate> hold_connects() {
+    auto at = std::make_shared<gate>();
+    where->hold_connects(at);
+    return at;
+  }
+  /// So many idle connections. Nothing else runs meanwhile.
+  void fill(run_executor& at, std::size_t count) {
+    const auto stop = std::make_shared<gate>();
+    where->next(verb::cancel, {.times = static_cast<unsigned>(count), .before = stop});
+    std::deque<sent_statement> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      all.push_back(ask(verb::cancel, "fill " + std::to_string(i), line::frees));
+      all.back().ask.session = id_of(2, i);  // none of them shares a statement
+    }
+    {
+      std::deque<waiting_caller> callers;
+      for (auto& each : all) callers.emplace_back(*at, each);
+      REQUIRE(stop->reached(static_cast<int>(count)));
+      stop->open();
+    }
+    REQUIRE(clock.at_rest());
+    REQUIRE(at->open() == count);
+  }
+};
+
+/// What an executor is asked to call with a connection: tells which one, and may be stopped on it.
+struct connection_call {
+  std::shared_ptr<gate> stop = nullptr;
+  std::function<void(connection&)> use = nullptr;
+  std::uint64_t number = 0;
+  std::string server{};
+  std::thread::id by{};
+  const std::atomic<bool> never{false};
+
+  explicit connection_call(std::shared_ptr<gate> at = nullptr) : stop(std::move(at)) {}
+  sent_statement in(const executor_fixture& of, line which = line::takes) {
+    sent_statement made;
+    made.what = sent_statement::kind::call;
+    made.stands_in = which;
+    made.call = [](void* about, connection& on) {
+      auto& mine = *static_cast<connection_call*>(about);
+      mine.number = on.identity().id;
+      mine.server = on.identity().server;
+      mine.by = std::this_thread::get_id();
+      if (mine.use) mine.use(on);
+      if (mine.stop != nullptr) mine.stop->pass(mine.never);
+      return reply{.result = outcome::yes};
+    };
+    made.about = this;
+    made.until = of.clock.now() + 2s;
+    made.patience = 2s;
+    return made;
+  }
+};
+
+}  // namespace dlock::test

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/drivers/blocking_driver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlock/stores/memory.hpp"
+#include "engine/service_core.hpp"
+#include "support/eventually.hpp"
+#include "support/faulty_store.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace dlock;
+using engine::action;
+using engine::blocking_driver;
+using engine::interruption;
+
+/// Waits until it is done, or twice interrupted; says what it was told.
+struct waiting_operation final : engine::operation {
+  action start(instant now) override {
+    told.push_back("start");
+    return next(now);
+  }
+  action resume(instant now) override {
+    told.push_back("resume");
+    return next(now);
+  }
+  action interrupt(interruption why, instant now) override {
+    told.push_back(why == interruption::cancelled ? "cancelled" : "closed");
+    if (!stays) return {};
+    until = now + 1s;
+    return next(now);
+  }
+  action next(instant now) const { return now >= until ? action{} : action::wait(until); }
+
+  instant until{};
+  bool stays = false;  // though it was interrupted, until a second later
+  std::vector<std::string> told{};
+};
+
+/// Sends a look, and ends.
+struct look_operation final : engine::operation {
+  look_operation() { look.ask = {.action = verb::look, .resource = "k"}; }
+  action start(instant now) override {
+    look.until = now + 2s;
+    look.patience = 2s;
+    return action::send(sent, true);
+  }
+  action resume(instant now) override {
+    resumed_at = now;
+    return {};
+  }
+  action interrupt(interruption, instant) override { return {}; }
+
+  engine::statement look{};
+  std::array<engine::statement*, 1> sent{&look};
+  instant resumed_at{};
+};
+
+struct other_pause final : engine::pause {
+  using pause::pause;
+  void wake() noexcept override { woken = true; }
+  std::atomic<bool> woken{false};
+};
+
+struct driver_fixture {
+  stores::virtual_clock clock;
+  std::shared_ptr<test::faulty_store> where =
+      std::make_shared<test::faulty_store>(std::make_shared<stores::memory_store>(clock), &clock);
+  std::shared_ptr<engine::service_core> core = engine::service_core::start(where, {.time = &clock});
+  std::stop_source close, cancel;
+  waiting_operation operation;
+
+  ~driver_fixture() {
+    core->close(0ms);
+    core->finish();
+  }
+  std::thread run(std::optional<blocking_driver>& driver) {
+    driver.emplace(core->all(), close.get_token(), cancel.get_token());
+    return std::thread([&] { driver->run(operation); });
+  }
+  using told = std::vector<std::string>;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: resumes what waits when the time has come, or when it is woken",
+                 "[blocking_driver]") {
+  operation.until = clock.now() + 10s;
+  std::optional<blocking_driver> driver;
+  auto thread = run(driver);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  driver->signal().wake();
+  REQUIRE(clock.at_rest({.callers = 1}));
+  clock.advance(10s);
+  thread.join();
+  CHECK(operation.told == told{"start", "resume", "resume"});
+}
+
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: a wake-up before the wait is not lost", "[blocking_driver]") {
+  operation.until = clock.now() + 10s;
+  blocking_driver driver(core->all());
+  driver.signal().wake();
+  std::thread thread([&] { driver.run(operation); });
+  REQUIRE(clock.at_rest({.callers = 1}));
+  clock.advance(10s);
+  thread.join();
+  CHECK(operation.told == told{"start", "resume", "resume"});
+}
+
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: a cancellation ends the wait, also one from before",
+                 "[blocking_driver][T35]") {
+  operation.until = clock.now() + 1h;
+  std::optional<blocking_driver> driver;
+  SECTION("while it waits") {
+    auto thread = run(driver);
+    REQUIRE(clock.at_rest({.callers = 1}));
+    cancel.request_stop();
+    thread.join();
+  }
+  SECTION("before") {
+    cancel.request_stop();
+    run(driver).join();
+  }
+  SECTION("it counts for more than the end of the service") {
+    cancel.request_stop();
+    close.request_stop();
+    run(driver).join();
+  }
+  CHECK(operation.told == told{"start", "cancelled"});
+}
+
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: the end of the service ends the wait", "[blocking_driver]") {
+  operation.until = clock.now() + 1h;
+  std::optional<blocking_driver> driver;
+  auto thread = run(driver);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  close.request_stop();
+  thread.join();
+  CHECK(operation.told == told{"start", "closed"});
+}
+
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: what was interrupted is told once, and may still wait",
+                 "[blocking_driver]") {
+  operation.until = clock.now() + 1h;
+  operation.stays = true;
+  std::optional<blocking_driver> driver;
+  auto thread = run(driver);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  close.request_stop();
+  REQUIRE(clock.at_rest({.callers = 1}));
+  cancel.request_stop();
+  REQUIRE(clock.at_rest({.callers = 1}));
+  clock.advance(1s);
+  thread.join();
+  REQUIRE(operation.told.size() >= 3);
+  CHECK(operation.told[1] == "closed");
+  CHECK(std::count(operation.told.begin(), operation.told.end(), "cancelled") == 0);
+  CHECK(std::count(operation.told.begin(), operation.told.end(), "closed") == 1);
+}
+
+TEST_CASE_METHOD(driver_fixture,
+                 "blocking_driver: sends on its own thread, with the looks of those whose pause ends now",
+                 "[blocking_driver]") {
+  auto& pauses = core->all().pauses;
+  blocking_driver driver(core->all());
+  look_operation mine, before;
+  driver.run(before);  // there is a connection
+  const auto batches = where->batches(verb::look);
+  engine::statement other;
+  other.ask = {.action = verb::look, .resource = "other"};
+  other.until = clock.now() + 2s;
+  other.patience = 2s;
+  other_pause ends(pauses), later(pauses);
+  ends.look = &other;
+  later.look = &mine.look;  // never sent by it
+  pauses.enter(ends, clock.now(), clock.now());
+  pauses.enter(later, clock.now(), clock.now() + 10s);
+  std::thread::id by{};
+  where->next(verb::look, {.ahead = [&] { by = std::this_thread::get_id(); }});
+  where->next(verb::look, {.during = [&] { clock.advance(1ms); }});
+  const auto begun = clock.now();
+  driver.run(mine);
+  CHECK(by == std::this_thread::get_id());
+  CHECK(mine.look.answer.result == outcome::absent);
+  CHECK(mine.resumed_at == begun + 1ms);
+  CHECK(where->batches(verb::look) == batches + 1);
+  CHECK(test::eventually([&] { return pauses.looked(ends); }));
+  CHECK(ends.woken);
+  CHECK(other.answer.result == outcome::absent);
+  CHECK_FALSE(later.woken);
+  CHECK(pauses.leave(ends));
+  CHECK(pauses.leave(later));
+}

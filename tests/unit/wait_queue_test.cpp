@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/wait_queue.hpp"
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dlock/stores/memory.hpp"
+#include "engine/drivers/wake_signal.hpp"
+#include "engine/grant.hpp"
+#include "engine/pause_watch.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace dlock;
+using engine::owner_state;
+using engine::queue_turn;
+using engine::wait_queue;
+
+/// Somebody in line, who counts how often he was woken.
+struct waiter final : engine::queue_waiter {
+  explicit waiter(const owner_state* who = nullptr) { owner = who; }
+  void wake() noexcept override { ++woken; }
+  std::atomic<int> woken{0};
+};
+
+/// Somebody in line on a thread of his own.
+struct sleeping_waiter final : engine::queue_waiter {
+  explicit sleeping_waiter(time_source& time) : signal(time) {}
+  void wake() noexcept override { signal.wake(); }
+  engine::wake_signal signal;
+};
+
+struct watched_pause final : engine::pause {
+  using pause::pause;
+  void wake() noexcept override { ++woken; }
+  int woken = 0;
+};
+
+struct queue_fixture {
+  stores::virtual_clock clock;
+  wait_queue queue{100};
+  owner_state me;
+
+  bool enter(const lock_key& key, engine::queue_waiter& who) { return queue.enter(key, who, clock.now()); }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: one at a time, other keys are not concerned", "[wait_queue][T05]") {
+  auto a = queue.try_enter("a");
+  CHECK(a);
+  CHECK_FALSE(queue.try_enter("a"));
+  CHECK(queue.try_enter("b"));
+  a.hand_on();
+  CHECK_FALSE(a);
+  CHECK(queue.try_enter("a"));
+  a.hand_on();  // of no effect
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: thousands of keys never share a place", "[wait_queue][T05]") {
+  constexpr int keys = 20'000;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<queue_turn> turns;
+    int refused = 0;
+    for (int i = 0; i < keys; ++i) {
+      turns.push_back(queue.try_enter(std::to_string(i)));
+      refused += turns.back() ? 0 : 1;
+    }
+    CHECK(refused == 0);
+  }
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: first come, first served", "[wait_queue][T33]") {
+  std::deque<waiter> all;
+  auto turn = queue.try_enter("k");
+  for (int i = 0; i < 8; ++i) CHECK_FALSE(enter("k", all.emplace_back()));
+  CHECK(queue.in_line() == 8);
+  turn.hand_on();
+  for (std::size_t i = 0; i < 8; ++i) {
+    for (std::size_t j = 0; j < 8; ++j) CHECK(all[j].woken == (j <= i ? 1 : 0));
+    CHECK(all[i].turn);
+    CHECK(queue.told("k", all[i]));
+    CHECK(queue.in_line() == 7 - i);
+    all[i].turn.hand_on();
+  }
+  CHECK(queue.try_enter("k"));
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes when the key is nobody's has the turn at once", "[wait_queue]") {
+  waiter one;
+  CHECK(enter("k", one));
+  CHECK(one.turn);
+  CHECK(one.woken == 0);
+  CHECK(queue.in_line() == 0);
+  CHECK_FALSE(queue.try_enter("k"));
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody overtakes those in line", "[wait_queue]") {
+  waiter first, late;
+  auto turn = queue.try_enter("k");
+  CHECK_FALSE(enter("k", first));
+  turn.hand_on();
+  CHECK_FALSE(queue.try_enter("k"));  // it is the waiter's, though it may not run yet
+  CHECK_FALSE(enter("k", late));
+  first.turn.hand_on();
+  CHECK(late.turn);
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: who leaves the line leaves no trace", "[wait_queue]") {
+  waiter gone, stays, last;
+  auto turn = queue.try_enter("k");
+  for (auto* each : {&gone, &stays, &last}) CHECK_FALSE(enter("k", *each));
+  CHECK(queue.leave("k", gone));
+  CHECK(queue.leave("k", last));
+  CHECK(queue.in_line() == 1);
+  turn.hand_on();
+  CHECK(stays.turn);
+  stays.turn.hand_on();
+  CHECK_FALSE(gone.turn);
+  CHECK_FALSE(last.turn);
+  CHECK(gone.woken + last.woken == 0);
+  CHECK(queue.leave("k", gone));  // nobody has the key, and nobody waits for it
+  CHECK(queue.try_enter("k"));
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: waiters are bounded", "[wait_queue][T36]") {
+  wait_queue two(2);
+  CHECK(two.begin_waiting());
+  CHECK(two.begin_waiting());
+  CHECK_FALSE(two.begin_waiting());
+  CHECK(two.waiting() == 2);
+  two.end_waiting();
+  CHECK(two.begin_waiting());
+  CHECK(two.waiting() == 2);
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: says of a turn whether the key was freed with it", "[wait_queue]") {
+  waiter first, second, third;
+  auto turn = queue.try_enter("k");
+  for (auto* each : {&first, &second, &third}) CHECK_FALSE(enter("k", *each));
+  turn.hand_on(true);
+  CHECK(first.freed);
+  first.turn.hand_on();  // it only looked
+  CHECK_FALSE(second.freed);
+  second.turn.hand_on(true);
+  CHECK(third.freed);
+}
+
+// ---- turns ----------------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that ends unused is the next one's", "[wait_queue][T33]") {
+  waiter first, second, third;
+  {
+    auto held = queue.try_enter("k");
+    CHECK_FALSE(enter("k", first));
+  }
+  CHECK(first.turn);
+  CHECK_FALSE(first.freed);
+  CHECK_FALSE(enter("k", second));
+  auto moved = std::move(first.turn);
+  CHECK_FALSE(first.turn);
+  CHECK_FALSE(second.turn);  // it is the same turn
+  {
+    waiter ends;
+    CHECK_FALSE(enter("k", ends));
+    CHECK_FALSE(enter("k", third));
+    moved = {};
+    second.turn.hand_on();
+    CHECK(ends.turn);
+    CHECK_FALSE(third.turn);
+  }
+  CHECK(third.turn);
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: another turn in the place of one hands that on", "[wait_queue]") {
+  waiter next;
+  auto turn = queue.try_enter("a");
+  CHECK_FALSE(enter("a", next));
+  turn = queue.try_enter("b");
+  CHECK(next.turn);
+  CHECK_FALSE(queue.try_enter("b"));
+  turn.hand_on();
+  CHECK(queue.try_enter("b"));
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that comes together with the end of a wait is not lost",
+                 "[wait_queue][T14][T33]") {
+  for (int round = 0; round < 500; ++round) {
+    auto turn = queue.try_enter("k");
+    REQUIRE(turn);
+    sleeping_waiter one(clock);
+    REQUIRE_FALSE(enter("k", one));
+    std::thread leaving([&] {
+      if (!queue.leave("k", one)) one.turn.hand_on();
+    });
+    turn.hand_on();
+    leaving.join();
+    REQUIRE(queue.try_enter("k"));
+  }
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: of many threads one has the turn, and each gets it", "[wait_queue][T33]") {
+  std::atomic<int> inside{0};
+  int served = 0;  // guarded by the turn
+  bool alone = true;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        sleeping_waiter mine(clock);
+        if (!enter("k", mine)) {
+          while (!queue.told("k", mine)) mine.signal.wait(instant::max());
+        }
+        alone = alone && ++inside == 1;
+        ++served;
+        --inside;
+      }
+    });
+  }
+  for (auto& each : threads) each.join();
+  CHECK(alone);
+  CHECK(served == 8 * 200);
+  CHECK(queue.try_enter("k"));
+}
+
+// ---- who may enter again --------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant lets those of the same owner in, and no others",
+                 "[wait_queue][T44]") {
+  owner_state stranger;
+  waiter mine(&me), other(&stranger), nobodys, mine_too(&me);
+  auto turn = queue.try_enter("k");
+  for (auto* each : {&other, &mine, &nobodys, &mine_too}) CHECK_FALSE(enter("k", *each));
+  turn.granted(nullptr);  // in nobody's name
+  CHECK(queue.in_line() == 4);
+  turn.granted(&me);
+  for (auto* each : {&mine, &mine_too}) {
+    CHECK(each->enter_again);
+    CHECK_FALSE(each->turn);
+    CHECK(each->woken == 1);
+    CHECK(queue.told("k", *each));
+    CHECK_FALSE(queue.leave("k", *each));
+  }
+  CHECK(queue.in_line() == 2);
+  turn.hand_on();
+  CHECK(other.turn);
+  CHECK_FALSE(other.enter_again);
+  other.turn.hand_on();
+  CHECK(nobodys.turn);
+  CHECK_FALSE(nobodys.enter_again);
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes after a grant waits for the next one", "[wait_queue][T44]") {
+  waiter late(&me);
+  auto turn = queue.try_enter("k");
+  turn.granted(&me);
+  CHECK_FALSE(enter("k", late));
+  CHECK_FALSE(queue.told("k", late));
+  turn.granted(&me);
+  CHECK(late.enter_again);
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant that is lost in the same moment is told once",
+                 "[wait_queue][T44]") {
+  for (int round = 0; round < 500; ++round) {
+    auto turn = queue.try_enter("k");
+    waiter one(&me);
+    REQUIRE_FALSE(enter("k", one));
+    std::thread losing([&] { turn.hand_on(true); });
+    turn.granted(&me);
+    losing.join();
+    REQUIRE(one.woken == 1);
+    REQUIRE(one.enter_again != static_cast<bool>(one.turn));
+    one.turn.hand_on();
+    REQUIRE(queue.try_enter("k"));
+  }
+}
+
+// ---- pauses ---------------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between looks is no longer than those in line want",
+                 "[wait_queue]") {
+  engine::pause_watch watch;
+  watched_pause between(watch);
+  const auto begun = clock.now();
+  waiter patient, hasty, hastier, elsewhere;
+  auto turn = queue.try_enter("k");
+  patient.longest_pause = 20s;
+  hasty.longest_pause = 5s;
+  hastier.longest_pause = elsewhere.longest_pause = 1s;
+  CHECK_FALSE(enter("k", patient));
+  watch.enter(between, begun, begun + 10s);
+  turn.begins_pause(between, begun);
+  CHECK(watch.end_of(between) == begun + 10s);
+  CHECK(between.woken == 0);
+  CHECK(enter("other", elsewhere));
+  CHECK(watch.end_of(between) == begun + 10s);
+  clock.advance(2s);
+  CHECK_FALSE(enter("k", hasty));  // comes while it pauses
+  CHECK(watch.end_of(between) == begun + 7s);
+  CHECK(between.woken == 1);
+  CHECK(watch.leave(between));
+  turn.ends_pause();
+  CHECK_FALSE(enter("k", hastier));  // nobody pauses
+  CHECK(between.woken == 1);
+
+  // Those in line count from the beginning.
+  watch.enter(between, clock.now(), clock.now() + 10s);
+  turn.begins_pause(between, clock.now());
+  CHECK(watch.end_of(between) == clock.now() + 1s);
+  turn.ends_pause();
+  CHECK(watch.leave(between));
+  for (auto* each : {&patient, &hasty, &hastier}) CHECK(queue.leave("k", *each));
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody shortens the pause of one whose turn has ended", "[wait_queue]") {
+  engine::pause_watch watch;
+  auto between = std::make_unique<watched_pause>(watch);
+  waiter next, last;
+  auto turn = queue.try_enter("k");
+  next.longest_pause = 20s;
+  CHECK_FALSE(enter("k", next));
+  watch.enter(*between, clock.now(), clock.now() + 10s);
+  turn.begins_pause(*between, clock.now());
+  turn.hand_on();
+  CHECK(watch.leave(*between));
+  between.reset();
+  turn.ends_pause();  // of no effect
+  CHECK_FALSE(enter("k", last));
+  CHECK(next.turn);
+  next.turn.hand_on();
+  CHECK(last.turn);
+}
