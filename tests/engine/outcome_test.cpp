@@ -161,7 +161,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: a release that fails leaves the key 
   where->next(verb::release, {.what = fate::fail, .why = denied});
   outlived();
   CHECK_FALSE(locks->try_acquire("k"));
-  CHECK(locks->count(event::kind::release_failed) == 1);
+  CHECK(eventually([&] { return locks->count(event::kind::release_failed) == 1; }));
   busy->open();
   clock.advance(500ms);
   CHECK(clock.at_rest());

@@ -240,9 +240,10 @@ struct executor_fixture {
 struct connection_call {
   std::shared_ptr<gate> stop = nullptr;
   std::function<void(connection&)> use = nullptr;
-  std::uint64_t number = 0;
   std::string server{};
   std::thread::id by{};
+  std::atomic<std::uint64_t> number{0};  // the last of these to be set
+  std::mutex mutex{};
   const std::atomic<bool> never{false};
 
   explicit connection_call(std::shared_ptr<gate> at = nullptr) : stop(std::move(at)) {}
@@ -252,9 +253,12 @@ struct connection_call {
     made.stands_in = which;
     made.call = [](void* about, connection& on) {
       auto& mine = *static_cast<connection_call*>(about);
-      mine.number = on.identity().id;
-      mine.server = on.identity().server;
-      mine.by = std::this_thread::get_id();
+      {
+        const std::lock_guard lock(mine.mutex);  // several statements may share it
+        mine.server = on.identity().server;
+        mine.by = std::this_thread::get_id();
+        mine.number = on.identity().id;
+      }
       if (mine.use) mine.use(on);
       if (mine.stop != nullptr) mine.stop->pass(mine.never);
       return reply{.result = outcome::yes};

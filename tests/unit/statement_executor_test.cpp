@@ -293,7 +293,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: threads are started as n
 
 TEST_CASE_METHOD(
     executor_fixture,
-    "statement_executor: what stands behind a caller's statement does not wait until he has done another's",
+    "statement_executor: a caller does not come back late from a statement of others that stood before his",
     "[statement_executor]") {
   run_executor at(where, clock, 4);
   fill(at, 3);
@@ -304,7 +304,7 @@ TEST_CASE_METHOD(
   for (auto* each : {&one, &two, &three}) callers.emplace_back(*at, *each);
   REQUIRE(busy->reached(3));
   where->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
-  // Nobody's release, and a take: whoever waits for the take does the release first, which hangs.
+  // Nobody's release, which hangs, goes first. Whoever waits for the take does not do that one.
   auto nobodys = first.in(*this, line::frees);
   nobodys.owner = &told;
   auto wanted = mine.in(*this);
@@ -317,10 +317,10 @@ TEST_CASE_METHOD(
   REQUIRE(clock.at_rest({.callers = 1}));
   busy->open();
   REQUIRE(stuck->reached());
-  CHECK(eventually([&] { return mine.number != 0; }, 5s));
+  CHECK(eventually([&] { return answered.load(); }, 5s));
   stuck->open();
   caller.join();
-  CHECK(answered);
+  CHECK(told.reached(1));
 }
 
 // ---- the order ------------------------------------------------------------------------------------------------------
