@@ -225,8 +225,6 @@ bool holds(service_core& core, const lock_key& key) {
 
 // ---- releasing ------------------------------------------------------------------------------------------------------
 
-namespace {
-
 void free_all(std::span<ended_lease> all) noexcept {
   const auto core = all.front().of->home;
   statement* few[8];
@@ -246,8 +244,6 @@ void free_all(std::span<ended_lease> all) noexcept {
   // The last lease, after the service: nothing of it runs any more when its destructor returns.
   core->see_off_last(core->shared().options.release_limit);
 }
-
-}  // namespace
 
 void release(const std::shared_ptr<grant>& one, release_result& result, fault& why) noexcept {
   if (!leave(one)) {  // an inner one, which costs no more than this

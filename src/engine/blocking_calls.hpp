@@ -37,7 +37,9 @@ void pause_for(service_core& core, microseconds time, const lock_key& key, const
 /// service. Never throws.
 void release(const std::shared_ptr<grant>& one, release_result& result, fault& why) noexcept;
 void release_all(std::span<ended_lease> all) noexcept;
-/// The same for those who need not know.
+/// Frees those whose last lease has ended already. They are grants of one service, at least one.
+void free_all(std::span<ended_lease> all) noexcept;
+/// release() for those who need not know.
 void end(const std::shared_ptr<grant>& one) noexcept;
 /// Of one that was not freed: lock_lost, or store_error.
 [[noreturn]] void throw_not_released(grant& one, release_result result, const fault& why);

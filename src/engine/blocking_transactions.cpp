@@ -14,19 +14,6 @@
 
 namespace dlock::engine {
 
-namespace {
-
-/// Frees what has ended.
-void free_now(ended_lease& ended) noexcept {
-  auto& with = ended.of->home->all();
-  statement* room = nullptr;
-  blocking_driver driver(with);
-  release_operation op(with, {&ended, 1}, {&room, 1});
-  driver.run(op);
-}
-
-}  // namespace
-
 bool release_by(const std::shared_ptr<grant>& one, const std::function<bool()>& free) {
   const auto core = one->home;
   auto& with = core->all();
@@ -35,9 +22,7 @@ bool release_by(const std::shared_ptr<grant>& one, const std::function<bool()>& 
   ended_lease ended{.of = one, .last = true};
   ended.begun = with.grants.begin_release(*one, ended.trusted, now());
   const auto send = [&]() noexcept {
-    if (!ended.begun) return;
-    free_now(ended);
-    core->see_off_last(core->shared().options.release_limit);
+    if (ended.begun) free_all({&ended, 1});
   };
   if (!ended.trusted) {
     send();
@@ -78,7 +63,7 @@ void abandon(const owner_state& of, bool all) noexcept {
     // Of what a transaction wrote under it nobody knows the outcome: that comes with the end of its connection.
     if (watch != nullptr && watch->open_here(one->home->where())) continue;
     ended_lease ended{.of = one, .last = true};
-    free_now(ended);
+    free_all({&ended, 1});
     if (ended.result == release_result::later) return;  // the store is away: no waiting for each of them
   }
 }

@@ -110,6 +110,10 @@ struct grant : std::enable_shared_from_this<grant> {
             .kind = kind,
             .min_hold = min_hold};
   }
+  /// When a release of it that begins now is given up: by then its expiry has freed it.
+  instant release_given_up(instant now) const noexcept {
+    return now + 2 * ttl + min_hold.load() + std::chrono::seconds{10};
+  }
   /// How long it can be trusted; 0: lost.
   microseconds left(instant now) noexcept;
   /// Whether the server must have kept it until now, by our clock, whatever became of it here.

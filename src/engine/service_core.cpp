@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "dlock/store/transactional_store.hpp"
 #include "engine/fork_guard.hpp"
 #include "engine/own_stack.hpp"
 
@@ -200,7 +199,7 @@ bool service_core::serve() noexcept {
     run_thread(threads_, [](service_core& core) { core.statements_.serve(); });
     return true;
   } catch (const std::exception&) {
-    return false;  // whoever has to wait for an answer executes it, and the clock tries again
+    return false;  // those that there are do it later
   }
 }
 
@@ -220,11 +219,6 @@ std::vector<std::shared_ptr<service_core>> service_core::living() {
     if (auto alive = each.lock()) found.push_back(std::move(alive));
   }
   return found;
-}
-
-bool service_core::may_wait(fault& why) const noexcept {
-  const auto* const transactions = where().transactions();
-  return transactions == nullptr || transactions->caller_may_wait(why);
 }
 
 bool service_core::forked() const noexcept { return generation_ != fork_generation(); }

@@ -62,8 +62,6 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   void refuse_if_forked() const;
   /// Of a lazy service: prepares the store, if nobody has. Throws as store::prepare().
   void ensure_ready();
-  /// Whether the calling thread may wait for a lock now; if not, why.
-  bool may_wait(fault& why) const noexcept;
 
  private:
   bool connect(std::size_t which, fault& why) noexcept override;
@@ -80,7 +78,7 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   void tell_held(const std::string& text);
   void see_off(std::chrono::milliseconds limit) noexcept;
   void changed() noexcept;
-  bool wind_down_if_done() noexcept;
+  void wind_down_if_done() noexcept;
   void stop_threads() noexcept;
 
   service_context shared_;

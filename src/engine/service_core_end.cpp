@@ -33,10 +33,10 @@ void service_core::changed() noexcept {
   wind_down_if_done();
 }
 
-bool service_core::wind_down_if_done() noexcept {
+void service_core::wind_down_if_done() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (!finish_ || wound_down_ || grants_.any() || calls_ > 0) return false;
+    if (!finish_ || wound_down_ || grants_.any() || calls_ > 0) return;
     wound_down_ = true;
   }
   // Bodies have ended; now renewals stop, then the background tidies up, in the time that a release has, and ends last.
@@ -48,7 +48,6 @@ bool service_core::wind_down_if_done() noexcept {
   statements_.end_by(end);
   sessions_.retire_all(loss_reason::none, now);
   background_.begin_end(now, end);
-  return true;
 }
 
 void service_core::see_off(std::chrono::milliseconds limit) noexcept {

@@ -26,7 +26,7 @@ stores::sql::dialect& place_of(engine::service_core& home) {
 
 void ensure_can_write(engine::service_core& home) {
   fault why;
-  if (!home.may_wait(why)) {
+  if (!home.all().may_wait(why)) {
     throw store_error(errc::store_failed, why.text, why.native, why.sqlstate, false);
   }
 }

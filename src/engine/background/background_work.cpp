@@ -41,25 +41,25 @@ void background_work::release_now(std::shared_ptr<grant> one, instant now) noexc
   ++releases_;
   one->cancels = one->reported = false;
   one->deferred_at = now;
-  one->give_up = now + 2 * one->ttl + one->min_hold.load() + 10s;
+  one->give_up = one->release_given_up(now);
   add(now_, std::move(one), now);
 }
 
 void background_work::release_later(std::shared_ptr<grant> one, instant now) noexcept {
   ++releases_;
   one->cancels = false;
-  one->give_up = now + 2 * one->ttl + one->min_hold.load() + 10s;
+  one->give_up = one->release_given_up(now);
   add(now_, std::move(one), now);
 }
 
-void background_work::release_lost(std::shared_ptr<grant> one, instant earliest, instant not_before, instant give_up,
+void background_work::release_lost(std::shared_ptr<grant> one, instant earliest, instant not_before,
                                    instant now) noexcept {
   ++releases_;
   one->cancels = false;
   one->min_hold = microseconds{0};
   one->earliest = earliest;
   one->not_before = not_before;
-  one->give_up = give_up;
+  one->give_up = one->release_given_up(now);
   lock_type lock(mutex_);
   lost_.insert_by_earliest(std::move(one));
   pump_and_tell(lock, now);

@@ -47,8 +47,7 @@ class background_work final : public statement_owner {
   void release_later(std::shared_ptr<grant> one, instant now) noexcept;
   /// Of a lost one: from `earliest` on, and not before its holder was told, or `not_before` has come, should somebody's
   /// callback block.
-  void release_lost(std::shared_ptr<grant> one, instant earliest, instant not_before, instant give_up,
-                    instant now) noexcept;
+  void release_lost(std::shared_ptr<grant> one, instant earliest, instant not_before, instant now) noexcept;
   /// An attempt of unknown outcome (rule 6). `where`: the connection that may still run it; null: it has been answered.
   void cancel_later(std::shared_ptr<grant> one, std::shared_ptr<doubt> where, instant give_up, instant now) noexcept;
   /// Deletes the row of a session that is over; likewise.

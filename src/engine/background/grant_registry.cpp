@@ -57,7 +57,7 @@ void grant_registry::lost(const std::shared_ptr<grant>& one, loss_reason reason,
   news_.post(one);
   // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
   if (one->kind == lease_kind::session) one->pin->not_freed_before(now + one->margin);
-  background_.release_lost(one, now + one->margin, now + long_enough, now + 2 * one->ttl + 10s, now);
+  background_.release_lost(one, now + one->margin, now + long_enough, now);
   gone(*one);
 }
 

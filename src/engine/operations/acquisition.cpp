@@ -29,7 +29,7 @@ action acquisition::begin(instant now) {
     case second_lease::found::entered: return enter_again(again_.start(now));
     case second_lease::found::being_freed:
       // For its owner the key is free, also for one attempt: the background hands on the turn as soon as it is.
-      if (turn_ || !with_.may_wait()) break;
+      if (fault why; turn_ || !with_.may_wait(why)) break;
       doing_ = doing::in_line;
       return line_left(line_.start(key_, std::max(request_.line_until, now + with_.shared.options.release_limit), now),
                        now);

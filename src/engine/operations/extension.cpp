@@ -5,7 +5,6 @@
 
 #include <stdexcept>
 
-#include "dlock/store/transactional_store.hpp"
 #include "engine/operations/lock_errors.hpp"
 
 namespace dlock::engine {
@@ -24,11 +23,7 @@ void extension::must_not_wait_for_itself() const {
         "row locked: renew first, or after it has ended",
         printable(key)));
   }
-  const auto* const transactions = with_.statements.where().transactions();
-  if (fault why; transactions != nullptr && !transactions->caller_may_wait(why)) {
-    throw store_error(errc::store_failed, fmt::format("key '{}': renew: {}", printable(key), why.text), why.native,
-                      why.sqlstate, false);
-  }
+  if (fault why; !with_.may_wait(why)) throw_waits_for_itself(key, "renew: ", why);
 }
 
 action extension::start(instant now) {

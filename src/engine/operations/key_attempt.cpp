@@ -49,6 +49,27 @@ instant keeping::trusted_until(session& by, instant sent, instant now, microseco
   return kind == lease_kind::session ? now + by.deadline.left(now) : sent + ttl - margin_for(ttl, margin);
 }
 
+std::shared_ptr<grant> keeping::make_grant(parts& with, const lock_key& key, std::shared_ptr<owner_state> owner,
+                                           const detail::lock_settings& terms) const {
+  auto made = std::make_shared<grant>(with.home.lock(), key);
+  made->owner = std::move(owner);
+  made->kind = kind;
+  made->renewable = terms.renewal == renewal::manual;
+  made->ttl = ttl;
+  made->margin = margin_for(ttl, with.shared.options.margin);
+  made->min_hold = terms.min_hold;
+  if (terms.max_hold.count() > 0) made->cap = instant{};  // set when it is granted
+  return made;
+}
+
+void keeping::granted(grant& one, const detail::lock_settings& terms, instant trusted, instant sent,
+                      instant now) const noexcept {
+  one.granted_at = now;
+  one.asked_at = sent;
+  if (kind != lease_kind::session) one.own_end.reset(trusted);
+  if (terms.max_hold.count() > 0) one.cap = now + terms.max_hold;
+}
+
 // ---- one step after the other ---------------------------------------------------------------------------------------
 
 key_attempt::key_attempt(parts& with, const lock_key& key, const lock_request& what,
@@ -174,14 +195,7 @@ void key_attempt::prepare_grant() {
     if (pin_) asked_->pin = std::move(pin_);
     return;
   }
-  auto made = std::make_shared<grant>(with_.home.lock(), key_);
-  made->owner = request_.owner;
-  made->kind = keeping_.kind;
-  made->renewable = request_.terms.renewal == renewal::manual;
-  made->ttl = keeping_.ttl;
-  made->margin = margin_for(keeping_.ttl, with_.shared.options.margin);
-  made->min_hold = request_.terms.min_hold;
-  if (request_.terms.max_hold.count() > 0) made->cap = instant{};  // set when it is granted
+  auto made = keeping_.make_grant(with_, key_, request_.owner, request_.terms);
   room_ = with_.grants.make_room(*made);
   made->pin = std::move(pin_);
   asked_ = std::move(made);
@@ -215,10 +229,7 @@ instant key_attempt::trusted_until(instant now) const noexcept {
 }
 
 std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, instant now) noexcept {
-  asked_->granted_at = now;
-  asked_->asked_at = statement_.sent_at;
-  if (keeping_.kind != lease_kind::session) asked_->own_end.reset(trusted_until_);
-  if (request_.terms.max_hold.count() > 0) asked_->cap = now + request_.terms.max_hold;
+  keeping_.granted(*asked_, request_.terms, trusted_until_, statement_.sent_at, now);
   asked_->turn = std::move(turn);
   if (with_.grants.admit(asked_, room_, now)) {
     ours_ = ours::no;  // a lease's

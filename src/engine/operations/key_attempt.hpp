@@ -28,6 +28,13 @@ struct keeping {
   /// with; an expiry of its own counts from the sending (rule 8: the server's clock stood still while the statement waited).
   instant trusted_until(session& by, instant sent, instant now, microseconds margin) const noexcept;
 
+  /// A grant that is to be asked for, without its session and turn. Allocates.
+  std::shared_ptr<grant> make_grant(parts& with, const lock_key& key, std::shared_ptr<owner_state> owner,
+                                    const detail::lock_settings& terms) const;
+  /// The store has said yes to a statement sent at `sent`.
+  void granted(grant& one, const detail::lock_settings& terms, instant trusted, instant sent,
+               instant now) const noexcept;
+
   lease_kind kind;
   microseconds ttl;
 };

@@ -7,9 +7,8 @@
 
 namespace dlock::engine {
 
-bool parts::may_wait() const noexcept {
+bool parts::may_wait(fault& why) const noexcept {
   const auto* const transactions = statements.where().transactions();
-  fault why;
   return transactions == nullptr || transactions->caller_may_wait(why);
 }
 
@@ -22,11 +21,12 @@ void ensure_held(grant& one, instant now) {
 
 void check_may_wait(const parts& with, const lock_key& key) {
   if (with.closed.load()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
-  const auto* const transactions = with.statements.where().transactions();
-  if (fault why; transactions != nullptr && !transactions->caller_may_wait(why)) {
-    throw store_error(errc::store_failed, fmt::format("key '{}': {}", printable(key), why.text), why.native,
-                      why.sqlstate, false);
-  }
+  if (fault why; !with.may_wait(why)) throw_waits_for_itself(key, "", why);
+}
+
+void throw_waits_for_itself(const lock_key& key, const char* doing, const fault& why) {
+  throw store_error(errc::store_failed, fmt::format("key '{}': {}{}", printable(key), doing, why.text), why.native,
+                    why.sqlstate, false);
 }
 
 void throw_failed(parts& with, const lock_key& key, const fault& why, bool unknown, microseconds waited) {

@@ -20,6 +20,8 @@ inline long long in_ms(microseconds value) {
 void ensure_held(grant& one, instant now);
 /// Throws lock_refused after close(), store_error where the calling thread would wait for itself.
 void check_may_wait(const parts& with, const lock_key& key);
+/// The calling thread would wait for itself. `doing`: begins the reason.
+[[noreturn]] void throw_waits_for_itself(const lock_key& key, const char* doing, const fault& why);
 /// Why a key could not be asked for. Tells the observer.
 [[noreturn]] void throw_failed(parts& with, const lock_key& key, const fault& why, bool unknown, microseconds waited);
 [[noreturn]] void throw_no_such_row(const lock_key& key);

@@ -27,8 +27,8 @@ struct parts {
   const std::atomic<bool>& closed;
   std::weak_ptr<service_core> home{};  // set once the core is shared
 
-  /// Whether the calling thread may wait for a lock now.
-  bool may_wait() const noexcept;
+  /// Whether the calling thread may wait for a lock now; if not, why.
+  bool may_wait(fault& why) const noexcept;
 };
 
 }  // namespace dlock::engine

@@ -49,14 +49,8 @@ void row_adoption::expect(const std::vector<lock_key>& keys) {
   asked_.clear();
   asked_.reserve(keys.size());
   for (const auto& key : keys) {
-    auto made = std::make_shared<grant>(with_.home.lock(), key);
-    made->owner = owner_;
-    made->kind = keeping_.kind;
-    made->renewable = terms_.renewal == renewal::manual;
-    made->ttl = keeping_.ttl;
-    made->margin = margin_for(keeping_.ttl, with_.shared.options.margin);
+    auto made = keeping_.make_grant(with_, key, owner_, terms_);
     made->nonce = nonce_;
-    if (terms_.max_hold.count() > 0) made->cap = instant{};  // set when it is granted
     auto room = with_.grants.make_room(*made);
     made->turn = with_.queue.try_enter(key);  // a thread that has it gets the row after this one
     made->pin = pin_.share();
@@ -73,10 +67,7 @@ std::vector<std::shared_ptr<grant>> row_adoption::committed(const std::vector<st
     auto& one = asked_[i].of;
     const auto until = keeping_.trusted_until(*pin_.get(), sent, now, with_.shared.options.margin);
     one->fence = fences[i];
-    one->granted_at = now;
-    one->asked_at = sent;
-    if (keeping_.kind != lease_kind::session) one->own_end.reset(until);
-    if (terms_.max_hold.count() > 0) one->cap = now + terms_.max_hold;
+    keeping_.granted(*one, terms_, until, sent, now);
     const bool ours = one->fence != 0 && now < until && with_.grants.admit(one, asked_[i].room, now);
     if (ours) {
       with_.shared.notify({.what = event::kind::granted,

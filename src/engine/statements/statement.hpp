@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,9 @@ enum class line : std::uint8_t {
   frees,     ///< releases and cancellations: before takes, and one connection is always left for them
   takes,     ///< everything else, in the order of arrival
 };
+
+/// All of them, the first first.
+inline constexpr std::array lines{line::renewals, line::frees, line::takes};
 
 /// One thing that is to be sent to the store. It lives in the frame of whoever wants it sent; the executor keeps a
 /// pointer to it until it has been answered.

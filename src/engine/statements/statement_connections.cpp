@@ -12,7 +12,6 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr std::array lines{line::renewals, line::frees, line::takes};
 /// What has no time left still gets a connection that is nearly made.
 constexpr microseconds shortest_connect = 100ms;
 constexpr microseconds longest_connect = 10s;

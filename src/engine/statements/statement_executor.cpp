@@ -9,10 +9,6 @@
 
 namespace dlock::engine {
 
-namespace {
-constexpr std::array lines{line::renewals, line::frees, line::takes};
-}  // namespace
-
 statement_executor::statement_executor(std::shared_ptr<store> where, time_source& time, std::size_t connections,
                                        executor_threads& threads)
     : store_(std::move(where)), time_(time), threads_(threads), together_(store_->caps().batch), slots_(connections) {}

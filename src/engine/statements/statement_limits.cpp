@@ -12,7 +12,6 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr std::array lines{line::renewals, line::frees, line::takes};
 /// A statement that hangs may be followed by another one before the first interruption has an effect.
 constexpr auto interrupt_again = 100ms;
 constexpr auto long_time = 1s;  // for a statement
