@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include "contract/row_contract.hpp"
+#include "contract/row/row_contract.hpp"
 #include "support/mysql_store_place.hpp"
 
 namespace dlock::test {

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "contract/store_contract.hpp"
+#include "contract/store/store_contract.hpp"
 #include "support/mysql_place.hpp"
 
 namespace dlock::test {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <thread>
+
+#include "contract/backends/toy_mysql/toy_mysql_store.hpp"
+#include "contract/store/store_contract.hpp"
+#include "support/mysql_place.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+// [place]
+class toy_place final : public store_place {
+ public:
+  ~toy_place() override { raw_mysql(owner_).run("DROP TABLE IF EXISTS " + table_); }
+
+  std::shared_ptr<store> open() override {
+    auto made = std::make_shared<toy_mysql_store>(store_url::parse(owner_), table_);
+    made->prepare();
+    return made;
+  }
+  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
+
+ private:
+  const std::string owner_ = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
+  const std::string table_ = "toy_" + id128::random().hex();
+};
+// [/place]
+
+}  // namespace
+
+std::unique_ptr<store_place> make_store_place() { return std::make_unique<toy_place>(); }
+
+}  // namespace dlock::test

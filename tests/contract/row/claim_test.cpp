@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The pieces of SQL that claims of many rows are made of.
+
+#include <algorithm>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "contract/row/row_contract.hpp"
+#include "stores/sql/dialect.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+const stores::sql::dialect& dialect(const row_actor& of) {
+  const auto* const made = dynamic_cast<const stores::sql::dialect*>(of.where.get());
+  REQUIRE(made != nullptr);
+  return *made;
+}
+
+std::vector<const row_id*> ids(const std::vector<lock_key>& rows) {
+  std::vector<const row_id*> made;
+  for (const auto& row : rows) made.push_back(row.row());
+  return made;
+}
+
+/// The ids of rows that a condition selects.
+std::vector<std::string> where(row_scene& s, const std::string& condition, const std::string& end = "") {
+  auto found = s.app->all("SELECT " + s.table->id.back() + " FROM " + s.table->table + " WHERE " + condition + end);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+using texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("row claim: free rows are those that nobody holds, abandoned ones may be dead", "[contract][rows][T74]") {
+  row_scene s;
+  row_actor a(s), gone(s), late(s, for_moments);
+  const auto& sql = dialect(a);
+  for (std::int64_t i = 1; i != 8; ++i) s.make(i);
+  const auto row = [&](std::int64_t i) { return s.key({i}); };
+  a.acquire(row(2));
+  gone.acquire(row(3));
+  gone.close();
+  late.acquire(row(4));
+  a.acquire(row(5), for_moments);
+  a.acquire(row(6), for_long);
+  s.set(s.table->owner + "='somebody'", row(7));
+  pass_until(*s.place, [&] { return a.at(row(5)).expired && a.at(row(4)).expired; });
+  CHECK(where(s, sql.free_rows(*s.table)) == texts{"1", "5"});
+  CHECK(where(s, sql.abandoned_rows(*s.table)) == texts{"3", "4"});
+}
+
+TEST_CASE("row claim: takes all rows that the transaction has locked in one statement", "[contract][rows]") {
+  const auto kind = GENERATE(row_id_kind::integer, row_id_kind::text, row_id_kind::composite);
+  row_scene s({.id = kind});
+  row_actor a(s), b(s);
+  const auto& sql = dialect(a);
+  std::vector<lock_key> rows;
+  for (int i = 1; i != 5; ++i) {
+    const auto name = "it's " + std::to_string(i);
+    rows.push_back(kind == row_id_kind::integer ? s.make(i)
+                   : kind == row_id_kind::text  ? s.make(name)
+                                                : s.make(i, name));
+  }
+  b.acquire(rows[3]);
+  rows.pop_back();
+  const auto wanted = ids(rows);
+  s.app->begin();
+  CHECK(where(s, sql.free_rows(*s.table), sql.lock_and_skip(*s.table)).size() == 3);
+  CHECK(where(s, sql.rows_by_id(*s.table, wanted)).size() == 3);
+  ++a.nonce;
+  REQUIRE(s.app->run(sql.claim({*s.table, wanted, a.id, a.nonce, {}})) == 3);
+  s.app->commit();
+  for (const auto& row : rows) {
+    const seen now = b.at(row);
+    CHECK(now.holder == a.id);
+    CHECK(now.nonce == a.nonce);
+    CHECK(now.fence == 1);
+    CHECK(now.kind == lease_kind::session);
+    CHECK(s.number(s.table->version, row) == 1);
+    CHECK(answer(a.release(row, 1)) == outcome::yes);
+  }
+  CHECK(s.number(s.table->fence, s.key(rows[0].row()->values)) == 1);
+}
+
+TEST_CASE("row claim: passes over what is held meanwhile", "[contract][rows]") {
+  row_scene s;
+  row_actor a(s), b(s);
+  const std::vector<lock_key> rows = {s.make(1), s.make(2)};
+  b.acquire(rows[1]);
+  ++a.nonce;
+  CHECK(s.app->run(dialect(a).claim({*s.table, ids(rows), a.id, a.nonce, {}})) == 1);
+  CHECK(b.at(rows[1]).holder == b.id);
+  CHECK(b.at(rows[0]).holder == a.id);
+}
+
+TEST_CASE("row claim: where a column renews, the rows get an expiry, rounded up", "[contract][rows]") {
+  row_scene s({.renewal = row_renewal::column, .owner_not_null = true, .fence_is_version = true});
+  row_actor a(s);
+  const auto& sql = dialect(a);
+  const std::vector<lock_key> rows = {s.make(1), s.make(2), s.make(3)};
+  s.set(s.table->owner + "='java-1', " + s.table->expires_at + "=" + s.place->plain_expiry(60), rows[0]);
+  s.set(s.table->owner + "='java-2', " + s.table->expires_at + "=" + s.place->plain_expiry(-5), rows[1]);
+  CHECK(where(s, sql.free_rows(*s.table)) == texts{"2", "3"});
+  CHECK(where(s, sql.abandoned_rows(*s.table)).empty());
+  ++a.nonce;
+  CHECK(s.app->run(sql.claim({*s.table, ids(rows), a.id, a.nonce, 20s})) == 2);
+  const seen now = a.at(rows[1]);
+  CHECK(now.holder == a.id);
+  CHECK(now.kind == lease_kind::column);
+  CHECK(now.left > 19s);
+  CHECK(now.left < 23s);
+  CHECK(a.at(rows[0]).who == "java-1");
+  CHECK(answer(a.extend(rows[1], now.fence, 30s)) == outcome::yes);
+}
+
+TEST_CASE("row claim: lock columns can be added to a table that has rows", "[contract][rows]") {
+  const auto renewal = GENERATE(row_renewal::session, row_renewal::column);
+  const bool column = renewal == row_renewal::column;
+  row_scene s({.renewal = renewal, .owner_not_null = column, .fence_is_version = column, .without_lock_columns = true});
+  const auto row = s.make(1);
+  row_actor a(s);
+  // As many statements as the database needs.
+  std::string all = dialect(a).add_columns(*s.table);
+  while (!all.empty()) {
+    const auto end = all.find(';');
+    const auto one = all.substr(0, end);
+    all = end == std::string::npos ? std::string() : all.substr(end + 1);
+    if (one.find_first_not_of(" \n") != std::string::npos) s.app->run(one);
+  }
+  CHECK_FALSE(a.at(row).holder);
+  CHECK(answer(a.take(row, column ? 20s : 0s)) == outcome::yes);
+  CHECK(a.at(row).holder == a.id);
+  CHECK(a.at(row).fence == 1);
+}
+
+}  // namespace dlock::test

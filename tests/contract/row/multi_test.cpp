@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Several rows and keys at once, by whole services.
+
+#include <optional>
+#include <thread>
+
+#include "contract/row/row_contract.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/multi_lease.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+struct rows_and_keys {
+  row_scene s{};
+  service_options how{.close_limit = 0ms, .sweep_every = 0ms};
+  lock_service a{s.place->open(), how};
+  lock_service b{s.place->open(), how};
+
+  bool is_free(const lock_key& key) { return static_cast<bool>(b.try_acquire(key)); }
+};
+
+std::error_code code_of(auto&& what) {
+  try {
+    static_cast<void>(what());
+  } catch (const error& e) {
+    return e.code();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("row: rows and keys are locked together, and a text that reads like a row is another key",
+          "[contract][rows][T76][T77]") {
+  rows_and_keys at;
+  const auto one = at.s.make(1);
+  const auto two = at.s.make(2);
+  const lock_key alike(std::string(one.view()));
+  {
+    const auto held = at.a.acquire_all({two, "k", one, alike, two});
+    REQUIRE(held.size() == 4);
+    CHECK(held[one].fencing_token() == at.s.number(at.s.table->fence, one));
+    CHECK(held[alike].fencing_token() == 1);
+    CHECK_FALSE(at.s.owner(two).empty());
+    for (const auto& each : {one, two, alike, lock_key("k")}) CHECK_FALSE(at.is_free(each));
+  }
+  for (const auto& each : {one, two, alike, lock_key("k")}) CHECK(at.is_free(each));
+  CHECK(at.s.owner(two).empty());
+}
+
+TEST_CASE("row: a busy row keeps keys and rows from being taken", "[contract][rows][T76]") {
+  rows_and_keys at;
+  const auto one = at.s.make(1);
+  const auto two = at.s.make(2);
+  auto theirs = at.b.acquire(two);
+  CHECK_FALSE(at.a.try_acquire_all({one, two, "k"}));
+  CHECK(at.is_free(one));
+  CHECK(at.is_free("k"));
+  multi_lease held;
+  std::thread waiter([&] { held = at.a.acquire_all({one, two, "k"}, {.wait = 20s}); });
+  theirs.release();
+  waiter.join();
+  REQUIRE(held.size() == 3);
+  CHECK(held[two].fencing_token() == at.s.number(at.s.table->fence, two));
+  held.release();
+  CHECK(at.is_free(two));
+}
+
+TEST_CASE("row: one that does not exist is named, and nothing is held", "[contract][rows][T76]") {
+  rows_and_keys at;
+  const auto one = at.s.make(1);
+  CHECK(code_of([&] { return at.a.acquire_all({one, "k", at.s.key({std::int64_t{7}})}); }) == errc::no_such_row);
+  CHECK(at.is_free(one));
+  CHECK(at.is_free("k"));
+}
+
+TEST_CASE("row: rows that renew their own expiry are locked together with keys kept by a session",
+          "[contract][rows][T76]") {
+  row_scene s({.renewal = row_renewal::column});
+  lock_service a(s.place->open(), {.close_limit = 0ms, .sweep_every = 0ms});
+  lock_service b(s.place->open(), {.close_limit = 0ms, .sweep_every = 0ms});
+  const auto one = s.make(1);
+  const auto two = s.make(2);
+  {
+    const auto held = a.acquire_all({one, two, "k"}, {.ttl = 10s});
+    CHECK_NOTHROW(held.ensure_held());
+    CHECK(held.remaining() > 5s);
+    CHECK_FALSE(b.try_acquire_all({two, "other"}, {.ttl = 10s}));
+    CHECK(b.try_acquire("other"));
+  }
+  CHECK(b.try_acquire_all({one, two, "k"}, {.ttl = 10s}));
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "contract/row/row_contract.hpp"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+namespace dlock::test {
+
+row_scene::row_scene(const row_shape& shape) : table(place->make_table(shape)), app(place->connect()) {}
+
+lock_key row_scene::make(std::int64_t id) {
+  auto made = key({id});
+  insert(made);
+  return made;
+}
+
+lock_key row_scene::make(const std::string& id) {
+  auto made = key({id});
+  insert(made);
+  return made;
+}
+
+lock_key row_scene::make(std::int64_t region, const std::string& name) {
+  auto made = key({region, name});
+  insert(made);
+  return made;
+}
+
+namespace {
+
+std::string literal_of(const row_place& place, const row_value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return place.literal(*text);
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  return std::to_string(std::get<std::uint64_t>(value));
+}
+
+}  // namespace
+
+void row_scene::insert(const lock_key& row) {
+  const auto& id = *row.row();
+  std::string columns;
+  std::string values;
+  for (std::size_t i = 0; i < id.values.size(); ++i) {
+    columns += (i == 0 ? "" : ", ") + table->id.at(i);
+    values += (i == 0 ? "" : ", ") + literal_of(*place, id.values[i]);
+  }
+  REQUIRE(app->run(fmt::format("INSERT INTO {} ({}) VALUES ({})", table->table, columns, values)) == 1);
+}
+
+std::string row_scene::where(const lock_key& row) const {
+  const auto& id = *row.row();
+  std::string made;
+  for (std::size_t i = 0; i < id.values.size(); ++i) {
+    made += fmt::format("{}{}={}", i == 0 ? "" : " AND ", table->id.at(i), literal_of(*place, id.values[i]));
+  }
+  return made;
+}
+
+std::string row_scene::value(const std::string& column, const lock_key& row) {
+  return app->one(fmt::format("SELECT {} FROM {} WHERE {}", column, table->table, where(row))).value_or("");
+}
+
+std::uint64_t row_scene::set(const std::string& what, const lock_key& row) {
+  return app->run(fmt::format("UPDATE {} SET {} WHERE {}", table->table, what, where(row)));
+}
+
+request row_actor::about(verb what, const lock_key& row) const {
+  return {.action = what, .resource = row.view(), .session = id, .row = row.row(), .nonce = nonce};
+}
+
+reply row_actor::take(const lock_key& row, microseconds own_ttl) {
+  ++nonce;
+  auto q = about(verb::take, row);
+  q.kind = kind_for(own_ttl);
+  q.ttl = own_ttl;
+  return run(q);
+}
+
+std::uint64_t row_actor::acquire(const lock_key& row, microseconds own_ttl) {
+  const reply granted = take(row, own_ttl);
+  REQUIRE(answer(granted) == outcome::yes);
+  return granted.fence;
+}
+
+reply row_actor::take_over(const lock_key& row, const seen& of, microseconds own_ttl) {
+  ++nonce;
+  auto q = about(verb::take_over, row);
+  q.kind = kind_for(own_ttl);
+  q.ttl = own_ttl;
+  q.expected = &of;
+  return run(q);
+}
+
+reply row_actor::extend(const lock_key& row, std::uint64_t fence, microseconds own_ttl) {
+  auto q = grant(row, fence);
+  q.action = verb::extend;
+  q.kind = kind_for(own_ttl);
+  q.ttl = own_ttl;
+  return run(q);
+}
+
+reply row_actor::release(const lock_key& row, std::uint64_t fence) {
+  auto q = grant(row, fence);
+  q.action = verb::release;
+  return run(q);
+}
+
+reply row_actor::cancel(const lock_key& row) { return run(about(verb::cancel, row)); }
+
+seen row_actor::at(const lock_key& row) {
+  const reply r = look(row);
+  REQUIRE(answer(r) == outcome::yes);
+  return r.holder;
+}
+
+request row_actor::grant(const lock_key& row, std::uint64_t fence) const {
+  auto q = about(verb::look, row);
+  q.fence = fence;
+  return q;
+}
+
+std::string row_actor::text() const { return fmt::format("{}/{:016x}", id.hex(), nonce); }
+
+}  // namespace dlock::test

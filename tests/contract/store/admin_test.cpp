@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// inspect, list: what operators see.
+
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+std::vector<holder_info> inspected(actor& by, std::string_view key) {
+  std::vector<holder_info> out;
+  CHECK(answer(by.where->admin()->inspect(*by.on, {.resource = key}, out)) == outcome::yes);
+  return out;
+}
+
+std::vector<std::string> listed(actor& by, std::string_view after, std::size_t limit) {
+  std::vector<holder_info> found;
+  CHECK(answer(by.where->admin()->list(*by.on, after, limit, found)) == outcome::yes);
+  std::vector<std::string> keys;
+  for (const auto& info : found) keys.push_back(info.key);
+  return keys;
+}
+
+using keys = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("store: inspect shows an own expiry until it has passed", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("long", 20min);
+  const auto own = inspected(b, "long");
+  REQUIRE(own.size() == 1);
+  CHECK(own[0].kind == lease_kind::expiring);
+  CHECK(own[0].left > 15min);
+  CHECK(own[0].left <= 20min);
+  a.acquire("short", for_moments);
+  pass_until(*place, [&] { return b.at("short").expired; });
+  CHECK(inspected(b, "short").empty());
+}
+
+TEST_CASE("store: list pages through the held keys in byte order", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  for (const char* key : {"b", "B", "a", "\xff", "c", "ab"}) a.acquire(key);
+  REQUIRE(answer(a.release("c", 1)) == outcome::yes);
+  b.acquire("d", for_moments);
+  pass_until(*place, [&] { return b.at("d").expired; });
+  CHECK(listed(b, "", 100) == keys{"B", "a", "ab", "b", "\xff"});
+  CHECK(listed(b, "", 2) == keys{"B", "a"});
+  CHECK(listed(b, "a", 2) == keys{"ab", "b"});
+  CHECK(listed(b, "b", 2) == keys{"\xff"});
+  CHECK(listed(b, "\xff", 2).empty());
+  CHECK(listed(b, "", 0).empty());
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Several requests at once: each is answered for itself, whatever came together with it.
+
+#include <string>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+struct asked {
+  std::string key{};
+  std::uint64_t number = 0;  ///< take, cancel: the nonce; release: the fence
+};
+
+std::vector<reply> batch(actor& by, verb what, const std::vector<asked>& about) {
+  std::vector<request> requests;
+  for (const auto& each : about) {
+    request q{.action = what,
+              .resource = each.key,
+              .session = by.id,
+              .kind = kind_for(by.lasting(0us)),
+              .ttl = by.lasting(0us)};
+    (what == verb::release ? q.fence : q.nonce) = each.number;
+    requests.push_back(q);
+  }
+  std::vector<reply> replies(requests.size());
+  by.where->execute(*by.on, requests, replies);
+  return replies;
+}
+
+std::vector<outcome> answers(const std::vector<reply>& from) {
+  std::vector<outcome> all;
+  for (const auto& each : from) all.push_back(answer(each));
+  return all;
+}
+
+constexpr auto yes = outcome::yes, no = outcome::no;
+using outcomes = std::vector<outcome>;
+
+}  // namespace
+
+TEST_CASE("store: a batch of takes grants no key that is held, by the same session neither", "[contract][T76]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  for (const char* key : {"free", "theirs"}) REQUIRE(answer(b.release(key, b.acquire(key))) == yes);
+  b.acquire("theirs");
+  const auto mine = a.acquire("mine");
+  const auto told = batch(a, verb::take, {{"free", 100}, {"mine", 101}, {"theirs", 102}});
+  CHECK(answers(told) == outcomes{yes, no, no});
+  CHECK(told[0].fence == 2);
+  CHECK(a.at("mine").fence == mine);
+  CHECK(b.at("theirs").holder == b.id);
+  // The first grant goes by its own nonce still.
+  CHECK(answer(a.cancel("mine", 101)) == no);
+  CHECK(answer(a.cancel("mine", a.nonce)) == yes);
+  CHECK(answer(a.cancel("free", 100)) == yes);
+}
+
+TEST_CASE("store: a batch of releases frees the grants that it names, by fence, and no later one", "[contract][T02]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  for (const char* key : {"older", "present"}) REQUIRE(answer(a.release(key, a.acquire(key))) == yes);
+  a.acquire("older");
+  a.acquire("present");
+  b.acquire("theirs");
+  CHECK(answers(batch(a, verb::release, {{"never", 1}, {"older", 1}, {"present", 2}, {"theirs", 1}})) ==
+        outcomes{no, no, yes, no});
+  CHECK(a.at("older").holder == a.id);
+  CHECK_FALSE(a.at("present").holder);
+  CHECK(b.at("theirs").holder == b.id);
+  // All of them wrong.
+  CHECK(answers(batch(a, verb::release, {{"older", 1}, {"theirs", 1}})) == outcomes{no, no});
+  CHECK(a.at("older").holder == a.id);
+  CHECK(answers(batch(a, verb::release, {{"older", 3}, {"theirs", 2}})) == outcomes{no, no});
+  CHECK(a.at("older").holder == a.id);
+}
+
+TEST_CASE("store: a batch of cancels frees the attempts that it names, by nonce, and no later one", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("older");
+  const auto first = a.nonce;
+  REQUIRE(answer(a.release("older", 1)) == yes);
+  a.acquire("older");
+  a.acquire("present");
+  const auto present = a.nonce;
+  b.acquire("theirs");
+  CHECK(answers(batch(a, verb::cancel, {{"older", first}, {"present", present}, {"theirs", b.nonce}})) ==
+        outcomes{no, yes, no});
+  CHECK(a.at("older").holder == a.id);
+  CHECK(a.at("older").fence == 2);
+  CHECK_FALSE(a.at("present").holder);
+  CHECK(b.at("theirs").holder == b.id);
+}
+
+TEST_CASE("store: an older fence of the same session frees, extends and delays nothing", "[contract][T02]") {
+  const auto place = make_store_place();
+  actor a(*place);
+  REQUIRE(answer(a.release("k", a.acquire("k", 20s))) == yes);
+  REQUIRE(a.acquire("k", 20s) == 2);
+  for (const std::uint64_t other : {1u, 3u}) {
+    CHECK(answer(a.release("k", other)) == no);
+    CHECK(answer(a.release("k", other, 1h)) == no);
+    CHECK(answer(a.extend("k", other, 1h)) == no);
+    CHECK(a.at("k").holder == a.id);
+    CHECK(a.at("k").left <= 20s);
+  }
+  CHECK(answer(a.release("k", 2)) == yes);
+}
+
+}  // namespace dlock::test

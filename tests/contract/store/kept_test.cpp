@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Grants that a session keeps: how they are shown, and what becomes of them when it ends. Of stores with capabilities::session_leases.
+
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+std::vector<holder_info> inspected(actor& by, std::string_view key) {
+  std::vector<holder_info> out;
+  CHECK(answer(by.where->admin()->inspect(*by.on, {.resource = key}, out)) == outcome::yes);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("store: a look shows the holder, its fence, how it is kept and who it is", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place, for_long, "billing"), b(*place);
+  const auto fence = a.acquire("k");
+  const seen kept = b.at("k");
+  CHECK(kept.holder == a.id);
+  CHECK(kept.fence == fence);
+  CHECK(kept.kind == lease_kind::session);
+  CHECK_FALSE(kept.gone);
+  CHECK_FALSE(kept.expired);
+  CHECK(kept.left > for_long - 1min);
+  CHECK(kept.left <= for_long);
+  CHECK(kept.who == "host-a/4242 billing");
+
+  REQUIRE(answer(a.release("k", fence)) == outcome::yes);
+  CHECK_FALSE(b.at("k").holder);
+
+  a.acquire("k", 20min);
+  const seen own = b.at("k");
+  CHECK(own.kind == lease_kind::expiring);
+  CHECK_FALSE(own.expired);
+  CHECK(own.left > 19min);
+  CHECK(own.left <= 20min);
+}
+
+TEST_CASE("store: extend is refused to a kept grant, which has no expiry", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  const auto fence = a.acquire("k");
+  CHECK(answer(a.extend("k", fence, 1ms)) == outcome::no);
+  CHECK(b.at("k").kind == lease_kind::session);
+}
+
+TEST_CASE("store: a kept grant writes no expiry over the one from before", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("k", for_moments);
+  pass_until(*place, [&] { return b.at("k").expired; });
+  REQUIRE(answer(b.take("k")) == outcome::yes);
+  CHECK(b.at("k").kind == lease_kind::session);
+  place->pass(for_moments);
+  CHECK(answer(a.take("k")) == outcome::no);
+  CHECK(a.at("k").holder == b.id);
+
+  const auto fence = b.at("k").fence;
+  REQUIRE(answer(b.release("k", fence)) == outcome::yes);
+  a.acquire("k", for_moments);
+  pass_until(*place, [&] { return b.at("k").expired; });
+  REQUIRE(answer(b.take_over("k", b.at("k"))) == outcome::yes);
+  CHECK(b.at("k").kind == lease_kind::session);
+}
+
+TEST_CASE("store: a kept grant outlives any time as long as its session does", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("k");
+  place->pass(for_moments);
+  const seen now = b.at("k");
+  CHECK_FALSE(now.expired);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(b.kill(a.id) == outcome::no);
+  CHECK(answer(b.take_over("k", now)) == outcome::no);
+  CHECK(a.renew(for_long) == outcome::yes);
+  CHECK(a.at("k").holder == a.id);
+}
+
+TEST_CASE("store: a kept grant frees only when its session is gone", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place, for_moments), b(*place);
+  const auto fence = a.acquire("k");
+  pass_until(*place, [&] { return b.at("k").expired; });
+  const seen expired = b.at("k");
+  CHECK(expired.holder == a.id);
+  CHECK(expired.kind == lease_kind::session);
+  CHECK_FALSE(expired.gone);
+  CHECK(expired.left == 0us);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(answer(b.take_over("k", expired)) == outcome::no);  // expired, but not killed
+
+  CHECK(b.kill(a.id) == outcome::yes);
+  CHECK(b.kill(a.id) == outcome::no);
+  const seen gone = b.at("k");
+  CHECK(gone.gone);
+  CHECK(gone.holder == a.id);
+  CHECK(answer(b.take("k")) == outcome::no);  // a take never decides by another's session
+
+  const reply taken = b.take_over("k", gone);
+  REQUIRE(answer(taken) == outcome::yes);
+  CHECK(taken.fence == fence + 1);
+  CHECK(b.at("k").holder == b.id);
+}
+
+TEST_CASE("store: closing a session gives its kept grants away", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("k");
+  CHECK(a.close() == outcome::yes);
+  CHECK(a.close() == outcome::no);
+  const seen now = b.at("k");
+  CHECK(now.gone);
+  CHECK(answer(b.take_over("k", now)) == outcome::yes);
+}
+
+TEST_CASE("store: a take-over by stale sight is refused", "[contract][T57]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place), c(*place);
+  a.acquire("k");
+  const seen first = b.at("k");
+  a.close();
+  REQUIRE(answer(c.take_over("k", first)) == outcome::yes);
+
+  CHECK(answer(b.take_over("k", first)) == outcome::no);  // another holder
+  seen mixed = first;
+  mixed.fence = c.at("k").fence;
+  CHECK(answer(b.take_over("k", mixed)) == outcome::no);  // the holder from before, the new fence
+  mixed = c.at("k");
+  mixed.fence = first.fence;
+  c.close();
+  CHECK(answer(b.take_over("k", mixed)) == outcome::no);  // the holder, a fence from before
+  CHECK(answer(b.take_over("k", b.at("k"))) == outcome::yes);
+}
+
+TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place, for_long, "billing"), b(*place);
+  CHECK(inspected(b, "k").empty());
+  const auto fence = a.acquire("k");
+  place->pass(2ms);
+  const auto kept = inspected(b, "k");
+  REQUIRE(kept.size() == 1);
+  CHECK(kept[0].key == "k");
+  CHECK(kept[0].session == a.id);
+  CHECK(kept[0].fence == fence);
+  CHECK(kept[0].host == "host-a");
+  CHECK(kept[0].pid == 4242);
+  CHECK(kept[0].label == "billing");
+  CHECK(kept[0].kind == lease_kind::session);
+  CHECK_FALSE(kept[0].revoked);
+  CHECK_FALSE(kept[0].dead);
+  CHECK(kept[0].since >= 2ms);
+  CHECK(kept[0].since < 5min);
+  CHECK(kept[0].left > for_long - 5min);
+
+  REQUIRE(answer(b.where->admin()->revoke(*b.on, {.resource = "k"})) == outcome::yes);
+  CHECK(inspected(b, "k").at(0).revoked);
+  REQUIRE(answer(a.release("k", fence)) == outcome::yes);
+  CHECK(inspected(b, "k").empty());
+}
+
+TEST_CASE("store: inspect shows a holder whose session is gone, with nothing left", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("k");
+  a.close();
+  const auto gone = inspected(b, "k");
+  REQUIRE(gone.size() == 1);
+  CHECK(gone[0].session == a.id);
+  CHECK(gone[0].host.empty());
+  CHECK(gone[0].pid == 0);
+  CHECK(gone[0].left == 0us);
+  CHECK(gone[0].dead);
+}
+
+TEST_CASE("store: inspect and list call a holder dead whose session has expired, and nobody else", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place, for_moments), b(*place);
+  a.acquire("dead");
+  a.acquire("own", 20min);
+  b.acquire("alive");
+  pass_until(*place, [&] { return b.at("dead").expired; });
+  std::vector<holder_info> found;
+  REQUIRE(answer(b.where->admin()->list(*b.on, "", 10, found)) == outcome::yes);
+  REQUIRE(found.size() == 3);
+  CHECK_FALSE(found[0].dead);  // alive
+  CHECK(found[1].dead);        // dead
+  CHECK_FALSE(found[2].dead);  // an expiry of its own needs no session
+  CHECK(found[1].host == "host-a");
+  CHECK(found[1].left == 0us);
+  CHECK(inspected(b, "dead").at(0).dead);
+  CHECK_FALSE(inspected(b, "own").at(0).dead);
+  // The next one who asks gets it.
+  REQUIRE(b.kill(a.id) == outcome::yes);
+  CHECK(answer(b.take_over("dead", b.at("dead"))) == outcome::yes);
+  CHECK_FALSE(inspected(b, "dead").at(0).dead);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Many at once that end one session.
+
+#include <string>
+
+#include "contract/store/crowd.hpp"
+#include "contract/store/store_contract.hpp"
+
+namespace dlock::test {
+
+TEST_CASE("store: of many that steal from one dead session exactly one wins, and the fence grows by one",
+          "[contract][T57]") {
+  const auto place = make_store_place();
+  auto who = crowd(*place, 100);
+  actor dead(*place, for_moments);
+  const auto fence = dead.acquire("k");
+  pass_until(*place, [&] { return who[0]->at("k").expired; });
+  const seen of = who[0]->at("k");
+  const auto replies = all_at_once(who, [&](actor& a) {
+    a.where->session(*a.on, session_verb::remove_expired, {.id = of.holder});
+    return a.take_over("k", of);
+  });
+  REQUIRE(count_yes(replies) == 1);
+  CHECK(who[0]->at("k").fence == fence + 1);
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    INFO(replies[i].why.text);
+    if (replies[i].result == outcome::yes) {
+      CHECK(replies[i].fence == fence + 1);
+      CHECK(who[0]->at("k").holder == who[i]->id);
+    } else {
+      CHECK((replies[i].result == outcome::no || contended(replies[i])));
+    }
+  }
+}
+
+TEST_CASE("store: a session that is renewed and killed at the same time is lost or alive, never both", "[contract]") {
+  const auto place = make_store_place();
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::unique_ptr<actor>> who;
+    who.push_back(std::make_unique<actor>(*place, for_moments));
+    who.push_back(std::make_unique<actor>(*place));
+    actor& owner = *who[0];
+    const std::string key = "round:" + std::to_string(round);
+    owner.acquire(key);
+    // Either may win: close to the expiry.
+    pass_until(*place, [&] { return who[1]->at(key).left < for_moments / 3; });
+    const auto replies = all_at_once(who, [&](actor& a) {
+      const bool renews = &a == &owner;
+      reply r;
+      for (int i = 0; i < 10 && (renews ? i == 0 : r.result != outcome::yes); ++i) {
+        r = a.where->session(*a.on, renews ? session_verb::renew : session_verb::remove_expired,
+                             {.id = owner.id, .ttl = for_long});
+      }
+      return r;
+    });
+    INFO("renewed " << replies[0].result << ", killed " << replies[1].result);
+    CHECK_FALSE((replies[0].result == outcome::yes && replies[1].result == outcome::yes));
+    CHECK(who[1]->at(key).gone == (replies[1].result == outcome::yes));
+  }
+}
+
+}  // namespace dlock::test

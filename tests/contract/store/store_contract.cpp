@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "contract/store/store_contract.hpp"
+
+#include <ostream>
+
+namespace dlock {
+
+std::ostream& operator<<(std::ostream& out, outcome what) {
+  constexpr const char* names[] = {"yes", "no", "absent", "unknown", "failed"};
+  return out << names[static_cast<std::size_t>(what)];
+}
+
+std::ostream& operator<<(std::ostream& out, const id128& id) { return out << id.hex(); }
+
+}  // namespace dlock
+
+namespace dlock::test {
+
+void pass_until(store_place& place, const std::function<bool()>& done) {
+  for (int i = 0; i < 2000; ++i) {
+    if (done()) return;
+    place.pass(5ms);
+  }
+  FAIL("it did not happen within 10 s");
+}
+
+actor::actor(store_place& place, microseconds session_ttl, std::string label_of)
+    : where(place.open()), label(std::move(label_of)) {
+  fault why;
+  on = where->connect(10s, why);
+  INFO(why.text);
+  REQUIRE(on != nullptr);
+  if (keeps) REQUIRE(session(session_verb::open, id, session_ttl) == outcome::yes);
+}
+
+reply actor::take(std::string_view key, microseconds own_ttl) {
+  return run({.action = verb::take,
+              .resource = key,
+              .session = id,
+              .nonce = ++nonce,
+              .kind = kind_for(lasting(own_ttl)),
+              .ttl = lasting(own_ttl)});
+}
+
+reply actor::insert(std::string_view key, microseconds own_ttl) {
+  return run({.action = verb::insert,
+              .resource = key,
+              .session = id,
+              .nonce = ++nonce,
+              .kind = kind_for(lasting(own_ttl)),
+              .ttl = lasting(own_ttl)});
+}
+
+std::uint64_t actor::acquire(std::string_view key, microseconds own_ttl) {
+  reply granted = take(key, own_ttl);
+  if (answer(granted) == outcome::no) granted = insert(key, own_ttl);
+  REQUIRE(answer(granted) == outcome::yes);
+  return granted.fence;
+}
+
+reply actor::take_over(std::string_view key, const seen& of, microseconds own_ttl) {
+  return run({.action = verb::take_over,
+              .resource = key,
+              .session = id,
+              .nonce = ++nonce,
+              .kind = kind_for(lasting(own_ttl)),
+              .ttl = lasting(own_ttl),
+              .expected = &of});
+}
+
+reply actor::extend(std::string_view key, std::uint64_t fence, microseconds own_ttl) {
+  return run({.action = verb::extend,
+              .resource = key,
+              .session = id,
+              .fence = fence,
+              .kind = kind_for(own_ttl),
+              .ttl = own_ttl});
+}
+
+reply actor::release(std::string_view key, std::uint64_t fence, microseconds min_hold) {
+  return run({.action = verb::release, .resource = key, .session = id, .fence = fence, .min_hold = min_hold});
+}
+
+reply actor::cancel(std::string_view key, std::uint64_t of_nonce) {
+  return run({.action = verb::cancel, .resource = key, .session = id, .nonce = of_nonce});
+}
+
+reply actor::look(std::string_view key) { return run({.action = verb::look, .resource = key, .session = id}); }
+
+seen actor::at(std::string_view key) {
+  const reply r = look(key);
+  REQUIRE(answer(r) == outcome::yes);
+  return r.holder;
+}
+
+outcome actor::session(session_verb what, const id128& whose, microseconds ttl) {
+  return answer(where->session(*on, what, {.id = whose, .ttl = ttl, .host = "host-a", .pid = 4242, .label = label}));
+}
+
+reply actor::run(const request& q) {
+  reply r;
+  where->execute(*on, {&q, 1}, {&r, 1});
+  return r;
+}
+
+outcome answer(const reply& r) {
+  INFO("native " << r.why.native << ": " << r.why.text);
+  REQUIRE(r.result != outcome::failed);
+  REQUIRE(r.result != outcome::unknown);
+  return r.result;
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What every store must do, whatever it is made of. The test cases are in contract/store; a test
+/// program for a store links them and defines make_store_place(). The library dlock_store_contract asks for leases that end
+/// by their expiry; dlock_session_contract adds what capabilities::session_leases promises: sessions, what they keep, clean-up.
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "dlock/store/id128.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "dlock/store/transactional_store.hpp"
+
+namespace dlock::test {
+
+using namespace std::chrono_literals;
+
+/// Somewhere locks live: empty when made, gone when destroyed.
+class store_place {
+ public:
+  virtual ~store_place() = default;
+  /// Another store object on the same place, prepared: to the locks it is another process.
+  virtual std::shared_ptr<store> open() = 0;
+  /// Lets so much time pass there, or a little more.
+  virtual void pass(microseconds time) = 0;
+};
+
+/// Defined by the program of each store.
+std::unique_ptr<store_place> make_store_place();
+
+/// Long enough that it does not end during a test.
+inline constexpr microseconds for_long = 1h;
+/// What a grant with that expiry of its own is; 0: none.
+inline lease_kind kind_for(microseconds ttl) { return ttl > 0us ? lease_kind::expiring : lease_kind::session; }
+/// Short enough to wait for its end.
+inline constexpr microseconds for_moments = 30ms;
+
+/// Lets time pass until `done` says so; a failure after a while.
+void pass_until(store_place& place, const std::function<bool()>& done);
+
+/// A process as a store sees it: a store object, a connection and, where the store has sessions, one that is opened at once.
+/// Not thread-safe. A ttl of zero asks for a grant that lasts: one that the session keeps, or else one for an hour.
+class actor {
+ public:
+  explicit actor(store_place& place, microseconds session_ttl = for_long, std::string label = "worker");
+
+  reply take(std::string_view key, microseconds own_ttl = 0us);
+  reply insert(std::string_view key, microseconds own_ttl = 0us);
+  /// take(), and insert() where there is no row: the grant. A failure if it is not granted.
+  std::uint64_t acquire(std::string_view key, microseconds own_ttl = 0us);
+  reply take_over(std::string_view key, const seen& of, microseconds own_ttl = 0us);
+  reply extend(std::string_view key, std::uint64_t fence, microseconds own_ttl);
+  reply release(std::string_view key, std::uint64_t fence, microseconds min_hold = 0us);
+  reply cancel(std::string_view key, std::uint64_t nonce);
+  reply look(std::string_view key);
+  /// What a look shows; a failure if there is no row.
+  seen at(std::string_view key);
+
+  outcome renew(microseconds ttl) { return session(session_verb::renew, id, ttl); }
+  outcome kill(const id128& whose) { return session(session_verb::remove_expired, whose, 0us); }
+  outcome close() { return keeps ? session(session_verb::close, id, 0us) : outcome::yes; }
+  outcome session(session_verb what, const id128& whose, microseconds ttl);
+
+  reply run(const request& q);
+  microseconds lasting(microseconds ttl) const { return keeps || ttl > 0us ? ttl : for_long; }
+
+  std::shared_ptr<store> where;
+  const bool keeps = where->caps().session_leases;  ///< grants of its session
+  std::unique_ptr<connection> on;
+  id128 id = id128::random();
+  std::uint64_t nonce = 0;  ///< of the last attempt
+  std::string label;
+};
+
+/// Not executed is no answer to a test: a failure with the store's text. Else the outcome.
+outcome answer(const reply& r);
+
+}  // namespace dlock::test
+
+/// So that Catch2 can print them.
+namespace dlock {
+std::ostream& operator<<(std::ostream& out, outcome what);
+std::ostream& operator<<(std::ostream& out, const id128& id);
+}  // namespace dlock

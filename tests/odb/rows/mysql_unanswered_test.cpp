@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Commits without an answer: the connection breaks when the server has it already, or before.
+#include "odb/rows/row_place.hpp"
+//
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <odb/exceptions.hxx>
+
+#include "dlock/odb/claim.hpp"
+#include "dlock/odb/lock_row.hpp"
+#include "odb/rows/order_in_hand.hpp"
+#include "support/eventually.hpp"
+#include "support/mysql_place.hpp"
+#include "support/tcp_proxy.hpp"
+
+using namespace std::chrono_literals;
+using namespace dlock::test;
+using dlock::try_lock_row;
+using loss = tcp_proxy::loss;
+
+namespace {
+
+struct lossy_rows : rows {
+  tcp_proxy way{static_cast<std::uint16_t>(std::stoul(mysql_setting("DLOCK_TEST_MYSQL_PORT")))};
+  std::unique_ptr<odb::database> lossy = place->through(way.port());
+};
+
+template <class Call>
+void check_unknown(Call call) {
+  try {
+    call();
+    FAIL("the commit was answered");
+  } catch (const dlock::store_error& error) {
+    CHECK(error.code() == dlock::errc::outcome_unknown);
+    CHECK(error.transient());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("mysql rows: a commit without an answer is said to be unknown, and the row is free either way", "[rows]") {
+  const auto what = GENERATE(loss::request, loss::answer);
+  const bool done = what == loss::answer;
+  CAPTURE(done);
+  lossy_rows r;
+  order_in_hand one(r, *r.lossy);
+  const auto how = one.write_and([&] { r.way.lose_next(what); });
+  check_unknown([&] { dlock::detail::commit_row(*r.lossy, std::move(one.held), how); });
+  REQUIRE(eventually([&] { return static_cast<bool>(try_lock_row<order>(r.others, r.db, 1)); }));
+  CHECK(r.load<order>(1)->status == (done ? "shipped" : "paid"));
+  CHECK(r.locks.count(dlock::event::kind::split_found) == 0);
+  CHECK(r.locks.count(dlock::event::kind::lost) == 0);
+  CHECK(r.locks.close(0ms).empty());
+}
+
+TEST_CASE("mysql rows: after an update without an answer a second one writes exactly if the first did not", "[rows]") {
+  const auto what = GENERATE(loss::request, loss::answer);
+  const bool done = what == loss::answer;
+  CAPTURE(done);
+  lossy_rows r;
+  order_in_hand one(r, *r.lossy);
+  const auto version = one.entity->version;
+  const auto how = one.write_and([&] { r.way.lose_next(what); });
+  check_unknown([&] { dlock::detail::update_row(*r.lossy, one.held, how); });
+  CHECK(one.entity->version == version);
+  CHECK_NOTHROW(one.held.ensure_held());
+  const auto again = dlock::detail::write_of(*r.lossy, one.entity);
+  if (done) {
+    CHECK_THROWS_AS(dlock::detail::update_row(*r.lossy, one.held, again), odb::object_changed);
+  } else {
+    CHECK_NOTHROW(dlock::detail::update_row(*r.lossy, one.held, again));
+  }
+  CHECK(r.load<order>(1)->status == "shipped");
+  CHECK(r.load<order>(1)->version == version + 1);
+  CHECK_NOTHROW(one.held.release());
+}
+
+TEST_CASE("mysql rows: a claim without an answer is said to be unknown, and its rows are free soon", "[rows]") {
+  const auto what = GENERATE(loss::request, loss::answer);
+  CAPTURE(what == loss::answer);
+  lossy_rows r;
+  for (int id = 1; id <= 3; ++id) r.add(order{.id = id, .status = "paid"});
+  auto read = dlock::detail::row_reader_of<order>(*r.lossy);
+  read.rows = [&, load = read.rows](const odb::query_base& by) {
+    auto loaded = load(by);
+    r.way.lose_next(what);  // the next thing sent is the commit
+    return loaded;
+  };
+  const odb::query<order> all("ORDER BY id");
+  check_unknown([&] {
+    dlock::detail::claim_rows(r.locks, *r.lossy, dlock::detail::row_class_of<order>(), all, 3, {.ttl = 30s}, read);
+  });
+  CHECK(r.locks.close(0ms).empty());
+  // Long before the ttl: each is cancelled by its attempt.
+  std::vector<dlock::locked_row<order>> free;
+  REQUIRE(eventually([&] {
+    auto more = dlock::claim<order>(r.others, r.db, all, 3);
+    for (auto& each : more) free.push_back(std::move(each));
+    return free.size() == 3;
+  }));
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rows in a file that has one writer at a time.
+#include "odb/rows/row_place.hpp"
+//
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+
+#include "dlock/odb/lock_row.hpp"
+#include "entities-odb.hxx"
+
+using namespace std::chrono_literals;
+using namespace dlock::test;
+using dlock::lock_row;
+
+TEST_CASE("sqlite rows: a commit beside a transaction of this thread that writes to the same file is refused at once",
+          "[rows][T75]") {
+  rows r;
+  r.add(order{.id = 1, .status = "paid"});
+  auto row = lock_row<order>(r.locks, r.db, 1);
+  odb::transaction mine(r.db.begin());
+  r.db.execute("UPDATE orders SET amount = 7");
+  const auto begun = std::chrono::steady_clock::now();
+  CHECK_THROWS_AS(row.update(), dlock::store_error);
+  CHECK_THROWS_AS(row.commit(), dlock::store_error);
+  CHECK(std::chrono::steady_clock::now() - begun < 1s);
+  CHECK(&odb::transaction::current() == &mine);
+  mine.commit();
+  CHECK(r.load<order>(1)->status == "paid");
+  CHECK(lock_row<order>(r.others, r.db, 1));  // released with the transaction's outcome
+}

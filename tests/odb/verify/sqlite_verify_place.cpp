@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/stores/linked.hpp"
+#include "odb/verify/verify_place.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+class sqlite_verify_place final : public verify_place {
+ public:
+  std::string locks() const override { return "sqlite:" + (folder_ / "app.db"); }
+  std::string bank() const override { return locks(); }
+  std::string locks_apart() const override { return "sqlite:" + (folder_ / "locks.db"); }
+  bool locks_rows() const override { return false; }
+
+ private:
+  scratch_folder folder_;
+};
+
+}  // namespace
+
+std::unique_ptr<verify_place> make_verify_place() { return std::make_unique<sqlite_verify_place>(); }
+
+}  // namespace dlock::test

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Verification where a transaction locks the whole file.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <thread>
+
+#include "odb/verify/verify_scene.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+
+namespace dlock::test {
+
+TEST_CASE_METHOD(verify_scene, "sqlite verify: a deferred transaction that has read is refused once anybody wrote",
+                 "[verify][sqlite]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  odb::transaction t(bank->begin());
+  static_cast<void>(load(*bank, 1));
+  elsewhere([&] {
+    odb::transaction theirs(begin(*bank));
+    write(*bank, 3, 50);
+    theirs.commit();
+  });
+  try {
+    mine.verify(t);
+    FAIL("verified");
+  } catch (const store_error& e) {
+    CHECK_THAT(e.what(), ContainsSubstring("begin_immediate") && ContainsSubstring("rolled back"));
+    CHECK(e.transient());
+  }
+  must_be_over(*this, t, 1);
+  CHECK_NOTHROW(mine.ensure_held());
+}
+
+TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction longer than the lease loses it, but not what it verified",
+                 "[verify][sqlite][T19]") {
+  // The documented loss: nobody can renew in a file that somebody writes to.
+  auto mine = locks.acquire("wallet:1", {.ttl = 1s});
+  odb::transaction t(begin(*bank));
+  mine.verify(t);
+  write(*bank, 1, 90, mine.fencing_token());
+  REQUIRE(eventually([&] { return mine.loss() != loss_reason::none; }));
+  CHECK(busy_elsewhere("wallet:1"));
+  t.commit();
+  CHECK(seen(1) == 90);
+  CHECK_THROWS_AS(mine.release(), lock_lost);
+  CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
+}
+
+TEST_CASE_METHOD(verify_scene, "sqlite verify: locks in a file of their own survive any transaction",
+                 "[verify][sqlite][T19]") {
+  lock_service apart(place->locks_apart());
+  auto mine = apart.acquire("wallet:1", {.ttl = 1s});
+  {
+    odb::transaction t(begin(*bank));
+    write(*bank, 1, 90);
+    const auto until = boot_clock::now() + 2s;  // twice the ttl
+    while (boot_clock::now() < until) {
+      REQUIRE(mine.remaining() > 0us);
+      std::this_thread::sleep_for(20ms);
+    }
+    t.commit();
+  }
+  CHECK_NOTHROW(mine.ensure_held());
+  CHECK_NOTHROW(mine.release());
+}
+
+TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction on another file than the locks' is refused in words",
+                 "[verify][sqlite]") {
+  lock_service apart(place->locks_apart());
+  auto mine = apart.acquire("wallet:1", {.ttl = 5s});
+  odb::transaction t(begin(*bank));
+  write(*bank, 2, 666);
+  CHECK_THROWS_WITH(mine.verify(t), ContainsSubstring("is not the one that key 'wallet:1' lives in"));
+  must_be_over(*this, t, 2);
+  CHECK_NOTHROW(mine.ensure_held());
+}
+
+TEST_CASE("sqlite verify: a transaction on a file without any lock table is refused in words", "[verify][sqlite]") {
+  const scratch_folder folder;
+  lock_service locks("sqlite:" + (folder / "locks.db"));
+  const auto bank = open_bank("sqlite:" + (folder / "app.db"));
+  make_bank(*bank, 1, 100);
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  odb::transaction t(begin(*bank));
+  CHECK_THROWS_WITH(mine.verify(t), ContainsSubstring("is not the one that key 'wallet:1' lives in"));
+  CHECK(t.finalized());
+}
+
+TEST_CASE_METHOD(verify_scene, "sqlite verify: acquiring inside a transaction that writes fails at once, in words",
+                 "[verify][sqlite]") {
+  odb::transaction t(begin(*bank));
+  write(*bank, 1, 90);
+  const auto before = boot_clock::now();
+  CHECK_THROWS_AS(locks.acquire("wallet:1", {.ttl = 5s}), store_error);
+  CHECK_THROWS_AS(locks.try_acquire("wallet:1", {.ttl = 5s}), store_error);
+  CHECK(boot_clock::now() - before < 1s);
+  t.commit();  // unharmed
+  CHECK(seen(1) == 90);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <odb/exceptions.hxx>
+#include <odb/transaction.hxx>
+#include <string>
+#include <utility>
+
+#include "dlock/error.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/odb/verify.hpp"
+#include "dlock/stores/memory.hpp"
+#include "odb/verify/bank.hpp"
+#include "odb/verify/verify_place.hpp"
+#include "support/eventually.hpp"
+#include "support/recording_observer.hpp"
+
+namespace dlock::test {
+
+/// Runs it on another thread, to its end: as another process would, without the caller's transaction.
+template <class F>
+auto elsewhere(F&& what) {
+  return std::async(std::launch::async, std::forward<F>(what)).get();
+}
+
+/// A bank of four wallets with 100 each, and two services that compete for its locks.
+struct verify_scene {
+  static constexpr std::int64_t balance = 100;
+
+  verify_scene() { make_bank(*bank, 4, balance); }
+
+  /// A lease of `slow`, which thinks that it holds it for ever, while the server lets it end after 100 ms.
+  lease overslept(const std::string& key) {
+    return slow.acquire(key, {.ttl = std::chrono::milliseconds{100}, .renewal = renewal::none});
+  }
+  /// Waits until the server thinks that nobody can rely on the key any more.
+  bool expired(const std::string& key) {
+    return eventually([&] {
+      const auto now = others.holder(key);
+      return !now || now->left.count() == 0;
+    });
+  }
+  /// Takes it, on another thread, once it is free.
+  lease take_elsewhere(const std::string& key) {
+    return elsewhere(
+        [&] { return others.acquire(key, {.ttl = std::chrono::seconds{5}, .wait = std::chrono::seconds{20}}); });
+  }
+  bool busy_elsewhere(const std::string& key) {
+    return elsewhere([&] { return !others.try_acquire(key, {.ttl = std::chrono::seconds{5}}); });
+  }
+  /// Of a wallet, as somebody else sees it.
+  std::int64_t seen(std::uint64_t id) {
+    return elsewhere([&] { return read(*bank, id).balance; });
+  }
+
+  std::unique_ptr<verify_place> place = make_verify_place();
+  std::unique_ptr<odb::database> bank = open_bank(place->bank());
+  std::shared_ptr<recording_observer> told = std::make_shared<recording_observer>();
+  std::shared_ptr<recording_observer> others_told = std::make_shared<recording_observer>();
+  lock_service locks{place->locks(), {.observer = told}};
+  lock_service others{place->locks(), {.observer = others_told}};
+  stores::virtual_clock stands_still{};
+  lock_service slow{place->locks(), {.sweep_every = std::chrono::milliseconds{0}, .time = &stands_still}};
+};
+
+/// What is true after verify() has thrown: nothing of the transaction is there, and nothing more can be.
+inline void must_be_over(verify_scene& in, odb::transaction& t, std::uint64_t written) {
+  CHECK(t.finalized());
+  CHECK_FALSE(odb::transaction::has_current());
+  CHECK_THROWS_AS(write(*in.bank, written, 666), odb::not_in_transaction);
+  CHECK_THROWS_AS(t.commit(), odb::transaction_already_finalized);
+  CHECK(in.seen(written) == verify_scene::balance);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Leases that are proved inside transactions of the application's, on every store that can.
+#include <algorithm>
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <random>
+#include <thread>
+
+#include "odb/verify/verify_scene.hpp"
+
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+
+namespace dlock::test {
+
+TEST_CASE_METHOD(verify_scene, "verify: a match lets the transaction commit and the lease go on", "[verify]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  const auto fence = mine.fencing_token();
+  {
+    odb::transaction t(begin(*bank));
+    mine.verify(t);
+    write(*bank, 1, 90, fence);
+    t.commit();
+  }
+  CHECK(seen(1) == 90);
+  {
+    odb::transaction t(begin(*bank));
+    verify(t, mine);
+    write(*bank, 1, 80, fence);
+    t.commit();
+  }
+  CHECK(seen(1) == 80);
+  CHECK_NOTHROW(mine.ensure_held());
+  CHECK_NOTHROW(mine.release());
+  CHECK(take_elsewhere("wallet:1").fencing_token() == fence + 1);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: until the commit nobody is granted the key, though the lease has run out",
+                 "[verify][T71]") {
+  auto mine = overslept("wallet:1");
+  odb::transaction t(begin(*bank));
+  mine.verify(t);
+  write(*bank, 1, 90, mine.fencing_token());
+  REQUIRE(expired("wallet:1"));
+  CHECK(busy_elsewhere("wallet:1"));
+
+  auto next = std::async(std::launch::async, [&] {
+    auto theirs = others.acquire("wallet:1", {.ttl = 5s, .wait = 20s});
+    return std::pair(theirs.fencing_token(), read(*bank, 1).balance);
+  });
+  CHECK(next.wait_for(700ms) == std::future_status::timeout);
+  t.commit();
+  const auto [fence, read_then] = next.get();
+  CHECK(fence == mine.fencing_token() + 1);
+  CHECK(read_then == 90);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a rollback lets the next one in, who sees nothing of it", "[verify][T71]") {
+  auto mine = overslept("wallet:1");
+  odb::transaction t(begin(*bank));
+  mine.verify(t);
+  write(*bank, 1, 90);
+  REQUIRE(expired("wallet:1"));
+  t.rollback();
+  const auto theirs = take_elsewhere("wallet:1");
+  CHECK(theirs.fencing_token() == mine.fencing_token() + 1);
+  CHECK(seen(1) == balance);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: after a take-over it throws, and nothing of the transaction can be committed",
+                 "[verify][T24][T71]") {
+  auto mine = overslept("wallet:1");
+  REQUIRE(expired("wallet:1"));
+  auto theirs = take_elsewhere("wallet:1");
+  if (GENERATE(false, true)) theirs.release();  // that nobody holds it now does not make it ours
+
+  CHECK_NOTHROW(mine.ensure_held());  // no clock of ours tells
+  odb::transaction t(begin(*bank));
+  write(*bank, 2, 666);
+  try {
+    mine.verify(t);
+    FAIL("verified");
+  } catch (const lock_lost& lost) {
+    CHECK(lost.reason() == loss_reason::taken_over);
+    CHECK_THAT(lost.what(), ContainsSubstring("wallet:1") && ContainsSubstring("rolled back"));
+  }
+  must_be_over(*this, t, 2);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a lease that was forced and taken over is refused", "[verify]") {
+  // Kept by a session whose renewals never come, because that service's clock stands still.
+  auto mine = slow.acquire("wallet:1", {.ttl = 1s});
+  REQUIRE(others.force_release("wallet:1"));
+  {
+    // As long as nobody else was granted it, it is ours.
+    odb::transaction t(begin(*bank));
+    CHECK_NOTHROW(mine.verify(t));
+    write(*bank, 1, 90);
+    t.commit();
+  }
+  const auto theirs = take_elsewhere("wallet:1");
+  CHECK(theirs.fencing_token() == mine.fencing_token() + 1);
+  odb::transaction t(begin(*bank));
+  write(*bank, 2, 666);
+  CHECK_THROWS_AS(mine.verify(t), lock_lost);
+  must_be_over(*this, t, 2);
+  CHECK(seen(1) == 90);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a lease that its own clock calls lost is refused without asking", "[verify]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 100ms, .renewal = renewal::none});
+  REQUIRE(eventually([&] { return mine.remaining() == 0us; }));
+  odb::transaction t(begin(*bank));
+  write(*bank, 2, 666);
+  CHECK_THROWS_AS(mine.verify(t), lock_lost);
+  must_be_over(*this, t, 2);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: of several leases one that is lost is enough to refuse", "[verify]") {
+  auto good = locks.acquire("wallet:1", {.ttl = 5s});
+  auto bad = overslept("wallet:2");
+  REQUIRE(expired("wallet:2"));
+  const auto theirs = take_elsewhere("wallet:2");
+  odb::transaction t(begin(*bank));
+  write(*bank, 1, 666);
+  CHECK_THROWS_AS(verify(t, good, bad), lock_lost);
+  must_be_over(*this, t, 1);
+  CHECK_NOTHROW(good.ensure_held());
+  CHECK_NOTHROW(good.release());  // not held back by a transaction that is over
+  CHECK_FALSE(others.holder("wallet:1"));
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a lease may be verified twice in a transaction, and twice in one call",
+                 "[verify][T77]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  auto again = locks.acquire("wallet:1", {.ttl = 5s});
+  REQUIRE(again.reentered());
+  {
+    odb::transaction t(begin(*bank));
+    mine.verify(t);
+    again.verify(t);
+    verify(t, mine, again, mine);
+    write(*bank, 1, 90);
+    t.commit();
+  }
+  CHECK(seen(1) == 90);
+  again.release();
+  CHECK_NOTHROW(mine.release());
+  CHECK_FALSE(others.holder("wallet:1"));
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a range of leases will do", "[verify]") {
+  std::vector<lease> mine;
+  for (const auto* const key : {"wallet:3", "wallet:1", "wallet:2"}) mine.push_back(locks.acquire(key, {.ttl = 5s}));
+  {
+    odb::transaction t(begin(*bank));
+    verify(t, mine);
+    write(*bank, 3, 90);
+    t.commit();
+  }
+  CHECK(seen(3) == 90);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: leases in any order by many threads never deadlock", "[verify][T71]") {
+  constexpr int threads = 16;
+  constexpr int rounds = 15;
+  std::array<lease, 4> mine;
+  for (std::size_t i = 0; i != mine.size(); ++i) {
+    mine[i] = locks.acquire(fmt::format("wallet:{}", i + 1), {.ttl = 60s});
+  }
+  std::vector<std::future<void>> all;
+  for (unsigned seed = 0; seed != threads; ++seed) {
+    all.push_back(std::async(std::launch::async, [&, seed] {
+      std::mt19937 random(seed);
+      std::array<std::size_t, 4> order{0, 1, 2, 3};
+      for (int round = 0; round != rounds; ++round) {
+        std::shuffle(order.begin(), order.end(), random);
+        odb::transaction t(begin(*bank));
+        if (round % 2 == 0) {
+          verify(t, mine[order[0]], mine[order[1]], mine[order[2]]);
+        } else {
+          verify(t, mine[order[0]], mine[order[1]]);
+        }
+        // The locks that it has verified keep the others away from these two.
+        for (const auto at : {order[0], order[1]}) write(*bank, at + 1, load(*bank, at + 1).balance + 1);
+        t.commit();
+      }
+    }));
+  }
+  for (auto& each : all) CHECK_NOTHROW(each.get());
+  std::int64_t total = 0;
+  for (const auto& each : all_wallets(*bank)) total += each.balance;
+  CHECK(total == 4 * balance + 2 * threads * rounds);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: against a take-over at the same time exactly one of the two goes first",
+                 "[verify][T71]") {
+  // Either the old holder's commit comes before the grant, or it does not come at all.
+  std::mt19937 random(std::random_device{}());
+  int refused = 0;
+  for (int round = 0; round != 12; ++round) {
+    auto mine = overslept("wallet:1");
+    const auto late = std::chrono::microseconds{95'000 + random() % 15'000};
+    auto next = std::async(std::launch::async, [&] {
+      auto theirs = others.acquire("wallet:1", {.ttl = 5s, .wait = 20s, .retry = {.pause = 1ms, .max_pause = 2ms}});
+      odb::transaction t(begin(*bank));
+      theirs.verify(t);
+      const auto before = load(*bank, 1);
+      write(*bank, 1, before.balance, theirs.fencing_token());
+      t.commit();
+      return before.fence;
+    });
+    std::this_thread::sleep_for(late);  // chance is meant: verify() and take-over meet now
+    bool done = false;
+    try {
+      odb::transaction t(begin(*bank));
+      mine.verify(t);
+      write(*bank, 1, balance + round, mine.fencing_token());
+      t.commit();
+      done = true;
+    } catch (const lock_lost&) {
+      ++refused;
+    }
+    const auto fence_seen = next.get();
+    const auto now = read(*bank, 1);
+    CAPTURE(round, late.count());
+    CHECK(now.fence == mine.fencing_token() + 1);  // the newer fence is always the last
+    if (done) {
+      CHECK(fence_seen == mine.fencing_token());
+      CHECK(now.balance == balance + round);
+    } else {
+      CHECK(fence_seen < mine.fencing_token());
+    }
+  }
+  INFO(refused << " of 12 refused");
+  SUCCEED();
+}
+
+// ---- connections, and what can't be verified ----------------------------------------------------------------------
+
+TEST_CASE_METHOD(verify_scene, "verify: on a connection with a transaction begun by hand", "[verify]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  auto bad = overslept("wallet:2");
+  REQUIRE(expired("wallet:2"));
+  const auto theirs = take_elsewhere("wallet:2");
+  const odb::connection_ptr by_hand = bank->connection();
+  const char* const begin_it = is_sqlite(*bank) ? "BEGIN IMMEDIATE" : "BEGIN";
+
+  by_hand->execute(begin_it);
+  verify(*by_hand, mine);
+  by_hand->execute("UPDATE verify_wallet SET balance = 90 WHERE id = 1");
+  CHECK(seen(1) == balance);
+  by_hand->execute("COMMIT");
+  CHECK(seen(1) == 90);
+
+  by_hand->execute(begin_it);
+  by_hand->execute("UPDATE verify_wallet SET balance = 666 WHERE id = 2");
+  CHECK_THROWS_AS(verify(*by_hand, mine, bad), lock_lost);
+  CHECK(seen(2) == balance);
+  // No transaction is open any more: another one can begin.
+  CHECK_NOTHROW(by_hand->execute(begin_it));
+  by_hand->execute("ROLLBACK");
+  CHECK(seen(2) == balance);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: on the connection of ODB's current transaction it is verified in that",
+                 "[verify]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  auto bad = overslept("wallet:2");
+  REQUIRE(expired("wallet:2"));
+  const auto theirs = take_elsewhere("wallet:2");
+  {
+    odb::transaction t(begin(*bank));
+    verify(t.connection(), mine);
+    mine.release();
+    CHECK(busy_elsewhere("wallet:1"));  // held back, as for the transaction itself
+    t.commit();
+  }
+  odb::transaction t(begin(*bank));
+  write(*bank, 2, 666);
+  CHECK_THROWS_AS(verify(t.connection(), bad), lock_lost);
+  must_be_over(*this, t, 2);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: an empty lease is a mistake, and rolls back like any other failure",
+                 "[verify]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  const lease nothing;
+  odb::transaction t(begin(*bank));
+  write(*bank, 2, 666);
+  CHECK_THROWS_AS(verify(t, mine, nothing), std::logic_error);
+  must_be_over(*this, t, 2);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a transaction that has ended is a mistake", "[verify]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  odb::transaction t(begin(*bank));
+  t.commit();
+  CHECK_THROWS_AS(mine.verify(t), std::logic_error);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: locks in memory can't be verified, and it says where they are", "[verify]") {
+  lock_service memory("memory:");
+  auto mine = memory.acquire("wallet:1");
+  CHECK_THROWS_AS(mine.verification(), std::logic_error);
+  odb::transaction t(begin(*bank));
+  write(*bank, 2, 666);
+  CHECK_THROWS_WITH(mine.verify(t), ContainsSubstring("memory:"));
+  must_be_over(*this, t, 2);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a lease can say its check as text and as parameters for other client libraries",
+                 "[verify]") {
+  auto mine = overslept("wallet:1");
+  const auto check = mine.verification();
+  CHECK(check.expected_rows == 1);
+  CHECK(static_cast<std::size_t>(std::count(check.sql.begin(), check.sql.end(), '?')) == check.parameters.size());
+  {
+    odb::transaction t(begin(*bank));
+    CHECK(bank->execute(check.text) == 1);
+    CHECK(bank->execute(check.text) == 1);
+    t.commit();
+  }
+  REQUIRE(expired("wallet:1"));
+  const auto theirs = take_elsewhere("wallet:1");
+  odb::transaction t(begin(*bank));
+  CHECK(bank->execute(check.text) == 0);
+}
+
+// ---- for how long -------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(verify_scene, "verify: an attempt at a key whose verified transaction is open is answered soon",
+                 "[verify]") {
+  auto mine = overslept("wallet:1");
+  auto kept = locks.acquire("wallet:2", {.ttl = 5s});
+  odb::transaction t(begin(*bank));
+  verify(t, mine, kept);
+  REQUIRE(expired("wallet:1"));
+  const auto time_of = [&](const char* key) {
+    const auto before = boot_clock::now();
+    CHECK(busy_elsewhere(key));
+    return boot_clock::now() - before;
+  };
+  CHECK(time_of("wallet:2") < 500ms);
+  // Who could be granted it, but for that transaction: where it locks the whole file, that is waited for.
+  CHECK(time_of("wallet:1") < (place->locks_rows() ? 500ms : 2500ms));
+  t.commit();
+}
+
+}  // namespace dlock::test

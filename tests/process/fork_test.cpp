@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A forked child owns nothing of its parent's. Not for the thread sanitizer, which does not follow forks of a process
+// with threads.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "dlock/distributed_mutex.hpp"
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+/// Runs in a child, which ends without running anything else: what() says 0 for all well. The answer to the parent is
+/// that, or -1 if the child died.
+int in_child(const std::function<int()>& what) {
+  const auto child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    int answer = 99;
+    try {
+      answer = what();
+    } catch (...) {
+    }
+    ::_exit(answer);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "fork: the child's lease and service end without doing anything", "[fork][T47]") {
+  auto locks = service();
+  std::optional<lease> held = locks->acquire("k");
+  const auto releases = where->count(verb::release);
+  CHECK(in_child([&] {
+          held.reset();
+          locks.reset();
+          return where->count(verb::release) == releases && where->count(session_verb::close) == 0 ? 0 : 1;
+        }) == 0);
+  CHECK_NOTHROW(held->ensure_held());
+  CHECK(fence_of("k") == held->fencing_token());
+  CHECK(live_on(*held, 60s, 30s));
+}
+
+TEST_CASE_METHOD(engine_fixture, "fork: every call in the child says so", "[fork][T47]") {
+  auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 1h, .renewal = renewal::manual});
+  CHECK(in_child([&] {
+          int wrong = 0;
+          const auto must_refuse = [&](auto&& call) { wrong += thrown(call) == errc::forked ? 0 : 1; };
+          must_refuse([&] { return locks->acquire("other"); });
+          must_refuse([&] { return locks->acquire("k"); });
+          must_refuse([&] { return locks->try_acquire("other"); });
+          must_refuse([&] { locks->holder("k"); });
+          must_refuse([&] { locks->held_keys(); });
+          must_refuse([&] { locks->force_release("k"); });
+          must_refuse([&] { locks->close(0ms); });
+          must_refuse([&] { held.ensure_held(); });
+          must_refuse([&] { held.renew(); });
+          must_refuse([&] { held.release(); });
+          wrong += held.remaining() == 0us ? 0 : 1;
+          return wrong;
+        }) == 0);
+  CHECK_NOTHROW(held.ensure_held());
+}
+
+TEST_CASE_METHOD(engine_fixture, "fork: a new service in the child works, under another session", "[fork][T04][T47]") {
+  auto locks = service();
+  auto held = locks->acquire("k");
+  const auto mine = locks->holder("k")->session;
+  CHECK(in_child([&] {
+          // A store of its own: the memory of the parent's is the parent's.
+          lock_service fresh("memory:");
+          const auto theirs = fresh.acquire("k");
+          const auto row = fresh.holder("k");
+          if (theirs.reentered() || !row) return 1;
+          if (row->session == mine) return 2;
+          return row->pid == ::getpid() ? 0 : 3;
+        }) == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "fork: the child is another owner, also within its parent's scope", "[fork][T47]") {
+  const owner task;
+  const auto outside = owner::current();
+  const owner_scope here(task);
+  CHECK(in_child([&] {
+          if (owner::current() == task) return 1;
+          {
+            const owner_scope again(task);
+            if (owner::current() == task) return 2;
+          }
+          lock_service fresh("memory:");
+          const auto first = fresh.acquire("k");
+          return fresh.acquire("k").reentered() ? 0 : 3;
+        }) == 0);
+  CHECK(in_child([&] {
+          auto* const scope = new owner_scope(task);
+          static_cast<void>(owner::current());
+          delete scope;
+          return owner::current() == outside ? 1 : 0;
+        }) == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "fork: a guard that stands on the stack ends in the child, and frees nothing",
+                 "[fork][mutex][T47]") {
+  const auto locks = service();
+  distributed_mutex door(*locks, "k");
+  const std::lock_guard here(door);
+  const auto fence = fence_of("k");
+  CHECK(in_child([&] {
+          door.unlock();  // as its guard does
+          return where->count(verb::release) == 0 ? 0 : 1;
+        }) == 0);
+  CHECK(door.held().fencing_token() == fence);
+  CHECK(fence_of("k") == fence);
+}
+
+TEST_CASE_METHOD(engine_fixture, "fork: the child may set a default service of its own, in place of its parent's",
+                 "[fork][T47]") {
+  const auto locks = service();
+  set_default_service(*locks);
+  CHECK(in_child([&] {
+          if (thrown([] { return default_service().acquire("k"); }) != errc::forked) return 1;
+          lock_service fresh("memory:");
+          set_default_service(fresh);
+          if (!default_service().acquire("k")) return 2;
+          lock_service another("memory:");
+          try {
+            set_default_service(another);
+          } catch (const std::logic_error&) {
+            return 0;
+          }
+          return 3;
+        }) == 0);
+  CHECK(&default_service() == locks.get());
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/hold_log.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <tuple>
+
+namespace dlock::test {
+
+std::string hold_record::line() const {
+  return fmt::format("{} {} {} {} {} {} .\n", static_cast<char>(what), key, fence, at, process, attempt);
+}
+
+hold_record hold_record::parse(std::string_view line) {
+  std::istringstream in{std::string(line)};
+  hold_record one;
+  char what = 0;
+  std::string end;
+  in >> what >> one.key >> one.fence >> one.at >> one.process >> one.attempt >> end;
+  if (!in || end != "." || std::string_view("ANXH").find(what) == std::string_view::npos) {
+    throw std::invalid_argument(fmt::format("hold log: '{}' is no record", line));
+  }
+  one.what = static_cast<kind>(what);
+  return one;
+}
+
+hold_log::hold_log(const std::string& path)
+    : file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) {
+  if (file_ < 0) throw std::system_error(errno, std::system_category(), path);
+}
+
+hold_log::~hold_log() { ::close(file_); }
+
+void hold_log::append(const hold_record& one) const {
+  const auto line = one.line();
+  if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    throw std::system_error(errno, std::system_category(), "hold log");
+  }
+}
+
+std::vector<hold_record> hold_log::read(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw std::system_error(errno, std::system_category(), path);
+  std::vector<hold_record> all;
+  for (std::string line; std::getline(in, line);) all.push_back(hold_record::parse(line));
+  return all;
+}
+
+std::int64_t hold_log::last_holder(const std::string& path) {
+  std::ifstream in(path, std::ios::ate);
+  const std::streamoff near_end = 4096;
+  in.seekg(std::max<std::streamoff>(in.tellg() - std::streampos{near_end}, 0));
+  std::int64_t holder = 0;
+  std::string line;
+  std::getline(in, line);  // probably a part of one
+  while (std::getline(in, line)) {
+    const auto one = hold_record::parse(line);
+    if (one.what == hold_record::kind::held) holder = one.process;
+  }
+  return holder;
+}
+
+namespace {
+
+struct period {
+  std::uint64_t fence = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t process = 0;
+  std::uint64_t attempt = 0;
+
+  std::string text() const { return fmt::format("fence {} of process {} from {} to {}", fence, process, begin, end); }
+};
+
+struct key_history {
+  std::map<std::uint64_t, period> by_fence{};
+  std::map<std::tuple<std::int64_t, std::uint64_t>, bool> answered{};  // by process and attempt
+};
+
+void add(key_history& to, const hold_record& one, std::vector<std::string>& violations) {
+  auto& answered = to.answered[{one.process, one.attempt}];
+  if (one.what == hold_record::kind::refused || one.what == hold_record::kind::held) answered = true;
+  if (one.what != hold_record::kind::held) return;
+  const auto [at, fresh] =
+      to.by_fence.try_emplace(one.fence, period{one.fence, one.at, one.at, one.process, one.attempt});
+  auto& mine = at->second;
+  if (!fresh && (mine.process != one.process || mine.attempt != one.attempt)) {
+    violations.push_back(fmt::format("key {}: {} was granted to process {} too", one.key, mine.text(), one.process));
+  }
+  mine.begin = std::min(mine.begin, one.at);
+  mine.end = std::max(mine.end, one.at);
+}
+
+void check_order(const std::string& key, const key_history& of, std::vector<std::string>& violations) {
+  const period* before = nullptr;  // the one of the next smaller fence
+  for (const auto& [fence, mine] : of.by_fence) {
+    if (before != nullptr && mine.begin <= before->end) {
+      violations.push_back(fmt::format("key {}: {} begins before the end of {}", key, mine.text(), before->text()));
+    }
+    before = &mine;
+  }
+}
+
+}  // namespace
+
+hold_check check_holds(const std::vector<hold_record>& log, std::uint64_t first,
+                       const std::map<std::string, std::uint64_t>& last, std::uint64_t pauses) {
+  hold_check found;
+  std::map<std::string, key_history> keys;
+  for (const auto& one : log) add(keys[one.key], one, found.violations);
+  for (const auto& [key, of] : keys) {
+    check_order(key, of, found.violations);
+    const auto end = last.contains(key) ? last.at(key) : 0;
+    const auto newest = of.by_fence.empty() ? first : of.by_fence.rbegin()->first;
+    if (end < newest)
+      found.violations.push_back(fmt::format("key {}: fence went back from {} to {}", key, newest, end));
+    found.grants += of.by_fence.size();
+    found.lost += std::max(end, newest) - first - of.by_fence.size();
+    found.open += static_cast<std::uint64_t>(
+        std::count_if(of.answered.begin(), of.answered.end(), [](const auto& each) { return !each.second; }));
+  }
+  if (found.lost > found.open + pauses) {
+    found.violations.push_back(fmt::format("{} fences are missing, but only {} acquires were cut off and {} paused",
+                                           found.lost, found.open, pauses));
+  }
+  return found;
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// A process that takes a lock, for tests that kill, stop or fork it. Commands come on standard input, one a line;
+/// what happens is told on standard output, one line each, so that a test waits for lines and never for time.
+/// Times are CLOCK_BOOTTIME in microseconds, as in hold_log.hpp.
+///
+///   (start)           ready <pid>
+///   take [wait ms]    held <fence> <session> <time> | busy <time> | error <code> <text>
+///                     and before that, once a busy key has been seen: waiting
+///   more <n>          more <n>                        (takes <key without its last part>-1 to -n too)
+///   check             trusted <remaining us> | lost <reason> <time>
+///                     at any time, from lease::lost_token(): told <reason> <time> <us since the grant>
+///   release           released | error <code> <text>
+///   drop              dropped <us that the lease's destructor took>
+///   sleep <ms>        slept
+///   count <event>     count <n>
+///   crowd <n>         n times: crowded; when one of them ends: left <code>     (threads that wait for the key)
+///   hold-in-thread    held ...                                                 (by a thread that never ends)
+///   loop              looping                         (a thread takes the key again and again, each time for 2 ms)
+///   looped            looped <grants> <timeouts>      (so far)
+///   fork <how>        child <exit code or "signal n">; see fork_child()
+///   outlive           outliving                       (the lease will be destroyed after the service)
+///   exit              (std::exit(0))
+///   exit-inside <how> inside                          (the same, in a call that holds the key)
+///   quit, end of file (main returns)
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <future>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "dlock/error.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/store/clock.hpp"
+#include "process/taker_acts.hpp"
+#include "process/torture_run.hpp"
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <csignal>
+#endif
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct settings {
+  std::string url{};
+  std::string child_url{};
+  std::string key = "key";
+  std::string label{};
+  unsigned ttl = 1000;
+  unsigned wait = 0;
+  unsigned close_limit = 300;
+  bool hold = false;
+  dlock::test::torture_settings torture{};
+};
+
+// Static, as in programs that keep their locks in globals: exit() destroys them, in the reverse order.
+settings how;
+std::optional<dlock::lease> outliving;
+std::optional<dlock::lock_service> service;
+std::optional<dlock::lease> held;
+std::vector<dlock::lease> others;
+std::optional<std::stop_callback<std::function<void()>>> when_lost;
+
+std::int64_t now() { return dlock::boot_clock::now().time_since_epoch().count(); }
+
+template <class... Args>
+void say(fmt::format_string<Args...> text, Args&&... args) {
+  const auto line = fmt::format(text, std::forward<Args>(args)...) + "\n";
+  // One write: the lines of several threads, and of a forked child, stay whole.
+  if (::write(STDOUT_FILENO, line.data(), line.size()) < 0) ::_exit(3);
+}
+
+const char* word(const std::error_code& code) {
+  using dlock::errc;
+  switch (static_cast<errc>(code.value())) {
+    case errc::timed_out: return "timed_out";
+    case errc::cancelled: return "cancelled";
+    case errc::already_held: return "already_held";
+    case errc::too_many_waiters: return "too_many_waiters";
+    case errc::closed: return "closed";
+    case errc::forked: return "forked";
+    case errc::no_such_row: return "no_such_row";
+    case errc::stale_fence: return "stale_fence";
+    case errc::lost: return "lost";
+    case errc::store_failed: return "store_failed";
+    case errc::store_unreachable: return "store_unreachable";
+    case errc::outcome_unknown: return "outcome_unknown";
+  }
+  return "?";
+}
+
+/// One word.
+std::string reason(const dlock::lease& of) {
+  std::string text(to_string(of.loss()));
+  for (auto& c : text) c = c == ' ' ? '_' : c;
+  return text;
+}
+
+void say_error(const dlock::error& e) { say("error {} {}", word(e.code()), e.what()); }
+
+dlock::lock_options options(unsigned wait) {
+  return {.ttl = std::chrono::milliseconds{how.ttl}, .wait = std::chrono::milliseconds{wait}};
+}
+
+void say_held(const dlock::lease& mine) {
+  const auto at = now();
+  const auto holder = service->holder(mine.key());
+  const bool mine_indeed = holder && holder->fence == mine.fencing_token();
+  say("held {} {} {}", mine.fencing_token(), mine_indeed ? holder->session.hex() : "?", at);
+}
+
+void take(unsigned wait) {
+  when_lost.reset();
+  held.reset();
+  std::jthread watch([before = service->statements()](const std::stop_token& over) {
+    // The second statement is the look at a key that is not to be had at once.
+    for (; !over.stop_requested(); std::this_thread::sleep_for(1ms)) {
+      if (service->statements() >= before + 2) return say("waiting");
+    }
+  });
+  const auto stop = [&watch] {
+    watch.request_stop();
+    watch.join();
+  };
+  try {
+    auto mine = wait == 0 ? service->try_acquire(how.key, options(0)) : service->acquire(how.key, options(wait));
+    stop();
+    if (!mine) return say("busy {}", now());
+    held.emplace(std::move(mine));
+    when_lost.emplace(held->lost_token(), [granted = now()] {
+      const auto at = now();
+      say("told {} {} {}", reason(*held), at, at - granted);
+    });
+    say_held(*held);
+  } catch (const dlock::lock_timeout&) {
+    stop();
+    say("busy {}", now());
+  } catch (const dlock::error& e) {
+    stop();
+    say_error(e);
+  }
+}
+
+void more(unsigned size) {
+  const auto stem = how.key.substr(0, how.key.rfind('-'));
+  for (unsigned i = 1; i <= size; ++i) {
+    others.push_back(service->acquire(fmt::format("{}-{}", stem, i), options(how.wait)));
+  }
+  say("more {}", others.size());
+}
+
+void check() {
+  if (!held) return say("nothing");
+  const auto left = held->remaining();
+  try {
+    held->ensure_held();
+    say("trusted {}", left.count());
+  } catch (const dlock::lock_lost&) {
+    // Once one of them says so, all of them do.
+    const bool agreed = held->remaining().count() == 0 && held->loss() != dlock::loss_reason::none;
+    say("lost {} {}", agreed ? reason(*held) : "in-contradiction", now());
+  }
+}
+
+void release() {
+  when_lost.reset();
+  try {
+    held->release();
+    say("released");
+  } catch (const dlock::error& e) {
+    say_error(e);
+  }
+  held.reset();
+}
+
+void drop() {
+  when_lost.reset();
+  const auto before = now();
+  held.reset();
+  say("dropped {}", now() - before);
+}
+
+void count(const std::string& name) {
+  using kind = dlock::event::kind;
+  for (int i = 0; i <= static_cast<int>(kind::observer_failed); ++i) {
+    auto text = std::string(to_string(static_cast<kind>(i)));
+    for (auto& c : text) c = c == ' ' ? '_' : c;
+    if (text == name) return say("count {}", service->count(static_cast<kind>(i)));
+  }
+  say("error there is no event {}", name);
+}
+
+void crowd(unsigned size) {
+  for (unsigned i = 0; i != size; ++i) {
+    std::thread([] {
+      say("crowded");
+      try {
+        const auto mine = service->acquire(how.key, options(60'000));
+        say("left held");
+      } catch (const dlock::error& e) {
+        say("left {}", word(e.code()));
+      }
+    }).detach();
+  }
+}
+
+void hold_in_thread() {
+  std::thread([] {
+    const auto mine = service->acquire(how.key, options(how.wait));
+    say_held(mine);
+    std::promise<void>().get_future().wait_for(24h);
+  }).detach();
+}
+
+/// What every call on the parent's things must do in a child.
+void use_parents_things() {
+  const auto refused = [](const auto& call) {
+    try {
+      call();
+      say("child-error no exception");
+    } catch (const dlock::error& e) {
+      say("child-refused {}", word(e.code()));
+    }
+  };
+  refused([] { held->ensure_held(); });
+  refused([] { service->try_acquire(how.key).release(); });
+  refused([] { service->holder(how.key).has_value(); });
+}
+
+void use_own_service() {
+  try {
+    dlock::lock_service mine(how.child_url.empty() ? how.url : how.child_url, {.label = how.label});
+    const auto same = mine.try_acquire(how.key, options(0));
+    say("child-parents-key {}", same ? "granted" : "busy");
+    const auto other = mine.acquire(how.key + "-child", options(5000));
+    const auto holder = mine.holder(how.key + "-child");
+    say("child-held {} {}", other.fencing_token(), holder ? holder->session.hex() : "?");
+  } catch (const dlock::error& e) {
+    say("child-error {} {}", word(e.code()), e.what());
+  }
+}
+
+/// exit: exit(0), which runs the destructors of the statics; _exit: nothing of that; destroy: the destructors, by
+/// name; refused: calls on what is the parent's; own: a service of its own.
+void fork_child(const std::string& what) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (what == "exit") std::exit(0);
+    if (what == "destroy") {
+      held.reset();
+      service.reset();
+    }
+    if (what == "refused") use_parents_things();
+    if (what == "own") use_own_service();
+    ::_exit(0);
+  }
+  int status = 0;
+  for (int i = 0; ::waitpid(child, &status, WNOHANG) == 0; ++i) {
+    if (i == 10'000) ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(1ms);
+  }
+  if (WIFEXITED(status)) return say("child {}", WEXITSTATUS(status));
+  say("child signal {}", WTERMSIG(status));
+}
+
+bool obey(const std::string& command, const std::string& argument) {
+  const auto number = [&](unsigned otherwise) {
+    return argument.empty() ? otherwise : static_cast<unsigned>(std::stoul(argument));
+  };
+  if (command == "take") {
+    take(number(how.wait));
+  } else if (command == "more") {
+    more(number(1));
+  } else if (command == "check") {
+    check();
+  } else if (command == "release") {
+    release();
+  } else if (command == "drop") {
+    drop();
+  } else if (command == "sleep") {
+    std::this_thread::sleep_for(std::chrono::milliseconds{number(0)});
+    say("slept");
+  } else if (command == "count") {
+    count(argument);
+  } else if (command == "crowd") {
+    crowd(number(1));
+  } else if (command == "hold-in-thread") {
+    hold_in_thread();
+  } else if (command == "loop") {
+    dlock::test::start_loop(*service, how.key);
+    say("looping");
+  } else if (command == "looped") {
+    say("looped {}", dlock::test::looped());
+  } else if (command == "fork") {
+    fork_child(argument);
+  } else if (command == "outlive") {
+    when_lost.reset();
+    outliving = std::move(held);
+    held.reset();
+    say("outliving");
+  } else if (command == "exit-inside") {
+    dlock::test::exit_inside(*service, how.key, options(how.wait), argument, [] { say("inside"); });
+  } else if (command == "exit") {
+    std::exit(0);
+  } else {
+    if (command != "quit") say("error what is '{}'?", command);
+    return command != "quit";
+  }
+  return true;
+}
+
+void read_arguments(CLI::App& app) {
+  app.add_option("--url", how.url, "where the locks are")->required();
+  app.add_option("--child-url", how.child_url, "where a forked child takes its locks; default --url");
+  app.add_option("--key", how.key, "what to take");
+  app.add_option("--ttl", how.ttl, "ms");
+  app.add_option("--wait", how.wait, "ms; of a take that names none");
+  app.add_option("--label", how.label, "service_options::label");
+  app.add_option("--close-limit", how.close_limit, "ms; service_options::close_limit");
+  app.add_flag("--hold", how.hold, "take the key at once");
+  app.add_option("--torture", how.torture.log, "take and release at random and log it to this file");
+  app.add_option("--keys", how.torture.keys, "of --torture")->delimiter(',');
+  app.add_option("--seed", how.torture.seed, "of --torture");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+#ifdef __linux__
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves nobody behind, also not one that is stopped
+#endif
+  CLI::App app{"Takes a lock and does what it is told"};
+  read_arguments(app);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    service.emplace(
+        how.url, dlock::service_options{.label = how.label, .close_limit = std::chrono::milliseconds{how.close_limit}});
+    say("ready {}", ::getpid());
+    if (!how.torture.log.empty()) {
+      how.torture.ttl = std::chrono::milliseconds{how.ttl};
+      run_torture(*service, how.torture);
+      return 0;
+    }
+    if (how.hold) take(how.wait);
+    for (std::string line; std::getline(std::cin, line);) {
+      std::istringstream words(line);
+      std::string command;
+      std::string argument;
+      words >> command >> argument;
+      if (!obey(command, argument)) break;
+    }
+    return 0;
+  } catch (const std::exception& e) {
+    say("error {}", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Connections and processes that die while one of their statements runs at the server.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cctype>
+#include <thread>
+
+#include "dlock/lock_service.hpp"
+#include "dlock/store/store_url.hpp"
+#include "process/taker.hpp"
+#include "support/eventually.hpp"
+#include "support/mysql_place.hpp"
+#include "support/tcp_proxy.hpp"
+
+using namespace std::chrono_literals;
+
+namespace dlock::test {
+
+namespace {
+
+constexpr std::int64_t ttl = 1'000'000;
+constexpr std::int64_t pause = 250'000;
+constexpr std::int64_t sluggish = 1'500'000;
+
+std::string upper(std::string text) {
+  for (auto& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+struct waiting {
+  std::string connection{};
+  std::string statement{};
+};
+
+std::uint16_t port_of(const std::string& url) {
+  const auto parts = store_url::parse(url);
+  if (parts.hosts.empty()) FAIL("the tests' server must be reached by TCP");
+  return parts.hosts[0].port == 0 ? std::uint16_t{3306} : parts.hosts[0].port;
+}
+
+/// The same URL by another port of this host.
+std::string through(std::string url, std::uint16_t port) {
+  const auto begin = url.find('@') + 1;
+  return url.replace(begin, url.find('/', begin) - begin, fmt::format("127.0.0.1:{}", port));
+}
+
+/// A database user of its own, so that a process's connections can be told from all others.
+class user {
+ public:
+  user() : root_(raw_mysql::root()), name_("taker" + std::to_string(::getpid())) {
+    root_.run(fmt::format("CREATE OR REPLACE USER '{}'@'%' IDENTIFIED BY 'taker-pw'", name_));
+    root_.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root_.one("SELECT DATABASE()"), name_));
+  }
+  ~user() {
+    try {
+      root_.run(fmt::format("DROP USER '{}'@'%'", name_));
+    } catch (const std::exception& e) {
+      WARN("a test's user stays behind: " << e.what());
+    }
+  }
+  user(const user&) = delete;
+  user& operator=(const user&) = delete;
+
+  /// The same place as `url`, as this user.
+  std::string url(std::string url) const {
+    const auto begin = url.find("//") + 2;
+    return url.replace(begin, url.find('@') - begin, name_ + ":taker-pw");
+  }
+  /// The statement that waits for a row lock, once there is another one than `before`.
+  waiting blocked(const waiting& before = {}) {
+    waiting found;
+    const auto seen = [&] {
+      const auto rows =
+          root_.rows(fmt::format("SELECT t.trx_mysql_thread_id, p.query_id FROM information_schema.innodb_trx t JOIN "
+                                 "information_schema.processlist p "
+                                 "ON p.id=t.trx_mysql_thread_id WHERE t.trx_state='LOCK WAIT' AND p.user='{}'",
+                                 name_));
+      if (rows.empty() || rows[0][1] == before.statement) return false;
+      found = {rows[0][0].value(), rows[0][1].value()};
+      return true;
+    };
+    // The server makes the answer anew only if nobody has asked for 0.1 s.
+    for (int i = 0; !seen(); ++i) {
+      if (i == 100) FAIL("no statement of " << name_ << " waits for a row");
+      std::this_thread::sleep_for(120ms);
+    }
+    return found;
+  }
+  /// Returns when that statement waits no more and its connection is gone.
+  void gone(const waiting& one) {
+    const auto sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE id=" + one.connection;
+    if (!eventually([&] { return root_.one(sql) == "0"; })) FAIL("connection " << one.connection << " stays");
+  }
+  /// How many there were.
+  std::size_t kill_all() {
+    const auto ids = root_.rows(fmt::format("SELECT id FROM information_schema.processlist WHERE user='{}'", name_));
+    std::size_t killed = 0;
+    for (const auto& row : ids) {
+      try {
+        root_.run("KILL " + row[0].value());
+        ++killed;
+      } catch (const std::runtime_error&) {
+        // It was gone already.
+      }
+    }
+    return killed;
+  }
+  raw_mysql& root() { return root_; }
+
+ private:
+  raw_mysql root_;
+  const std::string name_;
+};
+
+/// A taker whose next acquire waits at the server: clean-up has forgotten the key, and somebody has locked the floor that
+/// its first grant reads. (A take of a row that is there would not wait on every server.)
+struct blocked_acquire {
+  explicit blocked_acquire(const std::string& ttl_ms = "1000")
+      : process(through(who.url(tables.url()), proxy.port()), {"--ttl", ttl_ms}) {
+    before = process.take();
+    process.ask("release", "released");
+    locker.run(fmt::format("UPDATE {} SET fence={} WHERE id=1", tables.table("floor"), before.fence));
+    locker.run(fmt::format("DELETE FROM {} WHERE lock_key='key'", tables.table("lock")));
+    locker.run("BEGIN");
+    locker.rows(fmt::format("SELECT * FROM {} WHERE id=1 FOR UPDATE", tables.table("floor")));
+    process.say("take 15000");
+    first = who.blocked();
+  }
+  void let_go() { locker.run("COMMIT"); }
+  std::string row(const std::string& column) {
+    return who.root().one(fmt::format("SELECT (SELECT {} FROM {} WHERE lock_key='key')", column, tables.table("lock")));
+  }
+  /// The taker has the key, alone, by the grant after `skipped` others; after it the key is free, and stays free.
+  void must_end_well(std::uint64_t skipped = 0) {
+    const auto mine = process.expect_held();
+    CHECK(mine.fence == before.fence + skipped + 1);
+    CHECK(mine.session == before.session);
+    CHECK(row("fence") == std::to_string(mine.fence));
+    lock_service locks(tables.url());
+    CHECK_FALSE(locks.try_acquire("key", {.ttl = 1s}));
+    CHECK(process.ask("check", "trusted").size() == 2);
+    CHECK(process.ask("release", "released").size() == 1);
+    for (std::uint64_t i = 1; i != 10; ++i) {
+      const auto next = locks.try_acquire("key", {.ttl = 1s});
+      REQUIRE(next);
+      CHECK(next.fencing_token() == mine.fence + i);
+    }
+  }
+
+  mysql_place tables{};
+  user who{};
+  raw_mysql locker{tables.url()};
+  tcp_proxy proxy{port_of(tables.url())};
+  taker process;
+  taker::grant before{};
+  waiting first{};
+};
+
+}  // namespace
+
+TEST_CASE("connection: killed while its acquire waits for a row, the acquire is sent again and leaves no ghost",
+          "[crash][mysql][T29]") {
+  blocked_acquire one;
+  one.who.root().run("KILL " + one.first.connection);
+  one.who.blocked(one.first);  // the cancel of the first attempt, or the second
+  CHECK_FALSE(one.process.said("held"));
+  one.let_go();
+  one.must_end_well();
+}
+
+TEST_CASE("connection: an acquire whose statement is killed while it waits for a row is sent again", "[crash][mysql]") {
+  blocked_acquire one;
+  one.who.root().run("KILL QUERY " + one.first.connection);
+  one.who.blocked(one.first);
+  one.let_go();
+  one.must_end_well();
+}
+
+TEST_CASE("connection: a grant whose answer was lost is undone before the key is asked for again",
+          "[crash][mysql][T29]") {
+  blocked_acquire one("5000");
+  one.proxy.cut();
+  one.let_go();
+  // The server has not noticed and runs the statement: a ghost, held by a session that lives.
+  REQUIRE(eventually([&] { return one.row("session_id") != "NULL"; }, 5s));
+  CHECK(one.row("HEX(session_id)") == upper(one.before.session));
+  CHECK(one.row("fence") == std::to_string(one.before.fence + 1));
+  CHECK_FALSE(one.process.said("held"));
+  one.proxy.mend();
+  one.must_end_well(1);
+}
+
+TEST_CASE("connection: an acquire whose answer was lost is seen dead at the server before the key is asked for again",
+          "[crash][mysql][T29]") {
+  blocked_acquire one("5000");
+  one.proxy.cut();
+  one.proxy.mend();
+  one.who.gone(one.first);
+  CHECK_FALSE(one.process.said("held"));
+  one.let_go();
+  one.must_end_well();
+}
+
+TEST_CASE("connection: what the server grants to a process that is dead can be taken after its session's expiry",
+          "[crash][mysql][T91]") {
+  blocked_acquire one;
+  one.process.kill();
+  const auto killed = boot_time();
+  one.let_go();
+  // The server has not noticed and runs the statement: a ghost.
+  REQUIRE(eventually([&] { return one.row("session_id") != "NULL"; }, 5s));
+  CHECK(one.row("fence") == std::to_string(one.before.fence + 1));
+
+  taker next(one.tables.url());
+  const auto mine = next.take(20s);
+  CHECK(mine.fence == one.before.fence + 2);
+  CHECK(mine.at <= killed + ttl + pause + sluggish);
+  CHECK(next.ask("check", "trusted").size() == 2);
+}
+
+TEST_CASE("connection: a lease outlives the death of all its process's connections, again and again",
+          "[crash][mysql][T13]") {
+  mysql_place tables;
+  user who;
+  taker process(who.url(tables.url()), {"--ttl", "2000"});
+  const auto mine = process.take();
+  const auto end = boot_time() + 2 * 2'000'000;
+  std::size_t killed = 0;
+  while (boot_time() < end) {
+    killed += who.kill_all();
+    std::this_thread::sleep_for(100ms);
+  }
+  CHECK(killed >= 5);  // it came back after each time that it needed one
+  CHECK(process.ask("check", "trusted").size() == 2);
+  CHECK_FALSE(process.said("told"));
+
+  lock_service locks(tables.url());
+  const auto now = locks.holder("key");
+  REQUIRE(now);
+  CHECK(now->fence == mine.fence);
+  CHECK(now->session.hex() == mine.session);
+  CHECK(process.ask("release", "released").size() == 1);
+  CHECK_FALSE(locks.holder("key"));
+}
+
+}  // namespace dlock::test

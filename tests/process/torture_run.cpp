@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/torture_run.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <random>
+#include <thread>
+
+#include "dlock/error.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/store/clock.hpp"
+#include "process/hold_log.hpp"
+
+namespace dlock::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::int64_t now() { return boot_clock::now().time_since_epoch().count(); }
+
+bool told_to_stop() {
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return ::poll(&input, 1, 0) != 0;
+}
+
+class tormentor {
+ public:
+  tormentor(lock_service& locks, const torture_settings& how)
+      : locks_(locks), how_(how), log_(how.log), random_(how.seed) {}
+
+  void once() {
+    record_ = {.key = how_.keys[below(how_.keys.size())], .process = ::getpid(), .attempt = record_.attempt + 1};
+    log(hold_record::kind::asked);
+    try {
+      const auto wait = below(4) == 0 ? 0ms : 2000ms;
+      auto mine = locks_.acquire(record_.key, {.ttl = how_.ttl, .wait = wait});
+      hold(mine);
+      if (below(2) == 0) mine.release();  // else the destructor does
+    } catch (const lock_timeout&) {
+      log(hold_record::kind::refused);
+    } catch (const lock_lost&) {
+      // Expected of a process that was stopped; the log says until when the lease was trusted.
+    } catch (const store_error&) {
+      log(hold_record::kind::unknown);
+    }
+  }
+
+ private:
+  void hold(const lease& mine) {
+    record_.fence = mine.fencing_token();
+    const auto end = now() + static_cast<std::int64_t>(below(40'000));
+    for (;;) {
+      // The clock first: if it is trusted afterwards, it was at that time, because lost is never taken back.
+      record_.at = now();
+      mine.ensure_held();
+      log(hold_record::kind::held);
+      if (record_.at >= end) return;
+      std::this_thread::sleep_for(std::chrono::microseconds{below(1000)});
+    }
+  }
+  void log(hold_record::kind what) {
+    record_.what = what;
+    log_.append(record_);
+  }
+  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+
+  lock_service& locks_;
+  const torture_settings& how_;
+  const hold_log log_;
+  std::mt19937_64 random_;
+  hold_record record_{};
+};
+
+}  // namespace
+
+void run_torture(lock_service& locks, const torture_settings& how) {
+  tormentor one(locks, how);
+  while (!told_to_stop()) one.once();
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/transfer/history.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+
+namespace dlock::test {
+
+std::string transfer_record::line() const {
+  auto words = outcome;
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  return fmt::format("{} {} {} {}\n", static_cast<char>(what), process, transfer, words);
+}
+
+transfer_record transfer_record::parse(std::string_view line) {
+  std::istringstream in{std::string(line)};
+  transfer_record one;
+  char what = 0;
+  in >> what >> one.process >> one.transfer;
+  std::getline(in >> std::ws, one.outcome);
+  if (one.transfer.empty() || std::string_view("BHE").find(what) == std::string_view::npos ||
+      (what == 'E') == one.outcome.empty()) {
+    throw std::invalid_argument(fmt::format("transfer log: '{}' is no record", line));
+  }
+  one.what = static_cast<kind>(what);
+  return one;
+}
+
+transfer_log::transfer_log(const std::string& path)
+    : file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) {
+  if (file_ < 0) throw std::system_error(errno, std::system_category(), path);
+}
+
+transfer_log::~transfer_log() { ::close(file_); }
+
+void transfer_log::append(const transfer_record& one) const {
+  const auto line = one.line();
+  if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    throw std::system_error(errno, std::system_category(), "transfer log");
+  }
+}
+
+std::vector<transfer_record> transfer_log::read(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw std::system_error(errno, std::system_category(), path);
+  std::vector<transfer_record> all;
+  for (std::string line; std::getline(in, line);) all.push_back(transfer_record::parse(line));
+  return all;
+}
+
+std::int64_t transfer_log::last_holder(const std::string& path) {
+  std::ifstream in(path, std::ios::ate);
+  const std::streamoff near_end = 4096;
+  in.seekg(std::max<std::streamoff>(in.tellg() - std::streampos{near_end}, 0));
+  std::int64_t holder = 0;
+  std::string line;
+  std::getline(in, line);  // probably a part of one
+  while (std::getline(in, line)) {
+    const auto one = transfer_record::parse(line);
+    if (one.what == transfer_record::kind::holding) holder = one.process;
+    if (one.what == transfer_record::kind::ended && one.process == holder) holder = 0;
+  }
+  return holder;
+}
+
+std::string transfer_findings::text() const {
+  std::string all = fmt::format("{} without an end", open);
+  for (const auto& [word, count] : outcomes) all += fmt::format(", {} {}", count, word);
+  for (const auto& [why, count] : reasons) all += fmt::format("\n  {} x {}", count, why);
+  return all;
+}
+
+namespace {
+
+std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+/// The process that made a transfer: names are "<process>.<number>".
+std::string maker(const entry& one) { return one.transfer.substr(0, one.transfer.find('.')); }
+
+class checker {
+ public:
+  explicit checker(transfer_findings& to) : to_(to) {}
+
+  void wallets(std::int64_t balance, const std::vector<wallet>& all, const std::vector<entry>& entries) {
+    std::int64_t total = 0;
+    for (const auto& one : all) {
+      total += one.balance;
+      history(balance, one, entries);
+    }
+    const auto due = balance * static_cast<std::int64_t>(all.size());
+    if (total != due) found("there are {} instead of {}", total, due);
+  }
+
+  void transfers(const std::vector<entry>& entries, const std::vector<transfer_record>& log, std::uint64_t killed) {
+    const auto booked = sums(entries);
+    std::map<std::string, std::string> said;  // empty: no end
+    for (const auto& one : log) {
+      if (one.what == transfer_record::kind::begun) said.emplace(one.transfer, "");
+      if (one.what != transfer_record::kind::ended) continue;
+      if (said.find(one.transfer) == said.end()) found("{} ended but never began", one.transfer);
+      said[one.transfer] = one.outcome;
+    }
+    for (const auto& [transfer, outcome] : said) told(transfer, outcome, booked.count(transfer) != 0);
+    for (const auto& [transfer, sum] : booked) {
+      if (said.find(transfer) == said.end()) found("{} was written but nobody said that it began", transfer);
+      if (sum.first != 2 || sum.second != 0) {
+        found("{} has {} entries with the sum {}", transfer, sum.first, sum.second);
+      }
+    }
+    if (to_.open > killed) found("{} transfers have no end, but only {} processes were killed", to_.open, killed);
+  }
+
+ private:
+  template <class... Args>
+  void found(fmt::format_string<Args...> text, Args&&... args) {
+    to_.violations.push_back(fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  void history(std::int64_t balance, const wallet& of, const std::vector<entry>& entries) {
+    std::uint64_t fence = 0;
+    std::string writer;
+    for (const auto& one : entries) {
+      if (one.wallet != of.id) continue;
+      if (one.fence < fence) found("wallet {}: fence {} wrote after fence {}", of.id, one.fence, fence);
+      if (one.fence == fence && maker(one) != writer) {
+        found("wallet {}: both {} and {} wrote with fence {}", of.id, writer, maker(one), fence);
+      }
+      if (one.before != balance) {
+        found("wallet {}: fence {} wrote over {} but had read {}", of.id, one.fence, balance, one.before);
+      }
+      balance = one.before + one.delta;
+      fence = one.fence;
+      writer = maker(one);
+    }
+    if (of.fence != fence) found("wallet {}: fence {} instead of {}", of.id, of.fence, fence);
+    if (of.balance != balance) found("wallet {}: {} instead of {}", of.id, of.balance, balance);
+  }
+
+  /// By transfer: how many entries, and their sum.
+  static std::map<std::string, std::pair<int, std::int64_t>> sums(const std::vector<entry>& entries) {
+    std::map<std::string, std::pair<int, std::int64_t>> all;
+    for (const auto& one : entries) {
+      auto& sum = all[one.transfer];
+      ++sum.first;
+      sum.second += one.delta;
+    }
+    return all;
+  }
+
+  void told(const std::string& transfer, const std::string& outcome, bool written) {
+    if (outcome.empty()) {
+      ++to_.open;
+      return;
+    }
+    const auto word = first_word(outcome);
+    ++to_.outcomes[word];
+    if (word == "committed") {
+      if (!written) found("{} was committed but is not there", transfer);
+      return;
+    }
+    ++to_.reasons[outcome];
+    if (word != "timeout" && word != "lost" && word != "refused" && word != "busy") found("{} {}", transfer, outcome);
+    if (written) found("{} is there although it said: {}", transfer, outcome);
+  }
+
+  transfer_findings& to_;
+};
+
+}  // namespace
+
+transfer_findings check_transfers(std::int64_t balance, const std::vector<wallet>& wallets,
+                                  const std::vector<entry>& entries, const std::vector<transfer_record>& log,
+                                  std::uint64_t killed) {
+  transfer_findings all;
+  checker check(all);
+  check.wallets(balance, wallets, entries);
+  check.transfers(entries, log, killed);
+  return all;
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+const fault deadlock{.native = 1213, .transient = true, .text = "deadlock"};
+const fault row_lock{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
+const fault denied{.native = 1142, .text = "denied"};
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "acquire: one statement for a known free key, three for a new one, none to re-enter",
+                 "[acquire]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  CHECK(locks->statements() == 3);
+  held.release();
+  CHECK(locks->statements() == 4);
+  held = locks->acquire("k");
+  CHECK(locks->statements() == 5);
+  const auto again = locks->acquire("k");
+  CHECK(again.reentered());
+  CHECK(locks->statements() == 5);
+  CHECK(where->count(session_verb::open) == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: a busy key costs two statements when one attempt is asked for",
+                 "[acquire][T32]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  const auto locks = service();
+  CHECK_FALSE(locks->try_acquire("k"));
+  CHECK(locks->statements() == 2);
+  CHECK(thrown([&] { return locks->acquire("k", {.wait = 0ms}); }) == errc::timed_out);
+  CHECK(locks->statements() == 4);
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: a retry limit of n sends n looks after the first attempt",
+                 "[acquire][T10][T32]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  const auto locks = service();
+  const auto end = while_time_passes(
+      [&] { return thrown([&] { return locks->acquire("k", {.wait = 1h, .retry = {.limit = 3u}}); }); });
+  CHECK(end == errc::timed_out);
+  CHECK(locks->statements() == 2 + 3);
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in statements", "[acquire][T32]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto locks = service();
+  const auto begun = clock.now();
+  std::string text;
+  while_time_passes([&] {
+    try {
+      static_cast<void>(locks->acquire("k", {.wait = 1s}));
+    } catch (const lock_timeout& e) {
+      text = e.what();
+    }
+  });
+  CHECK(text.starts_with("dlock: key 'k': waited 1"));  // 1000 ms or a little more
+  CHECK(text.find(", held by ") != std::string::npos);
+  CHECK(clock.now() - begun >= 1s);
+  // Pauses of 10 to 250 ms, each at least halved: 5, 10, 20, 40, 80, 125, 125, ...
+  CHECK(locks->statements() <= 2 + 14);
+  CHECK(seen->count(event::kind::busy) == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: no lease, no release", "[acquire][T02][T03]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  const auto locks = service();
+  {
+    const auto none = locks->try_acquire("k");
+    CHECK_FALSE(none);
+    CHECK(none.fencing_token() == 0);
+    CHECK_THROWS_AS(none.ensure_held(), std::logic_error);
+  }
+  CHECK(where->count(verb::release) == 0);
+  CHECK(fence_of("k") == theirs.fencing_token());
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: two owners of one process exclude each other", "[acquire][T44]") {
+  const auto locks = service();
+  const auto mine = locks->acquire("k");
+  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire("k")); }));
+  CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k", {.wait = 0ms}); }); }) == errc::timed_out);
+  const owner_scope other;
+  CHECK_FALSE(locks->try_acquire("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: the fence goes up by one at each grant, whoever gets it", "[acquire][T57]") {
+  const auto locks = service();
+  const auto rival = stranger();
+  for (std::uint64_t i = 1; i <= 10; i += 2) {
+    CHECK(locks->acquire("k").fencing_token() == i);
+    CHECK(rival->acquire("k").fencing_token() == i + 1);
+  }
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: a dead holder's key is granted at its expiry, not before",
+                 "[acquire][T30][T91]") {
+  const auto dying = service();
+  const auto theirs = dying->acquire("k", {.ttl = 10s});
+  const auto locks = stranger();
+  where->cut();  // as a crash: nothing is renewed, nothing is released
+  clock.advance(10s - 1us);
+  CHECK_FALSE(locks->try_acquire("k"));
+  clock.advance(1us);
+  const auto mine = locks->try_acquire("k");
+  REQUIRE(mine);
+  CHECK(mine.fencing_token() == theirs.fencing_token() + 1);
+  CHECK(clock.at_rest());  // it knows that it lost the key: its end sends nothing
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: who waits gets a dead holder's key soon after its expiry",
+                 "[acquire][T30]") {
+  auto crashed = std::make_shared<faulty_store>(rows);
+  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  const auto theirs = dying.acquire("k", {.ttl = 1s});
+  crashed->cut();
+  const auto expiry = clock.now() + 1s;
+  const auto locks = service();
+  instant granted{};
+  while_time_passes([&] {
+    const auto mine = locks->acquire("k", {.wait = 1h});
+    granted = clock.now();
+  });
+  CHECK(granted >= expiry);
+  CHECK(granted <= expiry + 500ms);
+  CHECK(seen->count(event::kind::granted) == 1);
+  CHECK(clock.at_rest());
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: a grant that was answered after its session's deadline is not handed out",
+                 "[acquire][T25][T38]") {
+  const auto locks = service();
+  locks->acquire("k").release();
+  const auto alive = where->opened();
+  // The renewals hang as well: only then can a session end while an attempt is under way.
+  where->next(session_verb::renew, {.what = fate::vanish, .times = 100});
+  where->next(verb::take, {.during = [&] { clock.advance(31s); }});
+  const auto held = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}); });
+  CHECK(held.fencing_token() == 3);  // the second grant was given back
+  CHECK(held.remaining() > 25s);
+  CHECK(where->opened().size() == 2);
+  CHECK(where->opened().back() != alive.front());
+  CHECK(where->count(verb::release) == 2);
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late fails, and frees the key",
+                 "[acquire][T25][T38]") {
+  const auto locks = service();
+  where->next(verb::insert, {.during = [&] { clock.advance(1s); }});
+  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 500ms, .renewal = renewal::none}); }) ==
+        errc::store_failed);
+  CHECK(fence_of("k") == 0);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: trust counts from the sending of the statement, not from its answer",
+                 "[acquire][T29][T22]") {
+  const auto locks = service();
+  where->next(verb::insert, {.during = [&] { clock.advance(15s); }});
+  const auto held = locks->acquire("k", {.ttl = 30s, .renewal = renewal::none});
+  CHECK(held.remaining() == 30s - 15s - 1500ms);
+  CHECK(held.remaining() <= locks->holder("k")->left);
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not fails at once",
+                 "[acquire][T49][T53]") {
+  const auto locks = service();
+  locks->acquire("k").release();
+  const auto before = locks->statements();
+
+  where->next(verb::take, {.what = fate::fail, .why = denied});
+  try {
+    static_cast<void>(locks->acquire("k"));
+    FAIL("granted");
+  } catch (const store_error& e) {
+    CHECK(e.code() == errc::store_failed);
+    CHECK(e.native_code() == 1142);
+    CHECK_FALSE(e.transient());
+    CHECK(std::string(e.what()).find("denied") != std::string::npos);
+  }
+  CHECK(locks->statements() == before + 1);
+  CHECK(seen->count(event::kind::acquire_failed) == 1);
+
+  where->next(verb::take, {.what = fate::fail, .why = deadlock});
+  where->next(verb::look, {.what = fate::fail, .why = row_lock});
+  CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("k")); }));
+}
+
+TEST_CASE_METHOD(engine_fixture,
+                 "acquire: a failure tells key and store once, and the observer's text leaves the key to it",
+                 "[acquire]") {
+  const auto locks = service();
+  locks->acquire("order:42").release();
+  where->next(verb::take, {.what = fate::fail, .why = denied});
+  std::string text;
+  try {
+    static_cast<void>(locks->acquire("order:42"));
+  } catch (const store_error& e) {
+    text = e.what();
+  }
+  CHECK(text.starts_with("dlock: key 'order:42': after 0 ms: " + where->name() + ": denied"));
+  CHECK(text.find("order:42") == text.rfind("order:42"));
+  const auto told = seen->records().back();
+  CHECK(told.what == event::kind::acquire_failed);
+  CHECK(told.key == "order:42");
+  CHECK(told.text == "after 0 ms: " + where->name() + ": denied");
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had means busy", "[acquire][T53]") {
+  const auto locks = service();
+  CHECK(locks->try_acquire("k"));  // makes it
+  // Each attempt looks whether the key is really held, and tries once more.
+  where->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 4});
+  CHECK_FALSE(locks->try_acquire("k"));
+  CHECK(thrown([&] { return locks->acquire("k", {.wait = 0ms}); }) == errc::timed_out);
+  where->next(verb::take, {.what = fate::fail, .why = row_lock});
+  CHECK(locks->try_acquire("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: an unreachable store fails at the end of the wait, with the cause",
+                 "[acquire]") {
+  const auto locks = service();
+  where->cut();
+  const auto begun = clock.now();
+  std::error_code code;
+  std::string text;
+  while_time_passes([&] {
+    try {
+      static_cast<void>(locks->acquire("k", {.wait = 300ms}));
+    } catch (const store_error& e) {
+      code = e.code();
+      text = e.what();
+    }
+  });
+  CHECK(code == errc::store_unreachable);
+  CHECK(text.find("cut off") != std::string::npos);
+  CHECK(clock.now() - begun >= 300ms);
+  CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::store_unreachable);
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: trouble that passed does not explain a busy key", "[acquire]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  const auto locks = service();
+  where->next(verb::take, {.what = fate::fail, .why = deadlock});
+  const auto end = while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 200ms}); }); });
+  CHECK(end == errc::timed_out);
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: a hung statement is interrupted long before the wait ends",
+                 "[acquire][T63]") {
+  const auto each = GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::look});
+  const auto locks = service();
+  const auto at = where->hold(each);
+  lease held;
+  std::thread waiter([&] { held = locks->acquire("k", {.wait = 1h}); });
+  REQUIRE(at->reached());
+  clock.advance(2s - 1us);
+  CHECK(where->count(each) == 0);
+  clock.advance(1us);
+  CHECK(eventually([&] { return where->count(each) == 1; }));
+  while_time_passes([&] { waiter.join(); });
+  CHECK(held);
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: at the edge of the wait it is held and said, or neither", "[acquire][T31]") {
+  const auto locks = service();
+  const auto rival = stranger();
+  std::mt19937 random(31);
+  for (int round = 0; round < 60; ++round) {
+    auto theirs = rival->acquire("k");
+    const auto fence = theirs.fencing_token();
+    std::atomic<bool> over{false};
+    bool got = false;
+    std::thread waiter([&] {
+      try {
+        const auto mine = locks->acquire("k", {.wait = 20ms, .retry = {.pause = 1ms, .max_pause = 3ms}});
+        got = true;
+      } catch (const lock_timeout&) {
+      }
+      over = true;
+    });
+    // At once and never, so that both ends are seen for sure; then around the end of the wait.
+    const auto release_at = round == 0 ? 0 : round == 1 ? std::numeric_limits<unsigned>::max() : random() % 40;
+    for (unsigned i = 0; !over; ++i) {
+      if (i == release_at) theirs.release();
+      clock.advance(1ms);
+      std::this_thread::sleep_for(std::chrono::microseconds{random() % 500});
+    }
+    waiter.join();
+    if (theirs) theirs.release();
+    if (round == 0) CHECK(got);
+    if (round == 1) CHECK_FALSE(got);
+    CHECK(fence_of("k") == 0);
+    // Exactly one more grant than before, if there was one: nothing was granted and forgotten.
+    auto next = rival->acquire("k");
+    CHECK(next.fencing_token() == fence + (got ? 2 : 1));
+    next.release();
+  }
+}
+
+TEST_CASE_METHOD(engine_fixture, "acquire: bad options are refused before any statement", "[acquire]") {
+  const auto locks = service();
+  CHECK_THROWS_AS(locks->acquire("k", {.ttl = 1ms}), std::invalid_argument);
+  CHECK_THROWS_AS((void)locks->try_acquire("k", {.wait = -1ms}), std::invalid_argument);
+  CHECK(locks->statements() == 0);
+  CHECK(where->count(session_verb::open) == 0);
+  CHECK_THROWS_AS(lock_service(where, {.connections = 0}), std::invalid_argument);
+  CHECK_THROWS_AS(lock_service(std::shared_ptr<store>{}), std::invalid_argument);
+}

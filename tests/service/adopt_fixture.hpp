@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "service/row_fixture.hpp"
+
+namespace dlock::test {
+
+struct broken : std::runtime_error {
+  broken() : std::runtime_error("broken") {}
+};
+
+/// An engine, and transactions beside it that take rows.
+struct adopt_fixture : row_fixture {
+  const std::shared_ptr<const row_table> table = table_named("t", row_renewal::session);
+  const inside home = core(options());
+
+  struct taken {
+    lock_key key;
+    std::uint64_t fence = 0;
+  };
+  /// What a transaction takes, and under which names.
+  struct ticket {
+    id128 session{};
+    std::uint64_t nonce = 0;
+    microseconds own_ttl{0};
+    std::vector<lock_key> maybe{};
+    bool unsure = false;  ///< a commit was sent: it may still be done if there is no answer
+  };
+  using claimed = std::vector<taken>;
+  using claim = std::function<claimed(ticket&)>;
+
+  ~adopt_fixture() {
+    static_cast<void>(home.close(0ms));
+    home.finish();
+  }
+
+  lock_key row(std::int64_t id) { return existing(lock_key::of_row(table, {id})); }
+
+  /// As statements of a transaction would: beside the engine. 0: it is not free.
+  std::uint64_t take(const ticket& by, const lock_key& key) {
+    fault why;
+    const auto on = rows->connect(1s, why);
+    const request ask{.action = verb::take,
+                      .resource = key.view(),
+                      .session = by.session,
+                      .nonce = by.nonce,
+                      .kind = by.own_ttl > 0us ? lease_kind::column : lease_kind::session,
+                      .ttl = by.own_ttl};
+    reply answer;
+    rows->execute(*on, {&ask, 1}, {&answer, 1});
+    return answer.result == outcome::yes ? answer.fence : 0;
+  }
+  claim take_all(std::vector<lock_key> keys) {
+    return [this, keys = std::move(keys)](ticket& by) {
+      claimed done;
+      for (const auto& each : keys) {
+        by.maybe.push_back(each);
+        if (const auto fence = take(by, each); fence > 0) done.push_back({each, fence});
+      }
+      return done;
+    };
+  }
+  std::vector<lease> adopt(const claim& how, const detail::lock_settings& wanted = {.ttl = 30s}) {
+    return adopt(wanted, table->renewal, how);
+  }
+  std::vector<lease> adopt(const detail::lock_settings& wanted, row_renewal renewed, const claim& how) {
+    const auto take = [&](engine::row_adoption& about) {
+      ticket by{about.session(), about.nonce(), about.own_ttl(), {}, false};
+      claimed done;
+      try {
+        done = how(by);
+      } catch (...) {
+        about.commit_sent(by.unsure);
+        about.expect(by.maybe);
+        throw;
+      }
+      std::vector<lock_key> keys;
+      std::vector<std::uint64_t> fences;
+      for (const auto& each : done) {
+        keys.push_back(each.key);
+        fences.push_back(each.fence);
+      }
+      about.expect(keys);
+      return fences;
+    };
+    std::vector<lease> leases;
+    for (auto& each : engine::adopt(*home.core(), wanted, renewed, take)) {
+      if (each != nullptr) leases.push_back(detail::access::make(std::move(each), false, true));
+    }
+    return leases;
+  }
+  lease adopt_one(const lock_key& key, const detail::lock_settings& wanted = {.ttl = 30s}) {
+    auto all = adopt(take_all({key}), wanted);
+    REQUIRE(all.size() == 1);
+    return std::move(all.front());
+  }
+  /// Lets the background do what it waits to do.
+  bool freed(const lock_key& key) {
+    return eventually([&] {
+      clock.advance(50ms);
+      return is_free(key);
+    });
+  }
+};
+
+}  // namespace dlock::test

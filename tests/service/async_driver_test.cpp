@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The operations that blocking calls run, run without a thread that waits for them.
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <deque>
+#include <exception>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "service/async_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+using detail::lock_settings;
+using engine::release_result;
+
+/// Pauses of always the same length.
+lock_settings pausing(std::chrono::milliseconds time, std::stop_token cancel = {}) {
+  return {.wait = 1h,
+          .retry = {.pause = time, .multiplier = 1, .max_pause = time, .jitter = 0},
+          .cancel = std::move(cancel)};
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(async_fixture, "async: a lock is taken and released while no thread waits for it", "[async]") {
+  const auto taking = where->hold(verb::take);
+  async_lock mine(*this, "k");
+  mine.acquire();
+  REQUIRE(taking->reached());
+  CHECK_FALSE(mine.over());  // its statement is under way, and this thread is here
+  taking->open();
+  settle();
+  REQUIRE(mine.over());
+  REQUIRE(mine.held() != nullptr);
+  CHECK(mine.acquired_on != std::this_thread::get_id());
+  CHECK(fence_of("k") == mine.held()->fence);
+  const auto releasing = where->hold(verb::release);
+  mine.release();
+  REQUIRE(releasing->reached());
+  CHECK_FALSE(mine.released());
+  releasing->open();
+  settle();
+  REQUIRE(mine.released());
+  CHECK(mine.result() == release_result::freed);
+  CHECK(is_free("k"));
+  CHECK(seen->count(event::kind::granted) == 1);
+  CHECK(seen->count(event::kind::released) == 1);
+}
+
+TEST_CASE_METHOD(async_fixture, "async: a thousand acquisitions under way need one thread and share statements",
+                 "[async]") {
+  constexpr std::size_t many = 1000;
+  const auto before = stranger();
+  std::deque<async_lock> all;
+  for (std::size_t i = 0; i < many; ++i) {
+    const auto key = "k" + std::to_string(i);
+    before->acquire(key).release();  // its row is there: one request each
+    all.emplace_back(*this, key);
+  }
+  const auto opening = where->hold(session_verb::open);
+  for (auto& each : all) each.acquire();
+  REQUIRE(opening->reached());
+  const auto taking = where->hold(verb::take);
+  opening->open();
+  REQUIRE(taking->reached());
+  settle({.busy = 1});  // the first is asked for, the others wait for the connection
+  CHECK(home.core()->all().statements.queued() == many - 1);
+  CHECK(std::none_of(all.begin(), all.end(), [](const auto& each) { return each.over(); }));
+  taking->open();
+  settle();
+  CHECK(std::all_of(all.begin(), all.end(), [](const auto& each) { return each.held() != nullptr; }));
+  CHECK(where->count(verb::take) == many);
+  CHECK(where->batches(verb::take) == 1 + (many - 1 + 63) / 64);
+
+  const auto holding = where->hold(verb::release);
+  for (auto& each : all) each.release();
+  REQUIRE(holding->reached());
+  holding->open();
+  settle();
+  CHECK(std::all_of(all.begin(), all.end(), [](const auto& each) { return each.result() == release_result::freed; }));
+  CHECK(fence_of("k0") == 0);
+}
+
+TEST_CASE_METHOD(async_fixture, "async: one release of a thousand leases takes as few statements as they fit in",
+                 "[async]") {
+  constexpr std::size_t many = 1000;
+  auto& parts = home.core()->all();
+  std::deque<async_lock> all;
+  for (std::size_t i = 0; i < many; ++i) all.emplace_back(*this, "k" + std::to_string(i)).acquire();
+  settle();
+  std::vector<engine::ended_lease> leases(many);
+  std::vector<engine::statement*> room(many);
+  for (std::size_t i = 0; i < many; ++i) {
+    REQUIRE(all[i].held() != nullptr);
+    leases[i].of = all[i].held();
+    leases[i].last = parts.table.leave(*leases[i].of, false) == engine::grant_table::left::last;
+  }
+  toy_async_driver driver(drivers, parts, {}, {});
+  engine::release_operation op(parts, leases, room);
+  std::atomic<int> ends{0};
+  driver.run(op, [&](const std::exception_ptr&) { ++ends; });
+  settle();
+  CHECK(ends == 1);
+  CHECK(where->batches(verb::release) == (many + 63) / 64);
+  CHECK(
+      std::all_of(leases.begin(), leases.end(), [](const auto& each) { return each.result == release_result::freed; }));
+}
+
+TEST_CASE_METHOD(async_fixture, "async: tasks and threads get one key in the order they came", "[async]") {
+  std::vector<int> order;  // guarded by the lock itself
+  async_lock first(*this, "k"), third(*this, "k", {.wait = 1h});
+  async_lock fifth(*this, "k", {.wait = 1h}), sixth(*this, "k", {.wait = 1h});
+  const auto thread = [&](int which) {
+    return std::thread([&, which] {
+      const auto mine = home.acquire("k", {.wait = 1h}, false);
+      order.push_back(which);
+    });
+  };
+  const auto task = [&](async_lock& which, int number, bool releases) {
+    which.acquire([&, number, releases] {
+      order.push_back(number);
+      if (releases) which.release();
+    });
+  };
+  task(first, 1, false);
+  settle();
+  auto second = thread(2);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  task(third, 3, false);
+  auto fourth = thread(4);
+  REQUIRE(clock.at_rest({.callers = 2}));
+  task(fifth, 5, true);  // on the thread that brings its answer
+  task(sixth, 6, true);
+  CHECK(home.waiting() == 5);
+  first.release();
+  second.join();
+  settle({.callers = 1});
+  CHECK(order == std::vector{1, 2, 3});
+  third.release();
+  fourth.join();
+  settle();
+  CHECK(order == std::vector{1, 2, 3, 4, 5, 6});
+  CHECK(sixth.result() == release_result::freed);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(async_fixture, "async: a wait ends at its deadline, in line and at the store", "[async]") {
+  const bool in_line = GENERATE(true, false);
+  const auto rival = stranger();
+  lease theirs;
+  async_lock mine(*this, "k"), late(*this, "k", {.wait = 5s});
+  if (in_line) {
+    mine.acquire();
+    settle();
+  } else {
+    theirs = rival->acquire("k", {.ttl = 1h});
+  }
+  late.acquire();
+  settle();
+  CHECK(home.waiting() == (in_line ? 1 : 0));
+  clock.advance(5s - 1us);
+  settle();
+  CHECK_FALSE(late.over());
+  clock.advance(1us);
+  settle();
+  REQUIRE(late.over());
+  CHECK(late.end() == errc::timed_out);
+  CHECK(seen->count(event::kind::busy) == 1);
+  CHECK(home.waiting() == 0);
+  if (in_line) mine.release();
+  settle();
+}
+
+TEST_CASE_METHOD(async_fixture, "async: a cancellation ends the wait in line, and between two looks", "[async]") {
+  const bool in_line = GENERATE(true, false);
+  const auto rival = stranger();
+  lease theirs;
+  std::stop_source stop;
+  async_lock mine(*this, "k"), other(*this, "k", {.wait = 1h, .cancel = stop.get_token()});
+  if (in_line) {
+    mine.acquire();
+    settle();
+  } else {
+    theirs = rival->acquire("k", {.ttl = 1h});
+  }
+  other.acquire();
+  settle();
+  stop.request_stop();
+  CHECK_FALSE(other.over());  // it is only marked: whoever cancels does not run it
+  settle();                   // time stands still: nothing else could end the wait
+  REQUIRE(other.over());
+  CHECK(other.end() == errc::cancelled);
+  CHECK(home.waiting() == 0);
+  if (in_line) mine.release();
+  settle();
+}
+
+TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for the answer to a statement, and a grant counts",
+                 "[async]") {
+  const bool busy = GENERATE(true, false);
+  const auto rival = stranger();
+  lease theirs;
+  if (busy) theirs = rival->acquire("k", {.ttl = 1h});
+  std::stop_source stop;
+  async_lock mine(*this, "k", {.wait = 1h, .cancel = stop.get_token()});
+  const auto taking = where->hold(verb::take);
+  mine.acquire();
+  REQUIRE(taking->reached());
+  stop.request_stop();
+  settle({.busy = 1});
+  CHECK_FALSE(mine.over());
+  taking->open();
+  settle();
+  REQUIRE(mine.over());
+  if (busy) {
+    CHECK(mine.end() == errc::cancelled);
+  } else {
+    REQUIRE(mine.held() != nullptr);
+    mine.release();
+    settle();
+    CHECK(is_free("k"));
+  }
+}
+
+TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look together", "[async]") {
+  const bool leads = GENERATE(true, false);
+  const auto rival = stranger();
+  const auto a = rival->acquire("a", {.ttl = 1h});
+  const auto b = rival->acquire("b", {.ttl = 1h});
+  std::stop_source stop;
+  async_lock mine(*this, "a", pausing(leads ? 80ms : 88ms, stop.get_token()));
+  mine.acquire();
+  settle();
+  std::error_code end;
+  std::thread other(
+      [&] { end = thrown([&] { return home.acquire("b", pausing(leads ? 88ms : 80ms, stop.get_token()), false); }); });
+  settle({.callers = 1});
+  const auto looks = where->count(verb::look);
+  const auto batches = where->batches(verb::look);
+  clock.advance(80ms);  // one of them must look, the other may
+  settle({.callers = 1});
+  CHECK(where->count(verb::look) == looks + 2);
+  CHECK(where->batches(verb::look) == batches + 1);
+  stop.request_stop();
+  other.join();
+  settle();
+  CHECK(end == errc::cancelled);
+  CHECK(mine.end() == errc::cancelled);
+}
+
+TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a look that another task has sent", "[async]") {
+  const auto rival = stranger();
+  const auto a = rival->acquire("a", {.ttl = 1h});
+  auto b = rival->acquire("b", {.ttl = 1h});
+  std::stop_source stop;
+  async_lock first(*this, "a", pausing(80ms)), other(*this, "b", pausing(88ms, stop.get_token()));
+  first.acquire();
+  other.acquire();
+  settle();
+  const auto looking = where->hold(verb::look);
+  clock.advance(80ms);
+  settle({.busy = 1});
+  REQUIRE(looking->reached());
+  stop.request_stop();
+  settle({.busy = 1});
+  CHECK_FALSE(other.over());
+  looking->open();
+  settle();
+  CHECK(other.over());
+  CHECK(other.end() == errc::cancelled);
+  CHECK_FALSE(first.over());
+}
+
+TEST_CASE_METHOD(async_fixture, "async: an attempt without an answer leaves nothing held", "[async]") {
+  const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  const auto at = GENERATE(verb::take, verb::insert);
+  if (at == verb::take) stranger()->acquire("k").release();
+  where->next(at, {.what = what});
+  async_lock mine(*this, "k", {}, {.once = true});
+  mine.acquire();
+  settle();
+  REQUIRE(mine.over());
+  CHECK(mine.end() == errc::outcome_unknown);
+  CHECK(where->settled() == 1);
+  CHECK(where->count(verb::cancel) == 1);
+  where->run_ghosts();
+  CHECK(fence_of("k") == 0);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(async_fixture, "async: a release without an answer is sent again after a pause", "[async]") {
+  async_lock mine(*this, "k");
+  mine.acquire();
+  settle();
+  where->next(verb::release, {.what = fate::vanish});
+  mine.release();
+  settle();
+  CHECK_FALSE(mine.released());
+  CHECK(where->count(verb::release) == 1);
+  clock.advance(5ms);
+  settle();
+  REQUIRE(mine.released());
+  CHECK(mine.result() == release_result::freed);
+  CHECK(where->count(verb::release) == 2);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(async_fixture, "async: close() ends the waits, and waits for the acquisitions and for what is held",
+                 "[async]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("other", {.ttl = 1h});
+  async_lock mine(*this, "k"), in_line(*this, "k", {.wait = 1h}), pauses(*this, "other", {.wait = 1h});
+  async_lock late(*this, "late");
+  mine.acquire();
+  settle();
+  in_line.acquire();
+  pauses.acquire();
+  settle();
+  std::vector<std::string> left{"?"};
+  std::thread closing([&] { left = home.close(1h); });
+  REQUIRE(clock.at_rest({.callers = 1}));
+  CHECK_FALSE(in_line.over());
+  late.acquire();
+  settle({.callers = 1});
+  for (const auto* each : {&in_line, &pauses, &late}) {
+    REQUIRE(each->over());
+    CHECK(each->end() == errc::closed);
+  }
+  CHECK(fence_of("k") == mine.held()->fence);
+  mine.release();
+  closing.join();
+  settle();
+  CHECK(left.empty());
+  CHECK(is_free("k"));
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What a store says that it can't do: refused at the call that asks for it, before any statement, with the store's name.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <stdexcept>
+
+#include "service/row_fixture.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+struct capabilities_fixture : row_fixture {
+  /// That the call throws E, names the store and says `why`, and that nothing was sent.
+  template <class E, class F>
+  void check_refused(lock_service& locks, const std::string& why, F call) {
+    const auto sent = locks.statements();
+    CHECK_THROWS_MATCHES(call(), E,
+                         Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring(where->name()) &&
+                                                         Catch::Matchers::ContainsSubstring(why)));
+    CHECK(locks.statements() == sent);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without session leases a renewed lease is refused at the call",
+                 "[capabilities]") {
+  where->can().session_leases = false;
+  const auto locks = service();
+  check_refused<std::invalid_argument>(*locks, "renewal::manual", [&] { return locks->acquire("k"); });
+  check_refused<std::invalid_argument>(*locks, "renewal::manual", [&] { return locks->try_acquire("k"); });
+  check_refused<std::invalid_argument>(*locks, "renewal::manual", [&] { return locks->acquire_all({"a", "b"}); });
+  CHECK(locks->acquire("k", {.renewal = renewal::none}));
+  CHECK(locks->acquire("k", {.renewal = renewal::manual}));
+}
+
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without expiring leases only a renewed one can be had",
+                 "[capabilities]") {
+  where->can().expiring_leases = false;
+  const auto locks = service();
+  for (const auto how : {renewal::none, renewal::manual}) {
+    check_refused<std::invalid_argument>(*locks, "renewal::automatic",
+                                         [&] { return locks->acquire("k", {.renewal = how}); });
+    check_refused<std::invalid_argument>(*locks, "renewal::automatic", [&] {
+      return locks->try_acquire_all({"a", "b"}, {.renewal = how});
+    });
+  }
+  CHECK(locks->acquire("k"));
+}
+
+TEST_CASE_METHOD(capabilities_fixture,
+                 "capabilities: a row is as bound to them as a key, but its column's renewal is its own",
+                 "[capabilities][row]") {
+  const auto of_session = existing(lock_key::of_row(table_named("t", row_renewal::session), {std::int64_t{1}}));
+  const auto of_column = existing(lock_key::of_row(table_named("c", row_renewal::column), {std::int64_t{1}}));
+  SECTION("a store without rows") {
+    where->can().rows = false;
+    const auto locks = service();
+    check_refused<std::invalid_argument>(*locks, "no tables", [&] { return locks->acquire(of_session, {.ttl = 30s}); });
+    check_refused<std::invalid_argument>(*locks, "no rows", [&] { return locks->holder(of_session); });
+    check_refused<std::invalid_argument>(*locks, "no rows", [&] { return locks->force_release(of_session); });
+  }
+  SECTION("without session leases") {
+    where->can().session_leases = false;
+    const auto locks = service();
+    check_refused<std::invalid_argument>(*locks, "no leases that are renewed",
+                                         [&] { return locks->acquire(of_session, {.ttl = 30s}); });
+    CHECK(locks->acquire(of_column, {.ttl = 30s}));
+  }
+  SECTION("without expiring leases") {
+    where->can().expiring_leases = false;
+    const auto locks = service();
+    check_refused<std::invalid_argument>(*locks, "an expiry of their own", [&] {
+      return locks->acquire(of_column, {.ttl = 30s, .renewal = renewal::none});
+    });
+    CHECK(locks->acquire(of_column, {.ttl = 30s}));
+  }
+}
+
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store without batches is asked one by one", "[capabilities]") {
+  const auto sent_at_once = [&] {
+    const auto locks = service();
+    for (const char* key : {"a", "b", "c"}) locks->acquire(key).release();
+    const auto before = where->batches(verb::take);
+    CHECK(locks->acquire_all({"a", "b", "c"}));
+    return where->batches(verb::take) - before;
+  };
+  CHECK(sent_at_once() == 1);
+  where->can().batch = false;
+  CHECK(sent_at_once() == 3);
+}
+
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store that tells nothing to operators keeps locks all the same",
+                 "[capabilities]") {
+  where->no_admin();
+  auto how = options();
+  how.sweep_every = 1min;
+  const auto locks = service(how);
+  const auto held = locks->acquire("k");
+  check_refused<std::logic_error>(*locks, "holder: ", [&] { return locks->holder("k"); });
+  check_refused<std::logic_error>(*locks, "held_keys: ", [&] { return locks->held_keys(); });
+  check_refused<std::logic_error>(*locks, "force_release: ", [&] { return locks->force_release("k"); });
+  // Clean-up is due meanwhile, and is not asked for.
+  REQUIRE(live_on(held, 180s, 30s));
+  CHECK(where->count(other_verb::clean_up) == 0);
+}
+
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without transactions a lease can't be verified, but be had",
+                 "[capabilities]") {
+  where->no_transactions();
+  const auto locks = service();
+  const auto held = locks->acquire("k");
+  check_refused<std::logic_error>(*locks, "can't verify", [&] { return held.verification(); });
+}
+
+}  // namespace dlock::test

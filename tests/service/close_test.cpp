@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/access.hpp"
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "close: no new leases, and what is held is named", "[close][T90]") {
+  const auto locks = service();
+  auto a = locks->acquire("a");
+  auto b = locks->acquire("b", {.ttl = 10s, .renewal = renewal::none});
+  auto keys = locks->close(0ms);
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == std::vector<std::string>{"a", "b"});
+  CHECK(thrown([&] { return locks->acquire("c"); }) == errc::closed);
+  CHECK(thrown([&] { return locks->try_acquire("c"); }) == errc::closed);
+  a.release();
+  b.release();
+  CHECK(locks->close(0ms).empty());
+  CHECK(is_free("a"));
+  CHECK(is_free("b"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: waits for leases to be released, but no longer than asked",
+                 "[close][T10][T90]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  const auto begun = clock.now();
+  CHECK(while_time_passes([&] { return locks->close(100ms); }) == std::vector<std::string>{"k"});
+  CHECK(clock.now() - begun >= 100ms);
+  std::thread releasing([&] { held.release(); });
+  CHECK(locks->close(1h).empty());  // time stands still: only the release can end this
+  releasing.join();
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a lease that outlives the service is renewed and released",
+                 "[close][T17][T90]") {
+  std::optional<lease> held;
+  {
+    const auto locks = service();
+    held = locks->acquire("k", {.ttl = 10s});
+  }
+  CHECK(live_on(*held, 60s, 10s));
+  CHECK_FALSE(is_free("k"));
+  const auto beats = where->count(session_verb::renew);
+  held->release();
+  CHECK(is_free("k"));
+  // With the last lease everything ends: the session's row goes, connections close, nothing beats.
+  CHECK(where->connections() == 0);
+  CHECK(where->count(session_verb::close) == 1);
+  clock.advance(1min);
+  CHECK(where->count(session_verb::renew) == beats);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: the end of a service leaves no session, no connection, no thread", "[close]") {
+  {
+    const auto locks = service();
+    locks->acquire("a").release();
+    locks->acquire("b", {.ttl = 10s}).release();
+    CHECK(where->connections() > 0);
+  }
+  CHECK(where->connections() == 0);
+  CHECK(where->count(session_verb::close) == 2);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: the destructor waits for close_limit", "[close][T10]") {
+  auto how = options();
+  how.close_limit = 2s;
+  auto locks = service(how);
+  auto held = locks->acquire("k");
+  const auto begun = clock.now();
+  while_time_passes([&] { locks.reset(); });
+  CHECK(clock.now() - begun >= 2s);
+  CHECK_NOTHROW(held.ensure_held());
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its threads wait for keys", "[close][T89]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  for (int round = 0; round < 20; ++round) {
+    auto locks = service();
+    std::vector<std::thread> threads;
+    std::atomic<int> refused{0};
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, raw = locks.get()] {
+        if (thrown([&] { return raw->acquire("k", {.wait = 1h}); }) == errc::closed) ++refused;
+      });
+    }
+    REQUIRE(clock.at_rest({.callers = 4}));  // three in line, one between two looks
+    locks->close(1h);                        // time stands still: nothing else can end their waiting
+    for (auto& each : threads) each.join();
+    locks.reset();
+    CHECK(refused == 4);
+  }
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[close][T89]") {
+  auto locks = service();
+  std::vector<lease> held;
+  for (int i = 0; i < 50; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
+  where->cut();
+  while_time_passes([&] { held.clear(); });
+  CHECK(locks->count(event::kind::release_failed) == 50);
+  const auto before = where->tried();
+  locks.reset();
+  CHECK(where->tried() - before <= 4);  // not once for each of them
+  CHECK(where->connections() == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets one more try", "[close][T07][T90]") {
+  auto locks = service();
+  {
+    const auto held = locks->acquire("k");
+    where->next(verb::release, {.what = fate::fail, .why = {.native = 1, .text = "no"}, .times = 2});
+  }
+  REQUIRE(clock.at_rest());
+  REQUIRE(where->count(verb::release) == 2);  // it waits for its next beat
+  locks.reset();
+  CHECK(where->count(verb::release) == 3);
+  CHECK(fence_of("k") == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about the loss of its lease", "[close][T93]") {
+  auto locks = service();
+  auto held = locks->acquire("k");
+  std::atomic<bool> ended{false};
+  std::thread::id where_told{};
+  const std::stop_callback on_loss(held.lost_token(), [&] {
+    where_told = std::this_thread::get_id();
+    locks.reset();
+    ended = true;
+  });
+  CHECK(locks->force_release("k"));
+  clock.advance(11s);
+  CHECK(eventually([&] { return ended.load(); }, 5s));
+  CHECK(where_told != std::this_thread::get_id());
+  held = lease{};
+  CHECK(eventually([&] { return where->connections() == 0; }));
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a service may end while a callback about a loss runs", "[close][T93]") {
+  auto locks = service();
+  std::optional<lease> held = locks->acquire("k");
+  std::atomic<bool> inside{false};
+  std::atomic<bool> go_on{false};
+  bool finished = false;
+  const std::stop_callback on_loss(held->lost_token(), [&] {
+    inside = true;
+    static_cast<void>(eventually([&] { return go_on.load(); }));
+    finished = true;
+  });
+  CHECK(locks->force_release("k"));
+  clock.advance(11s);
+  REQUIRE(eventually([&] { return inside.load(); }));
+  held.reset();
+  std::thread ending([&] { locks.reset(); });
+  go_on = true;
+  ending.join();
+  CHECK(finished);  // it was waited for
+}
+
+namespace {
+
+/// The virtual clock of a test that keeps a service's threads when they ask for the time, once `from` has come to hold:
+/// for a moment so that `inside` can be set, and then as long as it is and `go_on` is not.
+class holding_clock final : public time_source {
+ public:
+  explicit holding_clock(stores::virtual_clock& clock) : clock_(clock) {}
+  instant now() const noexcept override {
+    if (worker_of_ == this && from && from() && eventually([&] { return inside.load(); }, 100ms)) {
+      static_cast<void>(eventually([&] { return go_on.load(); }));
+    }
+    return clock_.now();
+  }
+  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
+    clock_.wait_until(wake, lock, until);
+  }
+  void notify(std::condition_variable& wake) noexcept override { clock_.notify(wake); }
+  void told(worker what) noexcept override {
+    if (what == worker::begins) worker_of_ = this;
+    clock_.told(what);
+  }
+
+  std::function<bool()> from{};  // set while nothing runs
+  std::atomic<bool> inside{false};
+  std::atomic<bool> go_on{false};
+
+ private:
+  stores::virtual_clock& clock_;
+  static thread_local const holding_clock* worker_of_;
+};
+thread_local const holding_clock* holding_clock::worker_of_ = nullptr;
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, however far the loss itself has got",
+                 "[close][T93]") {
+  holding_clock slow(clock);
+  auto how = options();
+  how.time = &slow;
+  auto locks = service(how);
+  std::optional<lease> held = locks->acquire("k");
+  REQUIRE(clock.at_rest());
+  // Whoever makes it lost goes no further as soon as it is.
+  slow.from = [of = detail::access::grant_of(*held)] { return of->state.load() == engine::grant_state::lost; };
+  std::atomic<bool> ended{false};
+  bool finished = false;
+  bool too_early = true;
+  const std::stop_callback on_loss(held->lost_token(), [&] {
+    slow.inside = true;
+    // If it is not waited for, the service ends at once; this only gives it the time to do so.
+    static_cast<void>(eventually([&] { return ended.load(); }, 300ms));
+    too_early = ended;
+    slow.go_on = true;
+    finished = true;
+  });
+  CHECK(locks->force_release("k"));
+  clock.advance(11s);
+  REQUIRE(eventually([&] { return slow.inside.load(); }));
+  held.reset();
+  locks.reset();
+  ended = true;
+  CHECK(finished);
+  CHECK_FALSE(too_early);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own callback", "[close][T89][T93]") {
+  const auto locks = service();
+  std::optional<lease> held = locks->acquire("k");
+  std::atomic<bool> told{false};
+  std::optional<std::stop_callback<std::function<void()>>> on_loss;
+  on_loss.emplace(held->lost_token(), [&] {
+    held.reset();
+    told = true;
+  });
+  CHECK(locks->force_release("k"));
+  clock.advance(11s);
+  CHECK(eventually([&] { return told.load(); }));
+  CHECK(is_free_after("k", 1500ms));
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: the destructor does not wait for what its own thread's calls hold",
+                 "[close]") {
+  auto how = options();
+  how.close_limit = 1h;
+  lease held;
+  multi_lease both;
+  auto locks = service(how);
+  held = locks->acquire("k");
+  both = locks->acquire_all({"l", "m"});
+  locks.reset();  // time stands still
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_NOTHROW(both.ensure_held());
+  CHECK(seen->count(event::kind::still_held) == 3);  // that they are left
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: what the destructor waits for, and what it leaves, is told", "[close]") {
+  auto how = options();
+  how.close_limit = 2s;
+  auto locks = service(how);
+  auto held = std::make_unique<lease>(locks->acquire("k"));
+  while_time_passes([&] { locks.reset(); });
+  std::vector<std::string> texts;
+  for (const auto& each : seen->records()) {
+    if (each.what == event::kind::still_held) texts.push_back(each.key + ": " + each.text);
+  }
+  REQUIRE(texts.size() == 2);
+  CHECK(texts[0].starts_with("k: the service ends, and waits up to 2000 ms"));
+  CHECK(texts[1].starts_with("k: the service has ended"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its holders, tells them, and frees it",
+                 "[close]") {
+  const auto locks = service();
+  const auto kept = locks->acquire("kept");
+  const auto own = locks->acquire("own", {.ttl = 1min, .renewal = renewal::none});
+  std::atomic<bool> free_when_told{false};
+  const std::stop_callback on_loss(kept.lost_token(), [&] { free_when_told = is_free("kept"); });
+  const auto begun = clock.now();
+  auto keys = while_time_passes([&] { return locks->close(100ms, release_all); });
+  CHECK(clock.now() - begun >= 100ms);
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == std::vector<std::string>{"kept", "own"});
+  CHECK(kept.loss() == loss_reason::closed);
+  CHECK(own.loss() == loss_reason::closed);
+  CHECK(own.lost_token().stop_requested());
+  CHECK_FALSE(free_when_told);  // told first
+  CHECK(fence_of("kept") == 0);
+  CHECK(fence_of("own") == 0);
+  CHECK(thrown([&] { return locks->acquire("other"); }) == errc::closed);
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: release_all takes nothing that is released in time, and waits for nothing",
+                 "[close]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  std::thread releasing([&] { held.release(); });
+  CHECK(locks->close(1h, release_all).empty());  // time stands still
+  releasing.join();
+  CHECK(seen->count(event::kind::lost) == 0);
+  CHECK(locks->close(0ms, release_all).empty());
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: release_all ends though the store is away", "[close]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k");
+  where->cut();
+  CHECK(while_time_passes([&] { return locks->close(0ms, release_all); }) == std::vector<std::string>{"k"});
+  CHECK(held.loss() == loss_reason::closed);
+  where->cut(false);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "service/row_fixture.hpp"
+
+namespace dlock::test {
+
+inline const fault row_lock_wait{.native = 1205, .transient = true, .contended = true, .text = "lock wait timeout"};
+inline const lock_options half_minute{.ttl = 30s};
+
+/// Rows whose own expiry is renewed, and a service.
+struct column_fixture : row_fixture {
+  const std::shared_ptr<const row_table> table = table_named("t", row_renewal::column);
+  std::unique_ptr<lock_service> locks = service();
+
+  lock_key row(std::int64_t id) { return existing(lock_key::of_row(table, {id})); }
+  /// Time passes until the next regular renewal has been sent.
+  void renewal_time(std::size_t rows_held = 1) {
+    const auto before = where->count(verb::extend);
+    clock.advance(10s + 1ms);
+    CHECK(eventually([&] { return where->count(verb::extend) == before + rows_held; }));
+  }
+  bool is_lost(const lease& held) {
+    return eventually([&] { return held.lost_token().stop_requested(); });
+  }
+};
+
+}  // namespace dlock::test

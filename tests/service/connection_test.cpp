@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Connections that are closed, can't be had, or hang: what callers and leases notice of it.
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dlock/with_lock.hpp"
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+struct connection_fixture : engine_fixture {
+  /// Opens all four connections of the pool, and waits for that of renewals.
+  void warm(lock_service& locks) {
+    std::vector<lease> held;
+    // Of sessions of their own: releases of one session would share a statement.
+    for (const auto ttl : {30s, 60s, 120s, 300s})
+      held.push_back(locks.acquire(fmt::format("w{}", ttl.count()), {.ttl = ttl}));
+    const auto at = std::make_shared<gate>();
+    where->next(verb::release, {.times = 4, .before = at});
+    std::vector<std::thread> threads;
+    for (auto& each : held) threads.emplace_back([&each] { each.release(); });
+    REQUIRE(at->reached(4));
+    at->open();
+    for (auto& each : threads) each.join();
+    REQUIRE(eventually([&] { return where->connections() == 5; }));
+  }
+};
+
+/// A service by the real clock, whose ends are quick.
+service_options in_real_time() { return {.release_limit = 200ms, .close_limit = 0ms, .sweep_every = 0ms}; }
+
+template <class F>
+std::chrono::milliseconds duration_of(F&& what) {
+  const auto begun = std::chrono::steady_clock::now();
+  what();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+}
+
+}  // namespace
+
+// ---- closed while idle --------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(connection_fixture,
+                 "connection: one attempt is enough though the server has closed every connection meanwhile",
+                 "[connection]") {
+  const bool seen_closed = GENERATE(true, false);
+  CAPTURE(seen_closed);
+  const auto locks = service();
+  const auto theirs = stranger();
+  const auto foreign = theirs->acquire("foreign");
+  std::optional<lease> held;
+  const std::vector<std::pair<std::string, std::function<void()>>> calls{
+      {"try_acquire", [&] { CHECK(locks->try_acquire("a")); }},
+      {"try_acquire, busy", [&] { CHECK_FALSE(locks->try_acquire("foreign")); }},
+      {"acquire without a wait", [&] { CHECK(locks->acquire("b", {.wait = 0ms})); }},
+      {"acquire without a retry", [&] { CHECK(locks->acquire("c", {.retry = {.limit = 0U}})); }},
+      {"try_acquire of several",
+       [&] {
+         CHECK(locks->try_acquire_all({"d", "e"}));
+       }},
+      {"acquire of several",
+       [&] {
+         CHECK(locks->acquire_all({"f", "g"}, {.wait = 0ms}));
+       }},
+      {"try_with_lock", [&] { CHECK(locks->try_with_lock("h", [] { return 1; }) == 1); }},
+      {"holder", [&] { CHECK(locks->holder("foreign")); }},
+      {"held_keys", [&] { CHECK_FALSE(locks->held_keys().empty()); }},
+      {"force_release", [&] { CHECK(locks->force_release("foreign")); }},
+      {"a new session", [&] { CHECK(locks->try_acquire("i", {.ttl = 10s})); }},
+      {"renew", [&] { locks->try_acquire("j", {.renewal = renewal::manual}).renew(); }},
+      {"release", [&] { held->release(); }},
+  };
+  for (const auto& [name, call] : calls) {
+    CAPTURE(name);
+    held = locks->acquire("held");
+    warm(*locks);
+    where->close_connections(seen_closed);
+    CHECK_NOTHROW(call());
+    held.reset();
+  }
+  CHECK(seen->count(event::kind::acquire_failed) == 0);
+  CHECK(seen->count(event::kind::release_failed) == 0);
+  CHECK(seen->count(event::kind::outcome_unknown) == 0);
+}
+
+TEST_CASE_METHOD(connection_fixture, "connection: a renewal on one that was closed meanwhile is not late",
+                 "[connection][T13]") {
+  const bool seen_closed = GENERATE(true, false);
+  CAPTURE(seen_closed);
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  for (int i = 0; i < 5; ++i) {
+    warm(*locks);
+    where->close_connections(seen_closed);
+    CHECK(live_on(held, 1s, 10s));
+  }
+  CHECK(seen->count(event::kind::renewal_late) == 0);
+}
+
+TEST_CASE_METHOD(connection_fixture, "connection: what was certainly not sent is tried again once, and no more",
+                 "[connection]") {
+  const auto locks = service();
+  locks->acquire("k").release();
+  const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
+  where->next(verb::take, {.what = fate::fail, .why = gone, .times = 2});
+  CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::store_unreachable);
+  CHECK(where->count(verb::take) == 3);  // one that found no row before, and these two
+}
+
+// ---- none to be had -----------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(connection_fixture, "connection: that of renewals is made as soon as there is a session",
+                 "[connection][T19]") {
+  const auto locks = service();
+  CHECK(where->connections() == 0);
+  locks->acquire("k").release();
+  CHECK(eventually([&] { return where->connections() == 2; }));
+  CHECK(where->count(session_verb::renew) == 0);
+  for (int i = 0; i < 10; ++i) locks->acquire("k").release();
+  CHECK(where->tried() == 2);
+}
+
+TEST_CASE_METHOD(connection_fixture, "connection: a wrong password is told at once, not at the end of the wait",
+                 "[connection]") {
+  where->refuse_connections({.native = 1045, .connection = true, .text = "access denied"});
+  const auto locks = service();
+  // Nobody moves the clock.
+  CHECK(thrown([&] { return locks->acquire("k", {.wait = 1h}); }) == errc::store_failed);
+  CHECK(thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}); }) == errc::store_failed);
+}
+
+TEST_CASE_METHOD(connection_fixture, "connection: where the server has only one to give, leases live by that one",
+                 "[connection]") {
+  where->allow_connections(1);
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s});
+  CHECK(live_on(held, 120s, 10s));
+  CHECK(where->most_connections() == 1);
+  CHECK(locks->acquire("other"));
+  held.release();
+  CHECK(is_free("k"));
+  CHECK(seen->count(event::kind::session_lost) == 0);
+}
+
+TEST_CASE_METHOD(connection_fixture, "connection: a server that was full for a while gives the others later",
+                 "[connection]") {
+  where->allow_connections(1);
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  CHECK(live_on(held, 10s, 10s));
+  where->allow_connections(100);
+  CHECK(eventually([&] {
+    clock.advance(100ms);
+    return where->connections() >= 2;
+  }));
+}
+
+// ---- hanging ------------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(connection_fixture,
+                 "connection: attempts to connect that hang hold a release no longer than its limit",
+                 "[connection][T10]") {
+  auto how = options();
+  how.release_limit = 300ms;
+  const auto locks = service(how);
+  auto held = locks->acquire("k");
+  REQUIRE(clock.at_rest());
+  const auto connects = std::make_shared<gate>();
+  where->hold_connects(connects);
+  where->close_connections();
+  std::atomic<bool> over{false};
+  std::thread releasing([&] {
+    { const auto mine = std::move(held); }
+    over = true;
+  });
+  REQUIRE(connects->reached(2));  // one for renewals
+  clock.advance(300ms - 1us);
+  CHECK_FALSE(over);
+  clock.advance(1us);
+  releasing.join();
+  CHECK(seen->count(event::kind::release_failed) == 1);
+  connects->open();
+  CHECK(eventually([&] {
+    clock.advance(100ms);
+    return fence_of("k") == 0;
+  }));
+}
+
+TEST_CASE_METHOD(connection_fixture,
+                 "connection: attempts to connect that hang hold an acquire for two seconds at most", "[connection]") {
+  const auto locks = service();
+  const auto connects = std::make_shared<gate>();
+  where->hold_connects(connects);
+  std::error_code code;
+  std::thread acquiring([&] { code = thrown([&] { return locks->acquire("k", {.wait = 500ms}); }); });
+  REQUIRE(connects->reached(2));  // one for renewals
+  clock.advance(2s);
+  acquiring.join();
+  CHECK(code == errc::store_unreachable);
+}
+
+TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang hold an operator's question for five",
+                 "[connection]") {
+  const auto locks = service();
+  const auto connects = std::make_shared<gate>();
+  where->hold_connects(connects);
+  std::error_code code;
+  std::thread asking([&] { code = thrown([&] { return locks->held_keys(); }); });
+  REQUIRE(connects->reached());
+  clock.advance(5s);
+  asking.join();
+  CHECK(code == errc::store_unreachable);
+}
+
+TEST_CASE_METHOD(connection_fixture, "connection: a statement that hangs is interrupted, though there is no session",
+                 "[connection][T63]") {
+  where->take_waits();  // so that a single attempt begins with a look
+  const auto locks = service();
+  const auto at = where->hold(verb::look);
+  std::error_code code;
+  std::thread trying([&] { code = thrown([&] { return locks->try_acquire("k"); }); });
+  REQUIRE(at->reached());
+  CHECK(where->opened().empty());
+  clock.advance(2s);
+  trying.join();
+  CHECK(code);
+}
+
+TEST_CASE("connection: a service ends within its release limit while nothing answers", "[connection][T89]") {
+  const auto where = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>());
+  const auto never = std::make_shared<gate>();
+  auto locks = std::make_unique<lock_service>(where, in_real_time());
+  std::optional<lease> held;
+
+  SECTION("no attempt to connect") {
+    locks->acquire("k").release();
+    where->hold_connects(never);
+    where->close_connections();
+  }
+  SECTION("no attempt to connect, with a release that was not done") {
+    held = locks->acquire("k");
+    where->hold_connects(never);
+    where->close_connections();
+    CHECK(duration_of([&] { held.reset(); }) < 2s);
+  }
+  SECTION("no statement that closes the session") {
+    locks->acquire("k").release();
+    where->next(session_verb::close, {.before = never});
+  }
+  SECTION("no renewal") {
+    locks->acquire("k", {.ttl = 1s}).release();
+    where->next(session_verb::renew, {.before = never});
+    REQUIRE(never->reached());
+  }
+  SECTION("no release in the background") {
+    where->next(verb::release, {.times = 100, .before = never});
+    { const auto freed_later = locks->acquire("k"); }
+  }
+  CHECK(duration_of([&] { locks.reset(); }) < 2s);  // 200 ms on an idle machine; ten seconds were one mistake
+  CHECK(where->connections() == 0);
+}
+
+TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its renewal hangs and nothing can interrupt it",
+                 "[connection][renewal][T92]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  const auto own = locks->acquire("own", {.ttl = 20s, .renewal = renewal::none});
+  const auto at = std::make_shared<gate>();
+  where->next(session_verb::renew, {.before = at, .deaf = true});
+  clock.advance(4s);
+  REQUIRE(at->reached());
+  clock.advance(5500ms - 1us);
+  CHECK_FALSE(held.lost_token().stop_requested());
+  clock.advance(1us);
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::unreachable);
+  CHECK(seen->wait_for(event::kind::lost));
+  clock.advance(10s);
+  CHECK(eventually([&] { return own.lost_token().stop_requested(); }));
+  at->open();
+}
+
+TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keeper hangs in connecting",
+                 "[connection][renewal][T92]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  const auto at = std::make_shared<gate>();
+  where->hold_connects(at);
+  where->close_connections();
+  clock.advance(4s);
+  REQUIRE(at->reached());
+  clock.advance(5500ms);
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::unreachable);
+  at->open();
+}
+
+// ---- another server -------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(connection_fixture, "session: once the server has changed, none of the old connections is kept",
+                 "[connection][session][T59]") {
+  const auto locks = service();
+  warm(*locks);
+  const auto held = locks->acquire("k");
+  where->change_server("other");
+  where->next(verb::look, {.what = fate::vanish});  // breaks one; the next leads elsewhere
+  static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
+  static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
+  while (where->connections() > 1 && !held.lost_token().stop_requested()) {
+    where->next(verb::take, {.what = fate::vanish});
+    static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
+    where->forget_scripts();
+  }
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::server_changed);
+  CHECK(eventually([&] { return where->connections() <= 2; }));
+}
+
+// ---- attempts without an answer -------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(connection_fixture, "ghost: cancelled after its connection was seen dead, never before",
+                 "[connection][ghost][T29]") {
+  const auto at = GENERATE(verb::take, verb::insert);
+  const auto locks = service();
+  const auto keeps_the_session = locks->acquire("other");
+  if (at == verb::take) locks->acquire("k").release();
+  where->run_late();  // what was sent runs just before that is seen
+  const bool in_background = GENERATE(false, true);
+  if (in_background) where->settles(false);
+  where->next(at, {.what = fate::ghost});
+  CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::outcome_unknown);
+  if (in_background) {
+    const auto asked = where->settled();
+    where->settles(true);
+    CHECK(eventually([&] {
+      clock.advance(100ms);
+      return where->settled() > asked;
+    }));
+    CHECK(eventually([&] { return where->ghosts() == 0; }));
+    CHECK(eventually([&] { return fence_of("k") == 0; }));
+  }
+  CHECK(where->ghosts() == 0);
+  CHECK(fence_of("k") == 0);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(connection_fixture, "ghost: one with an expiry of its own is not forgotten when its session ends",
+                 "[connection][ghost]") {
+  const auto locks = service();
+  locks->acquire("k").release();
+  where->settles(false);
+  where->next(verb::take, {.what = fate::ghost});
+  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 10h, .renewal = renewal::none}); }) ==
+        errc::outcome_unknown);
+  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  clock.advance(40s);  // the session that it was asked for with is over, and a margin later it is closed
+  CHECK(eventually([&] {
+    clock.advance(100ms);
+    return where->count(session_verb::close) == 1;
+  }));
+  const auto cancels = where->count(verb::cancel);
+  CHECK(eventually([&] {
+    clock.advance(100ms);
+    return where->count(verb::cancel) > cancels;
+  }));
+  CHECK(where->run_ghosts() == 1);  // for ten hours
+  CHECK(eventually([&] {
+    clock.advance(100ms);
+    return fence_of("k") == 0;
+  }));
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+#include "dlock/lock_service.hpp"
+#include "dlock/owner.hpp"
+#include "dlock/stores/memory.hpp"
+#include "service/inside.hpp"
+#include "support/eventually.hpp"
+#include "support/faulty_store.hpp"
+#include "support/recording_observer.hpp"
+
+namespace dlock::test {
+
+using namespace std::chrono_literals;
+
+/// Runs on a thread of its own, that is: for another owner, and waits for its end. What `what` returns comes back.
+template <class F>
+auto elsewhere(F what) {
+  if constexpr (std::is_void_v<decltype(what())>) {
+    std::thread(std::move(what)).join();
+  } else {
+    decltype(what()) result{};
+    std::thread([&] { result = what(); }).join();
+    return result;
+  }
+}
+
+/// The code of the dlock::error that it threw; none if it did not. A lease that it returned is let go.
+template <class F>
+std::error_code thrown(F&& what) {
+  try {
+    static_cast<void>(what());
+  } catch (const error& e) {
+    return e.code();
+  }
+  return {};
+}
+
+/// A memory store whose time stands still until the test moves it, with scripted faults, and services on it. Each
+/// service is to the locks what a process is.
+struct engine_fixture {
+  stores::virtual_clock clock{};
+  std::shared_ptr<stores::memory_store> rows = std::make_shared<stores::memory_store>(clock);
+  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(rows, &clock);
+  std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
+
+  /// Options of a service under test; change what the test is about.
+  service_options options() { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen, .time = &clock}; }
+  std::unique_ptr<lock_service> service(service_options how) {
+    return std::make_unique<lock_service>(where, std::move(how));
+  }
+  std::unique_ptr<lock_service> service() { return service(options()); }
+  /// What is behind a service: to see its insides.
+  inside core(service_options how) { return inside(engine::service_core::start(where, std::move(how))); }
+  inside core() { return core(options()); }
+
+  /// Straight on the rows: no faults, no counting, no events.
+  std::unique_ptr<lock_service> stranger() {
+    return std::make_unique<lock_service>(rows,
+                                          service_options{.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  }
+
+  /// Whether a stranger gets the key now. It does not keep it.
+  bool is_free(const lock_key& key) { return static_cast<bool>(other_->try_acquire(key, {.ttl = 1s})); }
+
+  /// Whether a stranger gets the key `time` from now, and not before. The services have nothing else to do meanwhile.
+  bool is_free_after(const lock_key& key, std::chrono::microseconds time,
+                     const stores::virtual_clock::known& but = {}) {
+    const auto free_at_rest = [&] { return clock.at_rest(but) && is_free(key); };
+    if (free_at_rest()) return false;
+    clock.advance(time - 1us);
+    if (free_at_rest()) return false;
+    clock.advance(1us);
+    return free_at_rest();
+  }
+
+  /// Runs on a thread of its own while time passes: 5 ms for each millisecond or so.
+  template <class F>
+  auto while_time_passes(F what) {
+    std::atomic<bool> over{false};
+    std::thread ticking([&] {
+      while (!over) {
+        clock.advance(5ms);
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+    const struct joined {
+      std::atomic<bool>& over;
+      std::thread& ticking;
+      ~joined() {
+        over = true;
+        ticking.join();
+      }
+    } end{over, ticking};
+    return elsewhere(std::move(what));
+  }
+
+  /// Lets a lease go on this thread's owner while time passes: for releases that pause between tries.
+  void let_go(lease held) {
+    while_time_passes([&] { const auto mine = std::move(held); });
+  }
+
+  /// The holder's fence; 0: nobody.
+  std::uint64_t fence_of(const lock_key& key) {
+    const auto found = other_->holder(key);
+    return found ? found->fence : 0;
+  }
+
+  /// Lets time pass in steps short enough for a healthy service to renew what `held` hangs on; waits for that.
+  /// False: it was not renewed.
+  bool live_on(const lease& held, std::chrono::milliseconds time, std::chrono::milliseconds ttl) {
+    const auto step = ttl / 3 + 1ms;
+    for (auto passed = 0ms; passed < time; passed += step) {
+      clock.advance(step);
+      if (!eventually([&] { return held.remaining() > ttl - ttl / 20 - step; }, 5s)) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::unique_ptr<lock_service> other_ = stranger();
+};
+
+}  // namespace dlock::test

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How long a lease lasts when it does not last as long as its holder: expiry of its own, max_hold, min_hold.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+struct hold_fixture : engine_fixture {
+  bool is_lost(const lease& one) {
+    return eventually([&] { return one.lost_token().stop_requested(); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(hold_fixture, "renewal::none: ends ttl after it was asked for, whatever happens", "[hold][T10][T37]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
+  CHECK(held.remaining() == 9500ms);
+  CHECK_THROWS_AS(held.renew(), std::logic_error);
+  clock.advance(9500ms);
+  CHECK(is_lost(held));
+  CHECK(held.loss() == loss_reason::expired);
+  CHECK(thrown([&] { held.ensure_held(); }) == errc::lost);
+  CHECK(thrown([&] { held.release(); }) == errc::lost);
+  CHECK(is_free_after("k", 500ms));
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[hold][T91]") {
+  auto crashed = std::make_shared<faulty_store>(rows);
+  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  const auto theirs = dying.acquire("k", {.ttl = 100ms, .renewal = renewal::none});
+  crashed->cut();
+  clock.advance(100ms - 1us);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(1us);
+  CHECK(is_free("k"));
+  crashed->cut(false);  // for its end
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[hold][T10]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
+  for (int i = 0; i < 5; ++i) {
+    clock.advance(8s);
+    const auto before = locks->statements();
+    held.renew();
+    CHECK(locks->statements() == before + 1);
+    CHECK(held.remaining() == 9500ms);
+  }
+  CHECK(locks->holder("k")->fence == held.fencing_token());
+  clock.advance(9500ms);
+  CHECK(is_lost(held));
+  CHECK(thrown([&] { held.renew(); }) == errc::lost);
+  CHECK(where->count(verb::extend) == 5);
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::manual: an answer that comes late, or not, promises nothing", "[hold][T29]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
+  clock.advance(5s);
+  where->next(verb::extend, {.during = [&] { clock.advance(2s); }});
+  held.renew();
+  CHECK(held.remaining() == 7500ms);
+  where->next(verb::extend, {.what = fate::drop});
+  CHECK(thrown([&] { held.renew(); }) == errc::outcome_unknown);
+  CHECK(held.remaining() == 7500ms);
+  CHECK_NOTHROW(held.ensure_held());
+  where->next(verb::extend, {.during = [&] { clock.advance(8s); }});
+  CHECK(thrown([&] { held.renew(); }) == errc::lost);
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::manual: one that is refused because it comes too late finds the lease expired",
+                 "[hold][T12]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
+  where->next(verb::extend, {.ahead = [&] { clock.advance(10s); }});
+  CHECK(thrown([&] { held.renew(); }) == errc::lost);
+  CHECK(held.loss() == loss_reason::expired);
+  CHECK(seen->wait_for(event::kind::lost));
+  CHECK(seen->records().back().reason == loss_reason::expired);
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::manual: a row that is not ours any more is a loss", "[hold][T12]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
+  const auto row = locks->holder("k");
+  fault why;
+  const auto on = rows->connect(1s, why);
+  const request steal{.action = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
+  reply answer;
+  rows->execute(*on, {&steal, 1}, {&answer, 1});
+  CHECK(thrown([&] { held.renew(); }) == errc::lost);
+  CHECK(held.loss() == loss_reason::taken_over);
+  CHECK(is_lost(held));
+}
+
+TEST_CASE_METHOD(hold_fixture, "renewal::automatic: renew() by hand is misuse", "[hold]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  CHECK_THROWS_AS(held.renew(), std::logic_error);
+  CHECK_THROWS_AS(lease{}.renew(), std::logic_error);
+}
+
+TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][T20]") {
+  const auto renew = GENERATE(renewal::automatic, renewal::none);
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 30s, .renewal = renew, .max_hold = 5s});
+  const auto at = where->hold(verb::release);
+  clock.advance(5s - 1us);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK(held.remaining() == 1us);
+  clock.advance(1us);
+  CHECK(held.remaining() == 0us);
+  CHECK(clock.at_rest());
+  CHECK(held.lost_token().stop_requested());
+  CHECK(held.loss() == loss_reason::max_hold);
+  clock.advance(1500ms);   // the margin: time to stop in
+  REQUIRE(at->reached());  // not yet freed
+  CHECK_FALSE(is_free("k"));
+  at->open();
+  CHECK(clock.at_rest());
+  CHECK(is_free("k"));
+  CHECK(thrown([&] { held.release(); }) == errc::lost);
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: whatever ends a lease, its holder has so much time before dlock frees the key",
+                 "[hold][T10]") {
+  const bool set = GENERATE(false, true);
+  auto how = options();
+  if (set) how.margin = 4s;
+  const auto margin = set ? 4000ms : 1000ms;
+  const auto locks = service(how);
+  lease held;
+  SECTION("an expiry of its own") {
+    held = locks->acquire("k", {.ttl = 20s, .renewal = renewal::none});
+    clock.advance(20s - margin);
+  }
+  SECTION("no renewal") {
+    held = locks->acquire("k", {.ttl = 60s});
+    where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+    clock.advance(60s - (set ? margin : 3000ms));
+    REQUIRE(is_lost(held));
+    where->forget_scripts();
+    CHECK(is_free_after("k", set ? margin : 3000ms));
+    return;
+  }
+  SECTION("max_hold") {
+    held = locks->acquire("k", {.ttl = 20s, .renewal = renewal::none, .max_hold = 5s});
+    clock.advance(5s);
+  }
+  REQUIRE(is_lost(held));
+  CHECK(is_free_after("k", margin));
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: a service that ends does not free the key earlier either", "[hold][T90]") {
+  auto locks = service();
+  const auto renew = GENERATE(renewal::automatic, renewal::none);
+  {
+    const auto held = locks->acquire("k", {.ttl = 30s, .renewal = renew, .max_hold = 5s});
+    clock.advance(5s);
+    REQUIRE(is_lost(held));
+    REQUIRE(clock.at_rest());
+  }
+  const auto begun = clock.now();
+  locks.reset();
+  CHECK(clock.now() == begun);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(1499ms);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(30s);  // nobody is left to free it: the server does
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(hold_fixture, "max_hold: who waits in this process gets the key then", "[hold][T20]") {
+  const auto locks = service();
+  const auto wedged = locks->acquire("k", {.max_hold = 1s});
+  const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
+  CHECK(fence == 2);
+}
+
+TEST_CASE_METHOD(hold_fixture, "min_hold: the key stays taken though it was released", "[hold][T10]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.min_hold = 5s});
+  clock.advance(1s);
+  held.release();
+  CHECK_FALSE(is_free("k"));
+  CHECK_FALSE(locks->try_acquire("k"));
+  clock.advance(4s - 1us);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(1us);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(hold_fixture, "min_hold: over at the release, it changes nothing", "[hold]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.min_hold = 5s});
+  clock.advance(5s);
+  held.release();
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(hold_fixture, "min_hold: holds when the release was done by the background", "[hold][T07]") {
+  const auto locks = service();
+  const auto begun = clock.now();
+  auto held = locks->acquire("k", {.min_hold = 20s});
+  where->cut();
+  let_go(std::move(held));
+  REQUIRE(clock.at_rest());  // the background has tried it
+  where->cut(false);
+  clock.advance(500ms);
+  CHECK(eventually([&] { return where->count(verb::release) == 2; }));
+  CHECK_FALSE(is_free("k"));
+  clock.advance(begun + 20s - 1us - clock.now());
+  CHECK_FALSE(is_free("k"));
+  clock.advance(1us);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: trust ends so much before the server's expiry", "[hold][T10]") {
+  auto how = options();
+  how.margin = 400ms;
+  const auto locks = service(how);
+  CHECK(locks->acquire("a", {.ttl = 10s, .renewal = renewal::none}).remaining() == 9600ms);
+  CHECK(locks->acquire("b", {.ttl = 10s}).remaining() == 9600ms);
+  const auto usual = service();
+  CHECK(usual->acquire("a", {.ttl = 10s, .renewal = renewal::none}).remaining() == 9500ms);
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: one that is more than a quarter of the ttl is refused, not made smaller",
+                 "[hold][T10]") {
+  auto how = options();
+  how.margin = 500ms;
+  const auto locks = service(how);
+  const auto refused = [&](auto&& call) {
+    try {
+      static_cast<void>(call());
+    } catch (const std::invalid_argument& e) {
+      const std::string text = e.what();
+      return text.find("margin = 500 ms") != std::string::npos && text.find("1000 ms") != std::string::npos;
+    }
+    return false;
+  };
+  CHECK(refused([&] { return locks->acquire("k", {.ttl = 1999ms}); }));
+  CHECK(refused([&] { return locks->try_acquire("k", {.ttl = 1s, .renewal = renewal::none}); }));
+  CHECK(refused([&] { return locks->acquire_all({"k", "l"}, {.ttl = 1s}); }));
+  CHECK(where->tried() == 0);
+  CHECK(locks->acquire("k", {.ttl = 2s}).remaining() == 1500ms);
+  how.margin = 7501ms;
+  CHECK_THROWS_AS(service(how), std::invalid_argument);
+}
+
+TEST_CASE_METHOD(hold_fixture, "margin: a renewal by hand leaves it as well", "[hold][T10]") {
+  auto how = options();
+  how.margin = 400ms;
+  const auto locks = service(how);
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
+  clock.advance(5s);
+  held.renew();
+  CHECK(held.remaining() == 9600ms);
+  const auto again = locks->acquire("k", {.ttl = 20s, .renewal = renewal::manual});
+  CHECK(held.remaining() == 19600ms);
+}
+
+TEST_CASE_METHOD(hold_fixture, "max_hold: a callback that blocks does not keep the key", "[hold][T20][T93]") {
+  const auto locks = service();
+  const lock_options brief{.ttl = 10s, .max_hold = 5s};  // a margin of 500 ms
+  const auto first = locks->acquire("first", brief);
+  auto later = brief;
+  later.max_hold = 6s;
+  const auto second = locks->acquire("second", later);
+  std::atomic<bool> go_on{false};
+  const std::stop_callback on_loss(first.lost_token(),
+                                   [&] { static_cast<void>(eventually([&] { return go_on.load(); }, 60s)); });
+  clock.advance(5s);
+  REQUIRE(is_lost(first));
+  // As long as it runs its holder may still be at work, but that does not go on for ever.
+  CHECK(is_free_after("first", 1s, {.busy = 1}));
+  CHECK(second.loss() == loss_reason::max_hold);
+  // It keeps that of the second from being called, but that does not go on for ever either.
+  CHECK_FALSE(second.lost_token().stop_requested());
+  CHECK(is_free_after("second", 1s, {.busy = 1}));
+  go_on = true;
+  CHECK(is_lost(second));
+}

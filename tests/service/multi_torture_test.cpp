@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlock/distributed_mutex.hpp"
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+constexpr std::size_t key_count = 6;
+
+struct guarded {
+  std::atomic<int> inside{0};
+  std::uint64_t last_fence = 0;  // guarded by the lock alone
+  std::atomic<int> wrong{0};
+  int visits = 0;  // likewise
+};
+
+/// What is locked together is visited together.
+struct table {
+  std::array<guarded, key_count> data{};
+
+  void visit(const std::vector<std::size_t>& which, const multi_lease& by) {
+    for (const auto k : which) {
+      auto& of = data[k];
+      if (++of.inside != 1) ++of.wrong;
+      const auto fence = by[name(k)].fencing_token();
+      if (fence <= of.last_fence) ++of.wrong;
+      of.last_fence = fence;
+      ++of.visits;
+    }
+    for (const auto k : which) --data[k].inside;
+  }
+  int wrong() const {
+    int all = 0;
+    for (const auto& each : data) all += each.wrong;
+    return all;
+  }
+  static std::string name(std::size_t k) { return "k" + std::to_string(k); }
+};
+
+std::vector<std::size_t> some(std::mt19937& random) {
+  std::vector<std::size_t> all{0, 1, 2, 3, 4, 5};
+  std::shuffle(all.begin(), all.end(), random);
+  all.resize(1 + random() % key_count);
+  return all;
+}
+
+std::vector<std::string> names(const std::vector<std::size_t>& which) {
+  std::vector<std::string> made;
+  for (const auto k : which) made.push_back(table::name(k));
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several services, no deadlock, no leftovers",
+                 "[multi][T76]") {
+  constexpr int threads = 32;
+  constexpr int rounds = 12;
+  table of;
+  std::vector<std::unique_ptr<lock_service>> all;
+  for (int i = 0; i < 4; ++i) all.push_back(stranger());
+  std::atomic<int> granted{0};
+  std::atomic<int> failed{0};
+  while_time_passes([&] {
+    std::vector<std::thread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        std::mt19937 random(static_cast<unsigned>(t));
+        auto& locks = *all[static_cast<std::size_t>(t) % all.size()];
+        for (int i = 0; i < rounds; ++i) {
+          const auto which = some(random);
+          try {
+            auto held =
+                random() % 4 == 0
+                    ? locks.try_acquire_all(names(which))
+                    : locks.acquire_all(names(which), {.wait = 24h, .retry = {.pause = 1ms, .max_pause = 20ms}});
+            if (!held) continue;
+            of.visit(which, held);
+            ++granted;
+            if (random() % 2 == 0) held.release();
+          } catch (const error&) {
+            ++failed;
+          }
+        }
+      });
+    }
+    for (auto& each : workers) each.join();
+  });
+  CHECK(failed == 0);
+  CHECK(granted >= threads * rounds / 2);
+  CHECK(of.wrong() == 0);
+  CHECK(all[0]->held_keys().empty());
+  for (std::size_t k = 0; k < key_count; ++k) CHECK(is_free(table::name(k)));
+}
+
+TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing and nothing stays behind",
+                 "[multi][T76][T80]") {
+  table of;
+  auto how = options();
+  how.observer = nullptr;
+  std::vector<std::unique_ptr<lock_service>> all;
+  for (int i = 0; i < 2; ++i) all.push_back(service(how));
+  std::atomic<bool> over{false};
+  std::thread mischief([&] {
+    std::mt19937 random(11);
+    constexpr std::array verbs{verb::take, verb::insert, verb::look, verb::take_over, verb::release, verb::cancel};
+    constexpr std::array fates{fate::drop, fate::ghost, fate::vanish};
+    while (!over) {
+      where->next(verbs[random() % verbs.size()],
+                  {.what = fates[random() % fates.size()], .skip = static_cast<unsigned>(random() % 4)});
+      where->settles(random() % 4 != 0);
+      if (random() % 8 == 0) where->run_ghosts();
+      std::this_thread::sleep_for(500us);
+    }
+    where->settles(true);
+    where->forget_scripts();
+  });
+  std::atomic<int> granted{0};
+  while_time_passes([&] {
+    std::vector<std::thread> workers;
+    for (int t = 0; t < 8; ++t) {
+      workers.emplace_back([&, t] {
+        std::mt19937 random(static_cast<unsigned>(t));
+        for (int i = 0; i < 20; ++i) {
+          const auto which = some(random);
+          try {
+            const auto held = all[static_cast<std::size_t>(t % 2)]->acquire_all(
+                names(which), {.wait = 3s, .retry = {.pause = 1ms, .max_pause = 5ms}});
+            of.visit(which, held);
+            ++granted;
+          } catch (const error&) {  // a fault, a timeout: no lease
+          }
+        }
+      });
+    }
+    for (auto& each : workers) each.join();
+  });
+  over = true;
+  mischief.join();
+  where->run_ghosts();
+  CHECK(granted > 0);
+  CHECK(of.wrong() == 0);
+  const auto end = clock.now() + 20s;  // before any session ends by itself
+  CHECK(eventually([&] {
+    if (clock.now() < end) clock.advance(5ms);
+    // Not held_keys(): a session that was given up for its ghosts leaves rows that name it, and are free.
+    for (std::size_t k = 0; k < key_count; ++k) {
+      if (!is_free(table::name(k))) return false;
+    }
+    return true;
+  }));
+}
+
+TEST_CASE_METHOD(engine_fixture, "multi: std::scoped_lock over several mutexes is free of deadlock", "[multi][T76]") {
+  std::vector<std::unique_ptr<lock_service>> all;
+  for (int i = 0; i < 2; ++i) all.push_back(stranger());
+  std::atomic<int> inside{0};
+  std::atomic<int> wrong{0};
+  while_time_passes([&] {
+    std::vector<std::thread> workers;
+    for (int t = 0; t < 8; ++t) {
+      workers.emplace_back([&, t] {
+        auto& locks = *all[static_cast<std::size_t>(t % 2)];
+        const lock_options how{.wait = 24h, .retry = {.pause = 1ms, .max_pause = 5ms}};
+        distributed_mutex a(locks, "a", how);
+        distributed_mutex b(locks, "b", how);
+        distributed_mutex c(locks, "c", how);
+        for (int i = 0; i < 15; ++i) {
+          const auto work = [&] {
+            if (++inside != 1) ++wrong;
+            --inside;
+          };
+          if ((t + i) % 3 == 0) {
+            const std::scoped_lock all_of(a, b, c);
+            work();
+          } else if ((t + i) % 3 == 1) {
+            const std::scoped_lock all_of(c, b, a);
+            work();
+          } else {
+            const std::scoped_lock all_of(b, a);
+            work();
+          }
+        }
+      });
+    }
+    for (auto& each : workers) each.join();
+  });
+  CHECK(wrong == 0);
+  CHECK(is_free("a"));
+  CHECK(is_free("c"));
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dlock/observer.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+class calling_observer final : public observer {
+ public:
+  void on(const event& what) override {
+    if (call) call(what);
+  }
+  std::function<void(const event&)> call;  // set before use
+};
+
+struct observer_fixture : engine_fixture {
+  std::shared_ptr<calling_observer> watch = std::make_shared<calling_observer>();
+
+  service_options watched() {
+    auto how = options();
+    how.observer = watch;
+    return how;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(observer_fixture, "observer: what it throws is counted and changes nothing", "[observer][T93]") {
+  watch->call = [](const event&) { throw std::runtime_error("observer"); };
+  const auto locks = service(watched());
+  auto held = locks->acquire("k");
+  CHECK(held);
+  where->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
+  clock.advance(10s);
+  CHECK(eventually([&] { return locks->count(event::kind::renewal_late) == 1; }));
+  clock.advance(2s);
+  CHECK(eventually([&] { return held.remaining() > 28s; }));
+  held.release();
+  CHECK(is_free("k"));
+  // session opened, granted, renewal late, released
+  CHECK(eventually([&] { return locks->count(event::kind::observer_failed) == 4; }));
+}
+
+TEST_CASE_METHOD(observer_fixture, "observer: one that blocks does not stop renewals", "[observer][T93]") {
+  std::atomic<bool> blocked{false};
+  std::atomic<bool> go_on{false};
+  watch->call = [&](const event& what) {
+    if (what.what != event::kind::renewal_late) return;
+    blocked = true;
+    static_cast<void>(eventually([&] { return go_on.load(); }, 60s));
+  };
+  const auto locks = service(watched());
+  const auto held = locks->acquire("k", {.ttl = 10s});
+  where->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
+  clock.advance(3400ms);
+  REQUIRE(eventually([&] { return blocked.load(); }));
+  clock.advance(500ms);
+  CHECK(eventually([&] { return held.remaining() > 9s; }));
+  CHECK(live_on(held, 60s, 10s));
+  CHECK_FALSE(go_on);
+  go_on = true;
+}
+
+TEST_CASE_METHOD(observer_fixture, "observer: one that blocks on a lost session does not stop another's renewals",
+                 "[observer][T93]") {
+  std::atomic<bool> blocked{false};
+  std::atomic<bool> go_on{false};
+  watch->call = [&](const event& what) {
+    if (what.what != event::kind::session_lost) return;
+    blocked = true;
+    static_cast<void>(eventually([&] { return go_on.load(); }, 60s));
+  };
+  const auto locks = service(watched());
+  const auto forced = locks->acquire("forced", {.ttl = 10s});
+  const auto held = locks->acquire("k", {.ttl = 15s});
+  CHECK(locks->force_release("forced"));
+  clock.advance(3400ms);
+  REQUIRE(eventually([&] { return blocked.load(); }));
+  CHECK(thrown([&] { forced.ensure_held(); }) == errc::lost);
+  clock.advance(1600ms);
+  CHECK(eventually([&] { return held.remaining() > 14s; }));
+  CHECK(live_on(held, 60s, 15s));
+  CHECK(eventually([&] { return is_free("forced"); }));
+  go_on = true;
+}
+
+TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service from every event", "[observer][T93]") {
+  lock_service* home = nullptr;
+  std::atomic<int> calls{0};
+  std::atomic<int> running{0};
+  std::atomic<bool> enough{false};
+  watch->call = [&](const event& what) {
+    ++running;
+    struct counted {
+      std::atomic<int>& of;
+      ~counted() { --of; }
+    } const end{running};
+    if (enough || home == nullptr || what.key.starts_with("inner") || what.what == event::kind::clean_up) return;
+    thread_local bool inside = false;
+    if (inside) return;
+    inside = true;
+    ++calls;
+    const auto more = home->try_acquire("inner" + std::to_string(calls));
+    static_cast<void>(home->holder("k"));
+    inside = false;
+  };
+  const auto locks = service(watched());
+  home = locks.get();
+  auto held = locks->acquire("k", {.ttl = 10s});
+  const auto again = locks->acquire("k");
+  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire("k")); }));
+  where->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
+  clock.advance(3400ms);
+  CHECK(eventually([&] { return locks->count(event::kind::renewal_late) == 1; }));
+  CHECK(locks->force_release("k"));
+  clock.advance(1s);
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(eventually([&] { return calls >= 6; }));
+  enough = true;  // a service must not be called while it ends
+  CHECK(eventually([&] { return running == 0; }));
+}
+
+TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event", "[observer]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  clock.advance(1s);
+  held.release();
+  const auto told = seen->records();
+  REQUIRE(told.size() == 3);
+  CHECK(told[0].what == event::kind::session_opened);
+  CHECK(told[0].text == where->opened()[0].hex());
+  CHECK(told[1].what == event::kind::granted);
+  CHECK(told[1].key == "k");
+  CHECK(told[1].fence == 1);
+  CHECK(told[2].what == event::kind::released);
+  CHECK(told[2].fence == 1);
+  for (const auto each : {event::kind::session_opened, event::kind::granted, event::kind::released}) {
+    CHECK(locks->count(each) == 1);
+  }
+}
+
+TEST_CASE_METHOD(observer_fixture, "observer: without one everything is counted just the same", "[observer][T94]") {
+  auto how = options();
+  how.observer = nullptr;
+  const auto locks = service(how);
+  auto held = locks->acquire("k");
+  CHECK(locks->force_release("k"));
+  clock.advance(11s);
+  CHECK(eventually([&] { return locks->count(event::kind::session_lost) == 1; }));
+  CHECK(eventually([&] { return locks->count(event::kind::lost) == 1; }));
+  CHECK(locks->count(event::kind::granted) == 1);
+}
+
+TEST_CASE_METHOD(observer_fixture, "observer: many losses are each told once", "[observer]") {
+  const auto locks = service();
+  std::vector<lease> held;
+  for (int i = 0; i < 2'000; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
+  CHECK(locks->force_release("k0"));
+  clock.advance(11s);
+  CHECK(seen->wait_for(event::kind::lost, 2'000));
+  CHECK(clock.at_rest());
+  clock.advance(1500ms);
+  CHECK(clock.at_rest());
+  CHECK(locks->held_keys().empty());
+  CHECK(seen->count(event::kind::lost) == 2'000);
+  CHECK(seen->wait_for(event::kind::session_lost));
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Each option has a test that fails when its meaning is flipped [T10]; those not here are in the files of what they
+// are about: max_waiters, cancel: waiting_test; release_limit: release_test; close_limit: close_test; retry.limit:
+// acquire_test; reentry: reentry_test; renewal, min_hold, max_hold, margin: hold_test; observer: observer_test; the pauses of
+// retry: backoff_test.
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlock/locked.hpp"
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[options][T10]") {
+  const auto locks = service();
+  const auto kept = locks->acquire("kept", {.ttl = 59s});
+  const auto own = locks->acquire("own", {.ttl = 59s, .renewal = renewal::none});
+  CHECK(locks->holder("kept")->left == 30s);
+  CHECK(locks->holder("kept")->kind == lease_kind::session);
+  CHECK(locks->holder("own")->left == 59s);
+  CHECK(locks->holder("own")->kind == lease_kind::expiring);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators", "[options][T10]") {
+  auto how = options();
+  how.label = "billing";
+  const auto locks = service(how);
+  const auto held = locks->acquire("k");
+  const auto seen_by_all = stranger()->holder("k");
+  REQUIRE(seen_by_all);
+  CHECK(seen_by_all->label == "billing");
+  CHECK(seen_by_all->pid == ::getpid());
+  CHECK_FALSE(seen_by_all->host.empty());
+  CHECK(seen_by_all->key == "k");
+  CHECK(seen_by_all->fence == held.fencing_token());
+  const auto usual = service();
+  const auto other = usual->acquire("other");
+  CHECK_FALSE(usual->holder("other")->label.empty());
+  CHECK(usual->holder("other")->label != "billing");
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: connections bounds the pool", "[options][T10]") {
+  for (const std::size_t count : {1U, 3U}) {
+    auto how = options();
+    how.connections = count;
+    const auto locks = service(how);
+    std::vector<std::shared_ptr<gate>> gates;
+    static_cast<void>(locks->try_acquire("warm"));
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < 4; ++i) gates.push_back(where->hold(verb::insert));
+    for (std::size_t i = 0; i < 4; ++i) {
+      threads.emplace_back(
+          [&, i] { static_cast<void>(locks->try_acquire(std::to_string(count) + "." + std::to_string(i))); });
+    }
+    // Of several, one is left to releases.
+    for (std::size_t i = 0; i < (count == 1 ? 1 : count - 1); ++i) CHECK(gates[i]->reached());
+    CHECK(where->connections() <= count + 1);
+    for (auto& each : gates) each->open();
+    for (auto& each : threads) each.join();
+    where->forget_scripts();
+  }
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give none", "[options][T10]") {
+  auto how = options();
+  how.defaults = {.ttl = 10s, .wait = 0ms};
+  const auto locks = service(how);
+  CHECK(locks->defaults().ttl == 10s);
+  const auto held = locks->acquire("k");
+  CHECK(locks->holder("k")->left == 10s);
+  CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k"); }); }) == errc::timed_out);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inherits each other field",
+                 "[options][T10]") {
+  auto how = options();
+  how.defaults = {.ttl = 20s,
+                  .wait = 0ms,
+                  .renewal = renewal::manual,
+                  .reentry = reentry::refuse,
+                  .retry = {.pause = 7ms, .limit = 3},
+                  .max_hold = 40s};
+  const auto locks = service(how);
+  auto held = locks->acquire("k", {.wait = 50ms});  // the wait, and nothing else
+  CHECK(locks->holder("k")->left == 20s);
+  CHECK(locks->holder("k")->kind == lease_kind::expiring);
+  CHECK_NOTHROW(held.renew());
+  CHECK(thrown([&] { return locks->acquire("k", {.ttl = 5s}); }) == errc::already_held);
+  held.renew(60s);
+  CHECK(held.remaining() == 40s);  // max_hold
+  const auto kept = locks->acquire("kept", {.renewal = renewal::automatic, .max_hold = 0ms});
+  CHECK(locks->holder("kept")->kind == lease_kind::session);
+  CHECK(locks->holder("kept")->left == 15s);  // the class of 20 s
+  CHECK(kept.remaining() < 15s);
+  // Time stands still: who does not inherit wait = 0 waits for ever.
+  CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k", {.ttl = 5s}); }); }) == errc::timed_out);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open", "[options]") {
+  auto how = options();
+  how.defaults = {.ttl = 10s, .retry = {.pause = 7ms}};
+  const auto locks = service(how);
+  const auto& all = locks->defaults();
+  CHECK(all.ttl == 10s);
+  CHECK(all.wait == 10s);
+  CHECK(all.renewal == renewal::automatic);
+  CHECK(all.reentry == reentry::allow);
+  CHECK(all.retry.pause == 7ms);
+  CHECK(all.retry.multiplier == 2.0);
+  CHECK(all.retry.max_pause == 250ms);
+  CHECK(all.retry.jitter == 0.5);
+  CHECK(all.retry.limit.has_value());
+  CHECK(all.min_hold == 0ms);
+  CHECK(all.max_hold == 0ms);
+  CHECK(all.cancel.has_value());
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: what is inherited is validated with what is given", "[options]") {
+  auto how = options();
+  how.defaults = {.ttl = 100ms, .renewal = renewal::none, .retry = {.pause = 200ms}};
+  const auto locks = service(how);
+  CHECK_THROWS_AS(locks->acquire("k", {.renewal = renewal::automatic}), std::invalid_argument);  // ttl = 100 ms
+  CHECK_THROWS_AS(locks->acquire("k", {.retry = {.max_pause = 100ms}}), std::invalid_argument);
+  CHECK_THROWS_AS(locks->locked("k", [] {}, {.renewal = renewal::automatic}), std::invalid_argument);
+  CHECK(locks->acquire("k", {.ttl = 10s, .renewal = renewal::automatic}));
+  how.defaults = {.ttl = 100ms};
+  CHECK_THROWS_AS(service(how), std::invalid_argument);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: sweep_every and idle_key forget what is long unused, but no fence",
+                 "[options][T10][T58]") {
+  auto how = options();
+  how.sweep_every = 1min;
+  how.idle_key = 10min;
+  const auto locks = service(how);
+  REQUIRE(clock.at_rest());
+  std::uint64_t last = 0;
+  for (int i = 0; i < 5; ++i) last = locks->acquire("k").fencing_token();
+  // Whether the key has a row: only a key without one is inserted.
+  const auto is_known = [&] {
+    const auto inserted = where->count(verb::insert);
+    const auto fence = service()->acquire("k").fencing_token();
+    CHECK(fence > last);  // whatever became of the row
+    last = fence;
+    return where->count(verb::insert) == inserted;
+  };
+  const auto pass = [&](std::chrono::milliseconds time) {
+    for (auto left = time; left > 0ms; left -= 10s) {
+      clock.advance(10s);
+      REQUIRE(clock.at_rest());
+    }
+  };
+  pass(9min);
+  CHECK(is_known());
+  pass(10min - 10s);  // since then
+  CHECK(is_known());
+  pass(11min + 10s);  // idle_key, and at most sweep_every more
+  CHECK(locks->count(event::kind::clean_up) >= 1);
+  CHECK_FALSE(is_known());
+  CHECK(locks->acquire("k").fencing_token() > last);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: without sweep_every, or without idle_key, no key is forgotten",
+                 "[options][T10]") {
+  auto how = options();
+  SECTION("sweep_every = 0") {
+    how.sweep_every = 0ms;
+    how.idle_key = 10min;
+  }
+  SECTION("idle_key = 0") {
+    how.sweep_every = 1min;
+    how.idle_key = 0ms;
+  }
+  const auto locks = service(how);
+  locks->acquire("k").release();
+  for (int i = 0; i < 50; ++i) {
+    clock.advance(1min);
+    REQUIRE(clock.at_rest());
+  }
+  const auto inserted = where->count(verb::insert);
+  CHECK(locks->acquire("k").fencing_token() == 2);
+  CHECK(where->count(verb::insert) == inserted);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[options][T10]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto locks = service();
+  for (const auto wait : {0ms, 50ms, 200ms}) {
+    const auto begun = clock.now();
+    const auto end = while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = wait}); }); });
+    CHECK(end == errc::timed_out);
+    CHECK(clock.now() - begun >= wait);
+  }
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less often", "[options][T10][T36]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto asked = [&](retry_policy how) {
+    const auto locks = service();
+    while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 1s, .retry = how}); }); });
+    return locks->statements();
+  };
+  const auto often = asked({.pause = 10ms, .multiplier = 1.0, .max_pause = 10ms, .jitter = 0.0});
+  const auto seldom = asked({.pause = 250ms, .multiplier = 1.0, .max_pause = 250ms, .jitter = 0.0});
+  CHECK(often > 20);
+  CHECK(seldom <= 2 + 5);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: start_limit waits for a database that starts later", "[options][T10]") {
+  const store_error nobody(errc::store_unreachable, "nobody there", 2003, "", true);
+  where->not_ready(4, nobody);
+  auto how = options();
+  how.start_limit = 10s;
+  const auto begun = clock.now();
+  const auto locks = while_time_passes([&] { return service(how); });
+  CHECK(where->prepared() == 5);
+  CHECK(clock.now() - begun >= 50ms + 100ms + 200ms + 400ms);
+  CHECK(locks->try_acquire("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: a service gives up at start_limit, at once without it", "[options][T10]") {
+  const store_error nobody(errc::store_unreachable, "nobody there", 2003, "", true);
+  where->not_ready(1000, nobody);
+  auto how = options();
+  CHECK(thrown([&] { return service(how); }) == errc::store_unreachable);
+  CHECK(where->prepared() == 1);
+  how.start_limit = 3s;
+  const auto begun = clock.now();
+  CHECK(while_time_passes([&] { return thrown([&] { return service(how); }); }) == errc::store_unreachable);
+  CHECK(clock.now() - begun >= 3s);
+  CHECK(where->prepared() > 5);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: a lazy service is made while the database is down", "[options][T10]") {
+  auto how = options();
+  how.lazy = true;
+  where->cut();
+  const auto locks = service(how);
+  CHECK(where->tried() == 0);
+  where->not_ready(1, store_error(errc::store_unreachable, "down", 2002, "", true));
+  CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::store_unreachable);
+  CHECK(thrown([&] { return locks->holder("k"); }) == errc::store_unreachable);
+  where->cut(false);
+  const auto prepared = where->prepared();
+  CHECK(locks->try_acquire("k"));
+  CHECK(locks->try_acquire("other"));
+  CHECK(where->prepared() <= prepared + 1);  // once is enough
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: a waiter of a lazy service gets the lock when the database is there",
+                 "[options][T10]") {
+  auto how = options();
+  how.lazy = true;
+  where->not_ready(3, store_error(errc::store_unreachable, "down", 2002, "", true));
+  const auto locks = service(how);
+  CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("k", {.wait = 1min})); }));
+  CHECK(where->prepared() == 4);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: what the schema of a lazy service lacks is told by each call",
+                 "[options][T10]") {
+  auto how = options();
+  how.lazy = true;
+  const auto locks = service(how);
+  const store_error lacking(errc::store_failed, "no such table", 1146, "42S02", false);
+  where->not_ready(1000, lacking);
+  for (int i = 0; i < 2; ++i) {
+    try {
+      static_cast<void>(locks->acquire("k"));
+      FAIL("it was acquired");
+    } catch (const store_error& error) {
+      CHECK(error.code() == errc::store_failed);
+      CHECK(error.native_code() == 1146);
+      CHECK(error.sqlstate() == "42S02");
+    }
+  }
+  where->not_ready(0, lacking);
+  CHECK(locks->acquire("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: start_limit does not wait for what will not pass", "[options][T10]") {
+  where->not_ready(1, store_error(errc::store_unreachable, "wrong password", 1045, "28000", false));
+  auto how = options();
+  how.start_limit = 10s;
+  CHECK(thrown([&] { return service(how); }) == errc::store_failed);
+  CHECK(where->prepared() == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: bad ones are refused before the store is looked at", "[options]") {
+  auto how = options();
+  how.connections = 0;
+  CHECK_THROWS_AS(service(how), std::invalid_argument);
+  CHECK(where->prepared() == 0);
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+const fault deadlock{.native = 1213, .transient = true, .text = "deadlock"};
+const fault row_lock{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
+const fault denied{.native = 1142, .text = "denied"};
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "release: frees the key at once, by one statement", "[release]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  held.release();
+  CHECK_FALSE(held);
+  CHECK(where->count(verb::release) == 1);
+  CHECK(is_free("k"));
+  CHECK(seen->count(event::kind::released) == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: one whose lease ran out does not touch the successor's", "[release][T01]") {
+  const auto locks = service();
+  const auto rival = stranger();
+  auto late = locks->acquire("k");
+  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  clock.advance(40s);
+  const auto theirs = rival->acquire("k");
+  try {
+    late.release();
+    FAIL("released what was lost");
+  } catch (const lock_lost& e) {
+    CHECK(e.reason() == loss_reason::unreachable);
+  }
+  CHECK(fence_of("k") == theirs.fencing_token());
+  CHECK_NOTHROW(theirs.ensure_held());
+  CHECK(seen->count(event::kind::released) == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an event and an error",
+                 "[release][T06]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  const auto row = locks->holder("k");
+  fault why;
+  const auto on = rows->connect(1s, why);
+  const request steal{.action = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
+  reply answer;
+  rows->execute(*on, {&steal, 1}, {&answer, 1});
+  REQUIRE(answer.result == outcome::yes);
+  CHECK_NOTHROW(held.ensure_held());
+  try {
+    held.release();
+    FAIL("not noticed");
+  } catch (const lock_lost& e) {
+    CHECK(e.reason() == loss_reason::taken_over);
+  }
+  CHECK(seen->count(event::kind::split_found) == 1);
+  CHECK(locks->count(event::kind::split_found) == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease lives finds it expired, and no split",
+                 "[release][T06]") {
+  const auto renew = GENERATE(renewal::automatic, renewal::none);
+  const auto locks = service();
+  const auto rival = stranger();
+  auto held = locks->acquire("k", {.ttl = 10s, .renewal = renew});
+  lease theirs;
+  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  where->next(verb::release, {.ahead = [&] {
+                clock.advance(11s);
+                theirs = rival->acquire("k", {.wait = 0ms});
+              }});
+  const auto reason = renew == renewal::automatic ? loss_reason::unreachable : loss_reason::expired;
+  try {
+    held.release();
+    FAIL("not noticed");
+  } catch (const lock_lost& e) {
+    CHECK(e.reason() == reason);
+  }
+  CHECK(clock.at_rest());
+  CHECK(locks->count(event::kind::split_found) == 0);
+  CHECK(locks->count(event::kind::released) == 0);
+  REQUIRE(seen->wait_for(event::kind::lost));
+  CHECK(seen->count(event::kind::lost) == 1);
+  for (const auto& each : seen->records()) CHECK((each.what != event::kind::lost || each.reason == reason));
+  CHECK_NOTHROW(theirs.ensure_held());
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: deadlock and row lock are retried", "[release][T07]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  where->next(verb::release, {.what = fate::fail, .why = deadlock, .times = 2});
+  where->next(verb::release, {.what = fate::fail, .why = row_lock, .times = 2});
+  while_time_passes([&] { held.release(); });
+  CHECK(where->count(verb::release) == 5);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to the background and said",
+                 "[release][T06][T07]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  where->next(verb::release, {.what = fate::fail, .why = denied, .times = 2});
+  try {
+    held.release();
+    FAIL("said nothing");
+  } catch (const store_error& e) {
+    CHECK(e.code() == errc::outcome_unknown);
+    CHECK(e.native_code() == 1142);
+  }
+  CHECK(seen->count(event::kind::release_failed) == 1);
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::release) == 2);
+  CHECK_FALSE(is_free("k"));
+  clock.advance(500ms);
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::release) == 3);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: what is left to the background does not wait for a clean-up that hangs",
+                 "[release][T33]") {
+  auto how = options();
+  how.sweep_every = 1min;
+  const auto locks = service(how);
+  REQUIRE(clock.at_rest());  // a service begins to clean up a minute after it began
+  const auto held = locks->acquire("other");
+  for (int i = 0; i < 5; ++i) REQUIRE(live_on(held, 10s, 30s));
+  const auto sweep = where->hold(other_verb::clean_up);
+  clock.advance(10s);
+  REQUIRE(sweep->reached());
+  auto mine = locks->acquire("k");
+  where->next(verb::release, {.what = fate::fail, .why = denied});
+  CHECK(thrown([&] { mine.release(); }) == errc::outcome_unknown);
+  CHECK(clock.at_rest({.busy = 1}));
+  CHECK(is_free("k"));  // no time has passed
+  sweep->open();
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and done is done", "[release]") {
+  const auto locks = service();
+  for (const auto what : {fate::drop, fate::vanish}) {
+    auto held = locks->acquire("k");
+    const auto before = where->count(verb::release);
+    where->next(verb::release, {.what = what});
+    while_time_passes([&] { held.release(); });
+    CHECK(where->count(verb::release) == before + 2);
+    CHECK(is_free("k"));
+  }
+  CHECK(seen->count(event::kind::split_found) == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a successor's grant", "[release][T08]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  where->next(verb::release, {.what = fate::ghost});
+  while_time_passes([&] { held.release(); });
+  auto mine = locks->acquire("k");
+  CHECK(where->run_ghosts() == 1);
+  CHECK(fence_of("k") == mine.fencing_token());
+  mine.release();
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  CHECK(fence_of("k") == theirs.fencing_token());
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: a second one is misuse and harms nobody", "[release][T08]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  held.release();
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  CHECK_THROWS_AS(held.release(), std::logic_error);
+  CHECK(fence_of("k") == theirs.fencing_token());
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: on another thread it is as good", "[release][T09]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  std::thread([moved = std::move(held)]() mutable { moved.release(); }).join();
+  CHECK(is_free("k"));
+  const auto again = locks->acquire("k");
+  CHECK_FALSE(again.reentered());
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: a moved lease is released once", "[release]") {
+  const auto locks = service();
+  {
+    auto one = locks->acquire("a");
+    auto two = std::move(one);
+    CHECK_FALSE(one);
+    one = locks->acquire("b");
+    two = std::move(one);  // frees a
+    CHECK(is_free("a"));
+    CHECK_FALSE(is_free("b"));
+    auto& self = two;
+    two = std::move(self);
+    CHECK(two);
+  }
+  CHECK(where->count(verb::release) == 2);
+  CHECK(is_free("b"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: without a store the destructor returns at once, the key is freed later",
+                 "[release][T89]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  where->cut();
+  const auto begun = clock.now();
+  let_go(std::move(held));
+  CHECK(clock.now() - begun < 1s);  // release_limit
+  CHECK(seen->count(event::kind::release_failed) == 1);
+  CHECK_FALSE(is_free("k"));
+  REQUIRE(clock.at_rest());  // the background has tried it
+  where->cut(false);
+  clock.advance(500ms);
+  CHECK(eventually([&] { return is_free("k"); }));
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: a hung statement holds the destructor no longer than release_limit",
+                 "[release][T10][T89]") {
+  auto how = options();
+  how.release_limit = 300ms;
+  const auto locks = service(how);
+  auto held = locks->acquire("k");
+  const auto at = where->hold(verb::release);
+  std::atomic<bool> over{false};
+  std::thread releasing([&] {
+    { const auto mine = std::move(held); }
+    over = true;
+  });
+  REQUIRE(at->reached());
+  clock.advance(300ms - 1us);
+  CHECK_FALSE(over);
+  clock.advance(1us);
+  releasing.join();
+  CHECK(seen->count(event::kind::release_failed) == 1);
+  CHECK(eventually([&] { return is_free("k"); }));
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: trust ends before the statement is sent", "[release][T18]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  const auto lost = held.lost_token();
+  const auto at = where->hold(verb::release);
+  owner mine = owner::current();
+  std::thread releasing([&] { held.release(); });
+  REQUIRE(at->reached());
+  // The same owner can't re-enter what is being released, and nobody is told that it was lost.
+  CHECK(elsewhere([&] {
+          const owner_scope here(mine);
+          return thrown([&] { return locks->acquire("k", {.wait = 0ms}); });
+        }) == errc::timed_out);
+  at->open();
+  releasing.join();
+  CHECK_FALSE(lost.stop_requested());
+  CHECK(seen->count(event::kind::lost) == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: beats between acquires and releases leave nothing behind",
+                 "[release][T11]") {
+  const auto locks = service();
+  for (int i = 0; i < 20'000; ++i) {
+    auto held = locks->acquire("k", {.ttl = 1s});
+    if (i % 10 == 0) clock.advance(1ms);
+    held.release();
+  }
+  CHECK(locks->held_keys().empty());
+  CHECK(where->count(verb::release) == 20'000);
+  const auto beats = where->count(session_verb::renew);
+  CHECK(beats <= 8);  // 2 s of a ttl of 1 s
+  clock.advance(10min);
+  CHECK(locks->held_keys().empty());
+  CHECK(is_free("k"));
+}

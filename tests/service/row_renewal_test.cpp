@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rows of the application's tables, as the engine sees them. The store beneath takes a row for a key of the same bytes.
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/access.hpp"
+#include "service/column_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+}  // namespace
+
+TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an expiry of its own", "[row]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  const auto shown = locks->holder(key);
+  REQUIRE(shown);
+  CHECK(shown->kind == lease_kind::expiring);
+  CHECK(shown->left == 30s);
+  CHECK(held.remaining() == 30s - 1500ms);
+  CHECK(where->with_row() > 0);
+  CHECK(where->without_row() == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of the ttl, by one statement", "[row]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  clock.advance(10s - 1us);
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::extend) == 0);
+  clock.advance(1us);
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::extend) == 1);
+  CHECK(held.remaining() == 30s - 1500ms);
+  CHECK(locks->holder(lock_key::of_row(table, {std::int64_t{1}}))->left == 30s);
+  REQUIRE(live_on(held, 300s, 30s));
+  CHECK(where->count(verb::extend) < 35);
+  CHECK_FALSE(held.lost_token().stop_requested());
+  CHECK(where->without_row() == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, and tried again soon", "[row][T29]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  SECTION("contended") { where->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 2}); }
+  SECTION("without an answer, though it was done") { where->next(verb::extend, {.what = fate::drop, .times = 2}); }
+  SECTION("on a broken connection") { where->next(verb::extend, {.what = fate::vanish, .times = 2}); }
+  renewal_time();
+  CHECK(seen->wait_for(event::kind::renewal_late));
+  CHECK(held.remaining() < 30s - 1500ms - 10s + 1ms);  // what is not confirmed does not count
+  clock.advance(2500ms);
+  CHECK(seen->wait_for(event::kind::renewal_late, 2));
+  clock.advance(2500ms);
+  CHECK(eventually([&] { return held.remaining() == 30s - 1500ms; }));
+  CHECK(where->count(verb::extend) == 3);
+  CHECK(seen->count(event::kind::renewal_late) == 2);
+  CHECK(seen->records().back().what == event::kind::renewal_late);
+  CHECK(seen->records().back().key == key.view());
+  CHECK_FALSE(seen->records().back().text.empty());
+  // And then as usual.
+  renewal_time();
+}
+
+TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told to be late", "[row]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  REQUIRE(clock.at_rest());
+  const auto told = [&] {  // of the row: its session is renewed as well
+    std::size_t count = 0;
+    for (const auto& each : seen->records()) {
+      count += each.what == event::kind::renewal_late && each.key == key.view() ? 1 : 0;
+    }
+    return count;
+  };
+  where->cut();
+  clock.advance(10s);  // what the pool has breaks
+  REQUIRE(clock.at_rest());
+  CHECK(told() == 1);
+  clock.advance(2500ms);
+  REQUIRE(clock.at_rest());
+  CHECK(told() == 2);
+  CHECK(where->count(verb::extend) <=
+        1);  // on the pool's connection, unless the session's renewal found it broken before
+  where->cut(false);
+  clock.advance(2500ms);
+  REQUIRE(clock.at_rest());
+  CHECK(held.remaining() == 30s - 1500ms);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a renewal that finds somebody else's row is a loss", "[row]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  steal(key);
+  renewal_time();
+  CHECK(is_lost(held));
+  CHECK(held.loss() == loss_reason::taken_over);
+  CHECK(seen->wait_for(event::kind::lost));
+  for (int i = 0; i < 2; ++i) {
+    clock.advance(10s);
+    CHECK(clock.at_rest());
+  }
+  CHECK(where->count(verb::extend) == 1);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the server could give it away",
+                 "[row][T29]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  where->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 1000});
+  clock.advance(28s);
+  CHECK(held.remaining() == 500ms);
+  clock.advance(500ms);
+  CHECK(held.remaining() == 0us);
+  CHECK(held.loss() == loss_reason::expired);
+  CHECK(is_lost(held));
+  where->forget_scripts();
+  // Once late, for ever: nothing revives it.
+  const auto sent = where->count(verb::extend);
+  clock.advance(5s);
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::extend) == sent);
+  CHECK(held.loss() == loss_reason::expired);
+  CHECK(is_free(key));
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the deadline revives nothing", "[row][T29]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto late = std::make_shared<gate>();
+  where->next(verb::extend, {.after = late});
+  clock.advance(27s);
+  REQUIRE(late->reached());
+  clock.advance(1500ms);
+  CHECK(held.loss() == loss_reason::expired);
+  late->open();
+  CHECK(eventually([&] { return where->count(verb::extend) == 1; }));
+  CHECK(is_lost(held));
+  CHECK(held.remaining() == 0us);
+  CHECK(held.loss() == loss_reason::expired);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was sent", "[row][T29]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto slow = std::make_shared<gate>();
+  where->next(verb::extend, {.before = slow});
+  clock.advance(10s);
+  REQUIRE(slow->reached());
+  clock.advance(4s);
+  slow->open();
+  CHECK(eventually([&] { return held.remaining() == 30s - 1500ms - 4s; }));
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a renewal that hangs is interrupted and repeated", "[row]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto stuck = where->hold(verb::extend);
+  clock.advance(10s);
+  REQUIRE(stuck->reached());
+  CHECK(eventually([&] {
+    clock.advance(100ms);
+    return where->count(verb::extend) == 2;
+  }));
+  CHECK(eventually([&] { return held.remaining() > 20s; }));
+  CHECK(held.loss() == loss_reason::none);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: while a transaction of ours has the row, its renewal waits for that", "[row]") {
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto other = locks->acquire(row(2), half_minute);
+  const auto grant = detail::access::grant_of(held);
+  engine::outlive_transaction(*grant);
+  renewal_time();  // the other's
+  CHECK(eventually([&] { return other.remaining() > 20s; }));
+  CHECK(held.remaining() < 20s);
+  engine::transaction_ended(grant);
+  clock.advance(2500ms);
+  CHECK(eventually([&] { return held.remaining() == 30s - 1500ms; }));
+  CHECK(where->count(verb::extend) == 2);
+  CHECK(seen->count(event::kind::renewal_late) == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: sessions are renewed while the renewal of a row hangs", "[row]") {
+  const auto key = locks->acquire("key", {.ttl = 5s});
+  const auto held = locks->acquire(row(1), half_minute);
+  const auto stuck = where->hold(verb::extend);
+  const auto again = where->hold(verb::extend);
+  for (int i = 0; i < 5; ++i) REQUIRE(live_on(key, 4s, 5s));
+  CHECK(stuck->reached());
+  CHECK(key.loss() == loss_reason::none);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of their own", "[row]") {
+  constexpr std::size_t many = 200;
+  std::vector<lease> all;
+  for (std::size_t i = 0; i < many; ++i) all.push_back(locks->acquire(row(static_cast<int>(i)), half_minute));
+  for (int i = 0; i < 5; ++i) renewal_time(many);
+  for (const auto& each : all) CHECK(eventually([&] { return each.remaining() > 18s; }));
+  all.clear();
+  clock.advance(60s);
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::extend) == 5 * many);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a renewal that arrives after the row was released is no loss", "[row][T18]") {
+  const auto key = row(1);
+  auto held = locks->acquire(key, half_minute);
+  const auto late = where->hold(verb::extend);
+  clock.advance(10s);
+  REQUIRE(late->reached());
+  CHECK_NOTHROW(held.release());
+  CHECK(is_free(key));
+  late->open();
+  CHECK(eventually([&] { return where->count(verb::extend) == 1; }));
+  locks.reset();  // its threads have ended: whatever they made of the answer was told
+  CHECK(seen->count(event::kind::lost) == 0);
+  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK(seen->count(event::kind::released) == 1);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals", "[row]") {
+  const auto key = row(1);
+  auto held = locks->acquire(key, half_minute);
+  renewal_time();
+  held.release();
+  CHECK(is_free(key));
+  for (int i = 0; i < 2; ++i) {
+    clock.advance(10s);
+    CHECK(clock.at_rest());
+  }
+  CHECK(where->count(verb::extend) == 1);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a lease that outlives its service is renewed; with the last one all ends",
+                 "[row]") {
+  const auto key = row(1);
+  auto held = locks->acquire(key, half_minute);
+  CHECK(locks->close(0ms) == std::vector<std::string>{"t:1"});
+  locks.reset();
+  REQUIRE(live_on(held, 60s, 30s));
+  CHECK(held.loss() == loss_reason::none);
+  held.release();
+  CHECK(is_free(key));
+  CHECK(eventually([&] { return where->connections() == 0; }));
+}
+
+TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for the next renewal", "[row]") {
+  { const auto held = locks->acquire(row(1), half_minute); }
+  locks.reset();
+  CHECK(where->connections() == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for a renewal that hangs", "[row]") {
+  auto held = locks->acquire(row(1), half_minute);
+  const auto stuck = where->hold(verb::extend);
+  clock.advance(10s);
+  REQUIRE(stuck->reached());
+  held.release();
+  locks.reset();
+  CHECK(where->connections() == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: re-entry sends nothing, least of all to a row that our transaction has",
+                 "[row]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, half_minute);
+  clock.advance(5s);
+  const auto sent = locks->statements();
+  const auto again = locks->acquire(key, {.ttl = 60s});
+  CHECK(again.reentered());
+  CHECK(again.fencing_token() == held.fencing_token());
+  CHECK(locks->statements() == sent);
+  CHECK(where->count(verb::extend) == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a lease that is lost is not renewed, though somebody still has it", "[row]") {
+  const auto key = row(1);
+  const auto held = locks->acquire(key, {.ttl = 30s, .max_hold = 5s});
+  clock.advance(5s);
+  CHECK(is_lost(held));
+  CHECK(held.loss() == loss_reason::max_hold);
+  for (int i = 0; i < 2; ++i) {
+    clock.advance(5s);
+    CHECK(clock.at_rest());
+  }
+  CHECK(where->count(verb::extend) == 0);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to themselves", "[row]") {
+  const auto none = locks->acquire(row(1), {.ttl = 30s, .renewal = renewal::none});
+  const auto manual = locks->acquire(row(2), {.ttl = 30s, .renewal = renewal::manual});
+  clock.advance(15s);
+  CHECK(clock.at_rest());
+  CHECK(where->count(verb::extend) == 0);
+  auto again = locks->acquire(row(2), {.ttl = 30s, .renewal = renewal::manual});
+  CHECK(where->count(verb::extend) == 1);  // as for keys: an expiry of its own is extended by the inner one
+  clock.advance(14s);
+  CHECK(none.loss() == loss_reason::expired);
+  CHECK(manual.loss() == loss_reason::none);
+  again.renew();
+  CHECK(again.remaining() == 30s - 1500ms);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Calls that try: one attempt, or as long as the call itself says.
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/access.hpp"
+#include "dlock/dlock.hpp"
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+struct try_fixture : engine_fixture {
+  std::unique_ptr<lock_service> locks = service();
+  std::unique_ptr<lock_service> rival = stranger();
+
+  try_fixture() { set_default_service(*locks); }
+  bool in_line(std::size_t count) {
+    const inside home(detail::access::core_of(*locks));
+    return eventually([&] { return home.waiting() == count; });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(try_fixture, "try: with a wait each waits so long, and then says that the key is busy", "[try]") {
+  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const lock_options patient{.wait = 100ms};
+  const auto macro = [&] {
+    DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.wait = 100ms}) return true;
+    return false;
+  };
+  const std::vector<std::pair<const char*, std::function<bool()>>> calls{
+      {"try_acquire", [&] { return static_cast<bool>(locks->try_acquire("k", patient)); }},
+      {"try_acquire_all",
+       [&] {
+         return static_cast<bool>(locks->try_acquire_all({"j", "k"}, patient));
+       }},
+      {"try_with_lock", [&] { return locks->try_with_lock("k", patient, [] {}); }},
+      {"try_with_locks",
+       [&] {
+         return locks->try_with_locks({"j", "k"}, patient, [] {});
+       }},
+      {"locked_or_skip",
+       [&] {
+         return locks->locked_or_skip(
+             "k", [] {}, patient)();
+       }},
+      {"DISTRIBUTED_TRY_LOCKED_AS", macro}};
+  for (const auto& [name, call] : calls) {
+    INFO(name);
+    const auto busy = locks->count(event::kind::busy);
+    const auto begun = clock.now();
+    CHECK_FALSE(while_time_passes(call));
+    CHECK(clock.now() - begun >= 100ms);
+    CHECK(locks->count(event::kind::busy) == busy + 1);
+  }
+  CHECK(is_free("j"));
+}
+
+TEST_CASE_METHOD(try_fixture, "try: gets the key that becomes free within the wait", "[try]") {
+  auto mine = locks->acquire("k");
+  std::uint64_t fence = 0;
+  std::thread waiter([&] { fence = locks->try_acquire("k", {.wait = 1h}).fencing_token(); });
+  REQUIRE(in_line(1));
+  mine.release();
+  waiter.join();  // time stands still: only the release can have ended it
+  CHECK(fence == 2);
+}
+
+TEST_CASE_METHOD(try_fixture, "try: without a wait of its own it is one attempt, whatever the defaults say", "[try]") {
+  auto how = options();
+  how.defaults.wait = 1h;
+  const auto patient = service(how);
+  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  // Time stands still: whoever waited would wait for ever.
+  CHECK_FALSE(patient->try_acquire("k"));
+  CHECK_FALSE(patient->try_acquire("k", {.ttl = 5s}));
+  CHECK_FALSE(patient->try_acquire("k", {.wait = 0ms}));
+  CHECK_FALSE(patient->try_acquire_all({"j", "k"}));
+  CHECK_FALSE(patient->try_with_lock("k", [] {}));
+  CHECK_FALSE(patient->locked_or_skip("k", [] {})());
+}
+
+TEST_CASE_METHOD(try_fixture, "try: with a wait nothing but busy is an answer", "[try]") {
+  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(thrown([&] { return locks->try_acquire("k", {.wait = 1s, .cancel = stop.get_token()}); }) == errc::cancelled);
+  CHECK_THROWS_AS(locks->try_acquire("k", {.wait = -1ms}), std::invalid_argument);
+  locks->close(0ms);
+  CHECK(thrown([&] { return locks->try_acquire("k", {.wait = 1s}); }) == errc::closed);
+  CHECK(thrown([&] { return locks->try_acquire_all({"j", "k"}, {.wait = 1s}); }) == errc::closed);
+}
+
+TEST_CASE_METHOD(try_fixture, "wait_forever: nobody sees its end", "[try][waiting]") {
+  const auto mine = locks->acquire("k", {.ttl = 24h * 30, .renewal = renewal::none});
+  std::uint64_t fence = 0;
+  std::thread waiter([&] { fence = locks->acquire("k", {.wait = wait_forever}).fencing_token(); });
+  REQUIRE(in_line(1));
+  clock.advance(24h * 366 * 50);  // the lease is over, the wait is not
+  while_time_passes([&] { waiter.join(); });
+  CHECK(fence == 2);
+}

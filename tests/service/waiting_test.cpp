@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+struct waiting_fixture : engine_fixture {
+  inside home = core();
+
+  ~waiting_fixture() {
+    home.close(0ms);
+    home.finish();
+  }
+  bool in_line(std::size_t count) {
+    return eventually([&] { return home.waiting() == count; });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: threads of one process get the key in the order they came",
+                 "[waiting][T33]") {
+  auto held = home.acquire("k", {}, false);
+  std::vector<int> order;  // guarded by the lock itself
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 10; ++i) {
+    threads.emplace_back([&, i] {
+      const auto mine = home.acquire("k", {.wait = 1h}, false);
+      order.push_back(i);
+    });
+    REQUIRE(in_line(static_cast<std::size_t>(i) + 1));
+  }
+  held.release();
+  for (auto& each : threads) each.join();
+  CHECK(order == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: of all threads of a process one asks the store", "[waiting][T34]") {
+  const auto rival = stranger();
+  auto theirs = rival->acquire("k", {.ttl = 1h});
+  std::vector<std::thread> threads;
+  std::atomic<int> granted{0};
+  for (int i = 0; i < 32; ++i) {
+    threads.emplace_back([&] {
+      const auto mine = home.acquire("k", {.wait = 1h}, false);
+      ++granted;
+    });
+  }
+  REQUIRE(in_line(31));
+  const auto before = home.statements();
+  while_time_passes([&] { std::this_thread::sleep_for(50ms); });  // some 250 ms
+  CHECK(home.statements() - before <= 60);
+  theirs.release();
+  while_time_passes([&] {
+    for (auto& each : threads) each.join();
+  });
+  CHECK(granted == 32);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: a thousand releases wake a thousand waiters", "[waiting][T33]") {
+  std::atomic<int> entered{0};
+  const auto body = [&] {
+    for (int i = 0; i < 500; ++i) {
+      const auto mine = home.acquire("k", {.wait = 1h}, false);
+      ++entered;
+    }
+  };
+  std::thread one(body), two(body), three(body);
+  one.join();
+  two.join();
+  three.join();
+  CHECK(entered == 1500);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in line counts for the whole wait", "[waiting][T31]") {
+  auto held = home.acquire("k", {}, false);
+  std::error_code end;
+  std::thread waiter([&] { end = thrown([&] { return home.acquire("k", {.wait = 5s}, false); }); });
+  REQUIRE(in_line(1));
+  clock.advance(5s);
+  waiter.join();
+  CHECK(end == errc::timed_out);
+  CHECK(seen->count(event::kind::busy) == 1);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local line", "[waiting][T14][T35]") {
+  auto held = home.acquire("k", {}, false);
+  std::stop_source stop;
+  std::error_code end;
+  std::thread waiter(
+      [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
+  REQUIRE(in_line(1));
+  stop.request_stop();
+  waiter.join();
+  CHECK(end == errc::cancelled);
+  held.release();
+  CHECK(home.acquire("k", {.wait = 0ms}, false));
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause between looks", "[waiting][T14][T35]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  std::stop_source stop;
+  std::error_code end;
+  std::thread waiter(
+      [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
+  REQUIRE(eventually([&] { return where->count(verb::look) >= 1; }));
+  stop.request_stop();  // time stands still: nothing else could end the pause
+  waiter.join();
+  CHECK(end == errc::cancelled);
+  CHECK(fence_of("k") == theirs.fencing_token());
+  // The turn was passed on.
+  CHECK(thrown([&] { return home.acquire("k", {.wait = 0ms}, false); }) == errc::timed_out);
+  CHECK(home.waiting() == 0);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statements ends it after the answer",
+                 "[waiting][T14]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  for (const auto each : {statement{verb::take}, statement{verb::look}}) {
+    std::stop_source stop;
+    std::error_code end;
+    const auto at = where->hold(each);
+    std::thread waiter(
+        [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
+    REQUIRE(at->reached());
+    stop.request_stop();
+    at->open();
+    waiter.join();
+    CHECK(end == errc::cancelled);
+  }
+  CHECK(fence_of("k") == theirs.fencing_token());
+}
+
+TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leaves no key held and no session in use",
+                 "[waiting][T14][T80]") {
+  const auto each =
+      GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::insert}, statement{verb::look},
+               statement{session_verb::remove_expired}, statement{verb::take_over});
+  const auto end = GENERATE(fate::fail, fate::drop, fate::vanish);
+  const auto locks = service();
+  auto crashed = std::make_shared<faulty_store>(rows);
+  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  const auto theirs = dying.acquire(each == statement{verb::insert} ? "another" : "k", {.ttl = 1s});
+  crashed->cut();
+  clock.advance(1s);
+  std::stop_source stop;
+  where->next(each, {.what = end,
+                     .why = {.native = 1205, .transient = true, .contended = true, .text = "row lock"},
+                     .ahead = [&] { stop.request_stop(); }});
+  lease mine;
+  const auto code = thrown([&] { mine = locks->acquire("k", {.ttl = 1s, .wait = 1h, .cancel = stop.get_token()}); });
+  CHECK(stop.stop_requested());
+  CHECK((mine || code == errc::cancelled));  // what needs no pause goes on
+  mine = lease{};
+  REQUIRE(clock.at_rest());
+  CHECK(is_free("k"));
+  // What nobody uses any more is closed after a while.
+  const auto closed = [&] { return where->count(session_verb::close); };
+  const auto used = each == statement{session_verb::open} ? where->opened().size() - 1 : where->opened().size();
+  for (int i = 0; i < 250 && closed() < used; ++i) {
+    clock.advance(334ms);
+    REQUIRE(clock.at_rest());
+  }
+  CHECK(closed() == used);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the grant changes nothing",
+                 "[waiting][T14]") {
+  std::stop_source stop;
+  where->next(verb::insert, {.during = [&] { stop.request_stop(); }});
+  const auto held = home.acquire("k", {.cancel = stop.get_token()}, false);
+  CHECK(held);
+  CHECK(fence_of("k") == 1);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it asks for nothing and enters nothing",
+                 "[waiting][T14]") {
+  std::stop_source stop;
+  stop.request_stop();
+  const detail::lock_settings cancelled{.wait = 1h, .cancel = stop.get_token()};
+  const auto mine = home.acquire("k", {}, false);
+  const auto sent = home.statements();
+  const lock_keys two{"k", "free"};
+  for (const bool once : {false, true}) {
+    CHECK(thrown([&] { return home.acquire("free", cancelled, once); }) == errc::cancelled);
+    CHECK(thrown([&] { return home.acquire("k", cancelled, once); }) == errc::cancelled);
+    CHECK(thrown([&] { return home.acquire(two, cancelled, once); }) == errc::cancelled);
+    CHECK(elsewhere([&] { return thrown([&] { return home.acquire("k", cancelled, once); }); }) == errc::cancelled);
+  }
+  CHECK(home.statements() == sent);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal says so", "[waiting][T10][T36]") {
+  auto how = options();
+  how.max_waiters = 2;
+  const auto two = core(how);
+  auto held = two.acquire("k", {}, false);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] { static_cast<void>(two.acquire("k", {.wait = 1h}, false)); });
+  }
+  REQUIRE(eventually([&] { return two.waiting() == 2; }));
+  CHECK(elsewhere([&] { return thrown([&] { return two.acquire("k", {.wait = 1h}, false); }); }) ==
+        errc::too_many_waiters);
+  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(two.acquire("k", {}, true)); }));
+  held.release();
+  for (auto& each : threads) each.join();
+  two.close(0ms);
+  two.finish();
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in line and between looks", "[waiting][T90]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k");
+  std::error_code first, second;
+  std::thread looks([&] { first = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
+  REQUIRE(eventually([&] { return where->count(verb::look) >= 1; }));
+  std::thread stands([&] { second = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
+  REQUIRE(in_line(1));
+  CHECK(home.close(1h).empty());  // and waits for neither of them, nor for time to pass
+  looks.join();
+  stands.join();
+  CHECK(first == errc::closed);
+  CHECK(second == errc::closed);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it though the key stays held in this process",
+                 "[waiting][T90]") {
+  const auto held = home.acquire("k", {}, false);
+  std::error_code end;
+  std::thread stands([&] { end = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
+  REQUIRE(in_line(1));
+  CHECK(home.close(0ms) == std::vector<std::string>{"k"});
+  stands.join();
+  CHECK(end == errc::closed);
+  CHECK_NOTHROW(held.ensure_held());
+}
+
+TEST_CASE_METHOD(engine_fixture, "waiting: the engine does not end under a waiter", "[waiting][T89][T90]") {
+  auto home = core();
+  auto held = home.acquire("k", {}, false);
+  std::error_code end;
+  std::thread stands(
+      [&, raw = home.core().get()] { end = thrown([&] { return engine::acquire(*raw, "k", {.wait = 1h}).held; }); });
+  REQUIRE(eventually([&] { return home.waiting() == 1; }));
+  home.close(0ms);
+  home.finish();
+  held = lease{};
+  home = {};
+  stands.join();
+  CHECK(end == errc::closed);
+  CHECK(eventually([&] { return where->connections() == 0; }));
+}
+
+TEST_CASE_METHOD(waiting_fixture, "waiting: an owner's second thread enters as soon as the first was granted",
+                 "[waiting][T09][T33][T44]") {
+  const owner shared;
+  for (int round = 0; round < 200; ++round) {
+    lease first, second;
+    const auto enter = [&](lease& into) {
+      const owner_scope here(shared);
+      into = home.acquire("k", {.wait = 1h}, false);
+    };
+    std::thread one([&] { enter(first); });
+    std::thread two([&] { enter(second); });
+    one.join();
+    two.join();  // would wait for the release of the other
+    REQUIRE(first.fencing_token() == second.fencing_token());
+    REQUIRE(first.reentered() != second.reentered());
+    first.release();
+    second.release();
+  }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Services whose host falls silent, refuses, or has no more connections to give.
+
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_predicate.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlock/lock_service.hpp"
+#include "stores/mysql/mute_server.hpp"
+#include "support/mysql_store_place.hpp"
+#include "support/recording_observer.hpp"
+#include "support/tcp_proxy.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using Catch::Matchers::Predicate;
+
+/// Two ways to one server: to a service they are two hosts with the same data.
+struct failover_fixture {
+  static std::uint16_t port_of(const std::string& url) { return store_url::parse(url).hosts.at(0).port; }
+  std::string by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const {
+    std::string hosts;
+    for (const auto each : ports) hosts += fmt::format("{}127.0.0.1:{}", hosts.empty() ? "" : ",", each);
+    auto url = place.url(more);
+    const auto begin = url.find('@') + 1;
+    return url.replace(begin, url.find('/', begin) - begin, hosts);
+  }
+  std::string both() const { return by({one.port(), two.port()}); }
+  service_options options() const { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen}; }
+
+  mysql_place place{};
+  tcp_proxy one{port_of(place.url())};
+  tcp_proxy two{port_of(place.url())};
+  std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
+};
+
+template <class F>
+std::chrono::milliseconds duration_of(F&& what) {
+  const auto begun = std::chrono::steady_clock::now();
+  what();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+}
+
+constexpr auto sluggish = 1s;  // a busy machine
+
+}  // namespace
+
+TEST_CASE_METHOD(failover_fixture, "mysql failover: a lease outlives its host's silence, by the next one",
+                 "[mysql][hosts]") {
+  lock_service locks(both(), options());
+  auto held = locks.acquire("k", {.ttl = 5s});
+  const auto fence = held.fencing_token();
+  one.fall_silent();
+  const auto end = std::chrono::steady_clock::now() + 8s;
+  while (std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(20ms);
+    REQUIRE(held.remaining() > 0us);
+  }
+  CHECK(two.accepted() >= 1);
+  // And the rest of the service goes on there as well.
+  CHECK(locks.acquire("other"));
+  CHECK(locks.holder("k")->fence == fence);
+  CHECK_NOTHROW(held.release());
+  CHECK(seen->count(event::kind::session_lost) == 0);
+}
+
+TEST_CASE_METHOD(failover_fixture, "mysql failover: an acquire reaches the next host within its wait",
+                 "[mysql][hosts]") {
+  lock_service locks(both(), options());
+  std::vector<std::thread> threads;  // so that there are several connections which fall silent
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round) locks.acquire(fmt::format("k{}", i)).release();
+    });
+  }
+  for (auto& each : threads) each.join();
+  one.fall_silent();
+  std::optional<lease> held;
+  // Two seconds until the first one counts as hung; the others are not tried one by one.
+  CHECK(duration_of([&] { CHECK_NOTHROW(held = locks.acquire("k", {.wait = 20s})); }) < 5s + sluggish);
+  CHECK(duration_of([&] { held->release(); }) < sluggish);
+}
+
+TEST_CASE_METHOD(failover_fixture, "mysql failover: a service starts though its first host does not answer",
+                 "[mysql][hosts]") {
+  const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
+  const mute_server mute(kind);
+  std::optional<lock_service> locks;
+  CHECK(duration_of([&] { locks.emplace(by({mute.port(), two.port()}), options()); }) < 4s);
+  CHECK(duration_of([&] { locks->acquire("k").release(); }) < 2s);
+}
+
+TEST_CASE_METHOD(failover_fixture, "mysql failover: with no other host everything ends within its limit",
+                 "[mysql][hosts][T89]") {
+  // Of the connections that there are, or in making others: after the login, nothing of the client library ends that.
+  const bool cut_as_well = GENERATE(false, true);
+  CAPTURE(cut_as_well);
+  auto how = options();
+  std::optional<lock_service> locks;
+  locks.emplace(by({one.port()}), how);
+  auto first = locks->acquire("first");
+  auto second = locks->acquire("second");
+  if (cut_as_well) {
+    one.cut();
+    one.mend();
+    one.answer(3);  // its greeting, the login's end, and one more
+  } else {
+    one.fall_silent();
+  }
+  CHECK(duration_of([&] { CHECK_THROWS_AS(locks->acquire("k", {.wait = 500ms}), store_error); }) < 3s + sluggish);
+  CHECK(duration_of([&] { CHECK_THROWS_AS(first.release(), store_error); }) < 1s + sluggish);
+  CHECK(duration_of([&] { second = lease{}; }) < 1s + sluggish);
+  CHECK(duration_of([&] { CHECK_THROWS_AS(locks->held_keys(), store_error); }) < 5s + sluggish);
+  CHECK(duration_of([&] { locks.reset(); }) < 1s + sluggish);
+}
+
+TEST_CASE_METHOD(failover_fixture, "mysql failover: connections that were closed meanwhile cost no call",
+                 "[mysql][hosts]") {
+  lock_service locks(by({one.port()}), options());
+  auto held = locks.acquire("held", {.ttl = 1s});
+  for (int i = 0; i < 3; ++i) {
+    one.cut();
+    one.mend();
+    CHECK(locks.try_acquire("k"));
+    one.cut();
+    one.mend();
+    CHECK(locks.holder("held"));
+    one.cut();
+    one.mend();
+    CHECK_NOTHROW(held.release());
+    one.cut();
+    one.mend();
+    held = locks.acquire("held", {.ttl = 1s, .wait = 0ms});
+  }
+  for (int i = 0; i < 20; ++i) {
+    one.cut();
+    one.mend();
+    std::this_thread::sleep_for(100ms);
+    REQUIRE(held.remaining() > 0us);
+  }
+}
+
+TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left, by renewals and releases too",
+                 "[mysql][hosts]") {
+  const int error = GENERATE(1047, 1290);
+  lock_service locks(both(), options());
+  std::vector<lease> held;
+  for (int i = 0; i < 3; ++i) held.push_back(locks.acquire(fmt::format("k{}", i), {.ttl = 2s}));
+  auto root = raw_mysql::root();
+  const auto last = root.one("SELECT MAX(id) FROM information_schema.processlist");
+  for (const char* const table : {"lock", "session"}) {
+    root.run(
+        fmt::format("CREATE TRIGGER {0}{1} BEFORE UPDATE ON {2} FOR EACH ROW BEGIN IF CONNECTION_ID() <= {3} THEN "
+                    "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={4}, MESSAGE_TEXT='of no use'; END IF; END",
+                    place.prefix(), table, place.table(table), last, error));
+  }
+  std::this_thread::sleep_for(3s);
+  for (auto& each : held) {
+    CHECK_NOTHROW(each.ensure_held());
+    CHECK_NOTHROW(each.release());
+  }
+  CHECK(two.accepted() >= 1);
+  CHECK(seen->count(event::kind::lost) == 0);
+}
+
+TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for a service, if there are no more",
+                 "[mysql][hosts]") {
+  auto root = raw_mysql::root();
+  const auto user = fmt::format("one{}", std::hash<std::string>{}(place.prefix()) % 100'000);
+  root.run(fmt::format("CREATE OR REPLACE USER '{}'@'%' IDENTIFIED BY 'one-pw' WITH MAX_USER_CONNECTIONS 1", user));
+  root.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root.one("SELECT DATABASE()"), user));
+  auto url = by({one.port()});
+  const auto begin = url.find("//") + 2;
+  {
+    lock_service locks(url.replace(begin, url.find('@') - begin, user + ":one-pw"), options());
+    auto held = locks.acquire("k", {.ttl = 1s});
+    for (int i = 0; i < 30; ++i) {
+      locks.acquire("other").release();
+      std::this_thread::sleep_for(100ms);
+      REQUIRE(held.remaining() > 0us);
+    }
+    held.release();
+    CHECK(seen->count(event::kind::acquire_failed) == 0);
+    CHECK(seen->count(event::kind::session_lost) == 0);
+  }
+  root.run(fmt::format("DROP USER '{}'@'%'", user));
+}
+
+TEST_CASE_METHOD(failover_fixture, "mysql failover: a service that may wait for its server is there once the server is",
+                 "[mysql][hosts]") {
+  one.cut();
+  auto how = options();
+  CHECK_THROWS_MATCHES(lock_service(by({one.port()}), how), store_error,
+                       Predicate<store_error>([](const store_error& e) { return e.transient(); }, "may pass"));
+  how.start_limit = 30s;
+  std::jthread starting([&] {
+    std::this_thread::sleep_for(300ms);  // several tries
+    one.mend();
+  });
+  lock_service locks(by({one.port()}), how);
+  CHECK(locks.try_acquire("k"));
+}
+
+}  // namespace dlock::test

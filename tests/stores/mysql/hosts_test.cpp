@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Connecting to one of several hosts, some of which don't answer, or answer and are of no use.
+
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "dlock/error.hpp"
+#include "stores/mysql/mute_server.hpp"
+#include "support/mysql_global_setting.hpp"
+#include "support/mysql_store_place.hpp"
+#include "support/own_server.hpp"
+#include "support/tcp_proxy.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+/// The tests' server, the tables of a place on it, and ways there.
+struct hosts_fixture {
+  hosts_fixture() { place.open(); }
+
+  std::uint16_t port() const { return store_url::parse(place.url()).hosts.at(0).port; }
+  /// The place's URL with these ports of this host.
+  std::string by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const {
+    std::string hosts;
+    for (const auto each : ports) hosts += fmt::format("{}127.0.0.1:{}", hosts.empty() ? "" : ",", each);
+    auto url = place.url(more);
+    const auto begin = url.find('@') + 1;
+    return url.replace(begin, url.find('/', begin) - begin, hosts);
+  }
+  /// How long it took.
+  std::chrono::milliseconds connect(store& where, microseconds limit, const std::stop_token& cancel = {}) {
+    const auto begun = std::chrono::steady_clock::now();
+    why = {};
+    on = where.connect(limit, why, cancel);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+  }
+  /// It works.
+  bool answers() {
+    if (on == nullptr) return false;
+    const request ask{.action = verb::look, .resource = "k"};
+    reply answer;
+    last->execute(*on, {&ask, 1}, {&answer, 1});
+    return answer.result == outcome::absent;
+  }
+  store& open(const std::string& url) {
+    on.reset();
+    last = open_store(url);
+    return *last;
+  }
+
+  mysql_place place{};
+  fault why{};
+  std::shared_ptr<store> last{};
+  std::unique_ptr<connection> on{};
+};
+
+constexpr auto sluggish = 400ms;  // a busy machine
+
+}  // namespace
+
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: one that does not answer gets its share of the time and no more",
+                 "[mysql][hosts]") {
+  const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
+  const mute_server mute(kind);
+  auto& where = open(by({mute.port(), port()}));
+  const auto first = connect(where, 600ms);
+  CHECK(answers());
+  CHECK(first >= 250ms);
+  CHECK(first < 300ms + sluggish);
+  // It is not tried again while the other one works.
+  for (int i = 0; i < 3; ++i) CHECK(connect(where, 600ms) < 250ms);
+  CHECK(answers());
+}
+
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: with others to try, none gets more than a second", "[mysql][hosts]") {
+  const mute_server mute(mute_server::kind::silent);
+  auto& where = open(by({mute.port(), port()}));
+  const auto took = connect(where, 10s);
+  CHECK(answers());
+  CHECK(took >= 900ms);
+  CHECK(took < 1s + sluggish);
+}
+
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a store starts though its first host does not answer", "[mysql][hosts]") {
+  const mute_server mute(mute_server::kind::black_hole);
+  const auto begun = std::chrono::steady_clock::now();
+  CHECK_NOTHROW(open(by({mute.port(), port()})).prepare());
+  CHECK(std::chrono::steady_clock::now() - begun < 4s);
+}
+
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: connect_timeout bounds the attempt at the only one, to the millisecond",
+                 "[mysql][hosts]") {
+  const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
+  const auto limit = GENERATE(300ms, 1300ms);
+  const mute_server mute(kind);
+  const auto took = connect(open(by({mute.port()}, fmt::format("&connect_timeout={}", limit.count()))), 10s);
+  CHECK(on == nullptr);
+  CHECK(why.connection);
+  CHECK(why.transient);
+  CHECK_THAT(why.text, ContainsSubstring(std::to_string(mute.port())));
+  CHECK(took >= limit - 1ms);
+  CHECK(took < limit + sluggish);
+}
+
+TEST_CASE_METHOD(hosts_fixture,
+                 "mysql hosts: connect_timeout bounds the whole attempt, wherever the server falls silent",
+                 "[mysql][hosts]") {
+  tcp_proxy proxy(port());
+  for (std::size_t answers_given = 0; answers_given < 20; ++answers_given) {
+    CAPTURE(answers_given);
+    proxy.answer(answers_given);
+    const auto took = connect(open(by({proxy.port()}, "&connect_timeout=300&statement_timeout=20000")), 10s);
+    if (on != nullptr) {
+      CHECK(answers_given >= 4);  // its greeting, the login's end, the settings, what it is
+      proxy.mend();
+      CHECK(answers());
+      // And with another host, that is reached in time.
+      proxy.answer(answers_given - 1);
+      connect(open(by({proxy.port(), port()}, "&statement_timeout=20000")), 600ms);
+      CHECK(answers());
+      return;
+    }
+    CHECK(took >= 299ms);
+    CHECK(took < 300ms + sluggish);
+  }
+  FAIL("no number of answers was enough");
+}
+
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: an attempt ends soon after it was cancelled", "[mysql][hosts]") {
+  const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
+  const mute_server mute(kind);
+  std::stop_source cancel;
+  std::thread cancelling([&] {
+    std::this_thread::sleep_for(100ms);  // so that it waits by then
+    cancel.request_stop();
+  });
+  const auto took = connect(open(by({mute.port(), mute.port()}, "&connect_timeout=20000")), 10s, cancel.get_token());
+  cancelling.join();
+  CHECK(on == nullptr);
+  CHECK(took < 100ms + sluggish);
+}
+
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: the bound of an attempt is over once it is connected", "[mysql][hosts]") {
+  auto& where = open(by({port()}, "&connect_timeout=300"));
+  connect(where, 300ms);
+  REQUIRE(on != nullptr);
+  raw_mysql other = raw_mysql::root();
+  other.run("LOCK TABLES " + place.table("lock") + " WRITE");
+  std::thread unlocking([&] {
+    std::this_thread::sleep_for(600ms);  // longer than that
+    other.run("UNLOCK TABLES");
+  });
+  CHECK(answers());
+  unlocking.join();
+}
+
+TEST_CASE("mysql hosts: a read-only one is passed over, and taken when it takes writes", "[mysql][hosts]") {
+  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
+  const own_server replica("replica", "");
+  raw_mysql root(replica.root_url());
+  hosts_fixture at;
+  root.run("SET GLOBAL read_only=1");
+  auto& where = at.open(at.by({replica.port(), at.port()}));
+  at.connect(where, 2s);
+  CHECK(at.answers());
+  REQUIRE(at.on != nullptr);
+  CHECK(at.on->identity().id != 0);
+  const auto here = at.on->identity().server;
+
+  // The other way round: nobody else takes writes.
+  const global_setting stepped_down("read_only", "1");
+  root.run("SET GLOBAL read_only=0");
+  at.connect(where, 2s);
+  REQUIRE(at.on != nullptr);
+  CHECK(at.on->identity().server != here);
+  root.run("SET GLOBAL read_only=1");
+  at.connect(where, 2s);
+  CHECK(at.on == nullptr);
+  CHECK_THAT(at.why.text, ContainsSubstring(std::to_string(replica.port())) &&
+                              ContainsSubstring(std::to_string(at.port())) && ContainsSubstring("read_only"));
+}
+
+TEST_CASE_METHOD(hosts_fixture,
+                 "mysql hosts: once a statement has found its server of no use, its host's connections go",
+                 "[mysql][hosts]") {
+  const int error = GENERATE(1047, 1290, 1836);
+  CAPTURE(error);
+  tcp_proxy one(port()), two(port());
+  auto& where = open(by({one.port(), two.port()}));
+  connect(where, 2s);
+  const auto first = std::move(on);
+  connect(where, 2s);
+  const auto second = std::move(on);
+  REQUIRE(first != nullptr);
+  REQUIRE(second != nullptr);
+  CHECK(one.accepted() == 2);
+  // It answers so on the connections that there are; so does a node that has lost its cluster.
+  raw_mysql::root().run(fmt::format(
+      "CREATE TRIGGER {0}refuse BEFORE INSERT ON {1} FOR EACH ROW BEGIN IF "
+      "CONNECTION_ID() <= {2} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={3}, "
+      "MESSAGE_TEXT='of no use'; END IF; END",
+      place.prefix(), place.table("session"), std::max(first->identity().id, second->identity().id), error));
+  const auto open_session = [&](connection& with) {
+    return where.session(with, session_verb::open, {.id = id128::random(), .ttl = 10s, .host = "h", .pid = 1});
+  };
+  CHECK(second->alive());
+  const auto refused = open_session(*first);
+  CHECK(refused.result == outcome::failed);
+  CHECK(refused.why.native == error);
+  CHECK(refused.why.connection);
+  CHECK_FALSE(first->usable());
+  CHECK_FALSE(second->alive());
+  // The next one leads elsewhere.
+  connect(where, 2s);
+  CHECK(two.accepted() == 1);
+  REQUIRE(on != nullptr);
+  CHECK(on->alive());
+  CHECK(open_session(*on).result == outcome::yes);
+}
+
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a look at an idle connection shows that the server has closed it",
+                 "[mysql][hosts]") {
+  connect(open(by({port()})), 2s);
+  REQUIRE(on != nullptr);
+  CHECK(answers());
+  CHECK(on->alive());
+  const bool by_kill = GENERATE(true, false);
+  if (by_kill) {
+    raw_mysql::root().run(fmt::format("KILL {}", on->identity().id));
+  } else {
+    tcp_proxy proxy(port());
+    connect(open(by({proxy.port()})), 2s);
+    REQUIRE(answers());
+    CHECK(on->alive());
+    proxy.cut();
+  }
+  bool alive = true;
+  for (int i = 0; i < 2000 && alive; ++i) {
+    std::this_thread::sleep_for(1ms);
+    alive = on->alive();
+  }
+  CHECK_FALSE(alive);
+  CHECK_FALSE(on->usable());
+}
+
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a server that is full says so", "[mysql][hosts]") {
+  auto root = raw_mysql::root();
+  const auto user = fmt::format("full{}", std::hash<std::string>{}(place.prefix()) % 100'000);
+  root.run(fmt::format("CREATE OR REPLACE USER '{}'@'%' IDENTIFIED BY 'full-pw' WITH MAX_USER_CONNECTIONS 1", user));
+  root.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root.one("SELECT DATABASE()"), user));
+  auto url = by({port()});
+  const auto begin = url.find("//") + 2;
+  auto& where = open(url.replace(begin, url.find('@') - begin, user + ":full-pw"));
+  connect(where, 2s);
+  REQUIRE(on != nullptr);
+  CHECK_FALSE(why.full);
+  const auto only = std::move(on);
+  connect(where, 2s);
+  CHECK(on == nullptr);
+  CHECK(why.full);
+  CHECK(why.transient);
+  root.run(fmt::format("DROP USER '{}'@'%'", user));
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Names that can't be looked up. This program's own getaddrinfo() takes the place of the system's: a name that ends in
+/// ".test" is this host, or is stuck.
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <netdb.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "dlock/lock_service.hpp"
+#include "support/eventually.hpp"
+#include "support/mysql_store_place.hpp"
+#include "support/tcp_proxy.hpp"
+
+namespace {
+
+std::atomic<bool> stuck{false};
+std::atomic<int> waiting{0};
+
+}  // namespace
+
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found) {
+  using function = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
+  static const auto real = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  constexpr std::string_view ours = ".test";
+  const std::string_view name = node == nullptr ? "" : node;
+  if (name.size() < ours.size() || name.substr(name.size() - ours.size()) != ours) {
+    return real(node, service, hints, found);
+  }
+  if (hints != nullptr && (hints->ai_flags & AI_NUMERICHOST) != 0) return EAI_NONAME;
+  ++waiting;
+  while (stuck) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  --waiting;
+  return real("127.0.0.1", service, hints, found);
+}
+
+namespace dlock::test {
+
+namespace {
+
+struct lookup_fixture {
+  lookup_fixture() { place.open(); }
+  ~lookup_fixture() {
+    stuck = false;
+    static_cast<void>(eventually([] { return waiting == 0; }));
+  }
+
+  std::string url(const std::string& hosts) const {
+    auto made = place.url();
+    const auto begin = made.find('@') + 1;
+    return made.replace(begin, made.find('/', begin) - begin, hosts);
+  }
+  std::string at_this_host(const std::string& name) const { return fmt::format("{}:{}", name, proxy.port()); }
+
+  mysql_place place{};
+  tcp_proxy proxy{store_url::parse(place.url()).hosts.at(0).port};
+};
+
+template <class F>
+std::chrono::milliseconds duration_of(F&& what) {
+  const auto begun = std::chrono::steady_clock::now();
+  what();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+}
+
+constexpr auto sluggish = 1s;  // a busy machine
+
+}  // namespace
+
+TEST_CASE_METHOD(lookup_fixture, "mysql lookup: names lead where they should", "[mysql][hosts]") {
+  const auto where = open_store(url(at_this_host("first.test") + "," + at_this_host("second.test")));
+  fault why;
+  CHECK(where->connect(5s, why));
+  CHECK(why.text.empty());
+}
+
+TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck costs its host's share, and one thread",
+                 "[mysql][hosts]") {
+  const auto where = open_store(url(at_this_host("first.test") + "," + at_this_host("127.0.0.1")));
+  stuck = true;
+  fault why;
+  const auto took = duration_of([&] { CHECK(where->connect(600ms, why)); });
+  CHECK(took >= 299ms);
+  CHECK(took < 300ms + sluggish);
+  for (int i = 0; i < 5; ++i) CHECK(where->connect(600ms, why));
+  CHECK(waiting == 1);
+}
+
+TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck holds up nobody for longer than his limit",
+                 "[mysql][hosts][T89]") {
+  std::optional<lock_service> locks;
+  locks.emplace(url(at_this_host("only.test")), service_options{.close_limit = 0ms, .sweep_every = 0ms});
+  auto first = locks->acquire("first", {.ttl = 10s});
+  auto second = locks->acquire("second", {.ttl = 10s});
+  stuck = true;
+  proxy.cut();
+  proxy.mend();
+  CHECK(duration_of([&] { CHECK_THROWS_AS(locks->try_acquire("k"), store_error); }) < 2s + sluggish);
+  CHECK(duration_of([&] { CHECK_THROWS_AS(first.release(), store_error); }) < 1s + sluggish);
+  CHECK(duration_of([&] { second = lease{}; }) < 1s + sluggish);
+  CHECK(waiting <= 5);  // one for each place in the pool
+  CHECK(duration_of([&] { locks.reset(); }) < 1s + sluggish);
+  CHECK(waiting > 0);  // they outlive the service, and harm nobody
+  stuck = false;
+  CHECK(eventually([] { return waiting == 0; }));
+  // What they made is closed, and somebody else can lock.
+  CHECK(eventually([&] { return proxy.connected() == 0; }));
+  CHECK(lock_service(place.url()).acquire("first", {.wait = 40s}).fencing_token() >= 2);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The SQLite store while others write to its file.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <array>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <future>
+#include <odb/sqlite/database.hxx>
+#include <odb/sqlite/transaction.hxx>
+#include <thread>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+#include "dlock/store/clock.hpp"
+#include "dlock/stores/sqlite.hpp"
+#include "stores/sqlite/sqlite_machine.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+class busy_place final : public store_place {
+ public:
+  explicit busy_place(const std::string& params = "") : url_("sqlite:" + path + params) {}
+  std::shared_ptr<store> open() override {
+    auto made = open_store(url_);
+    made->prepare();
+    return made;
+  }
+  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
+
+  scratch_folder folder{};
+  std::string path = folder / "locks.db";
+
+ private:
+  std::string url_;
+};
+
+using clock_type = std::chrono::steady_clock;
+
+/// What it says once it does not say any more that others write: a machine may stand still for any time.
+template <class Call>
+reply patiently(Call call) {
+  for (;;) {
+    const reply r = call();
+    if (!r.why.contended) return r;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sqlite busy: a stranger's write transaction makes an acquire busy within its bound", "[unit][sqlite]") {
+  busy_place place("?busy_timeout=60");
+  actor a(place);
+  const auto fence = a.acquire("k");
+  raw_sqlite stranger(place.path);
+  stranger.run("BEGIN IMMEDIATE");
+  const auto start = clock_type::now();
+  const reply taken = a.take("other");
+  const auto took = clock_type::now() - start;
+  CHECK(taken.result == outcome::failed);
+  CHECK(taken.why.contended);
+  CHECK(taken.why.transient);
+  CHECK_FALSE(taken.why.connection);
+  CHECK_THAT(taken.why.text, ContainsSubstring(place.path));
+  CHECK(took >= 60ms);
+  CHECK(took < 5s);
+  CHECK(a.on->usable());
+  CHECK(a.at("k").holder == a.id);  // readers wait for nobody
+
+  const reply renewed = a.where->session(*a.on, session_verb::renew, {.id = a.id, .ttl = for_long});
+  CHECK(renewed.result == outcome::failed);
+  CHECK(renewed.why.contended);
+  stranger.run("ROLLBACK");
+  CHECK(a.renew(for_long) == outcome::yes);
+  CHECK(answer(a.release("k", fence)) == outcome::yes);
+}
+
+TEST_CASE("sqlite busy: opening a file that is ready waits for no writer", "[unit][sqlite]") {
+  busy_place place("?busy_timeout=50");
+  place.open();
+  raw_sqlite stranger(place.path);
+  stranger.run("BEGIN IMMEDIATE");
+  CHECK_NOTHROW(place.open());
+  fault why;
+  CHECK(place.open()->connect(50ms, why) != nullptr);
+}
+
+TEST_CASE("sqlite busy: a statement goes on as soon as the stranger has ended", "[unit][sqlite]") {
+  busy_place place("?busy_timeout=60000");
+  actor a(place);
+  raw_sqlite stranger(place.path);
+  stranger.run("BEGIN IMMEDIATE");
+  auto granted = std::async(std::launch::async, [&] { return patiently([&] { return a.insert("k"); }); });
+  // Not a synchronisation: whether it waits already or not, the answer must be the same.
+  place.pass(20ms);
+  stranger.run("COMMIT");
+  CHECK(answer(granted.get()) == outcome::yes);
+}
+
+TEST_CASE("sqlite busy: the time of a statement is read when it runs, not when it began to wait", "[unit][sqlite]") {
+  busy_place place("?busy_timeout=60000");
+  actor a(place);
+  REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  raw_sqlite stranger(place.path);
+  stranger.run("BEGIN IMMEDIATE");
+  auto granted = std::async(std::launch::async, [&] { return patiently([&] { return a.take("k", 1min); }); });
+  place.pass(100ms);
+  const auto ended = boot_clock::now().time_since_epoch().count();
+  stranger.run("COMMIT");
+  REQUIRE(answer(granted.get()) == outcome::yes);
+  CHECK(std::stoll(stranger.text("SELECT acquired_at_us FROM dlock_lock")) >= ended);
+}
+
+TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", "[unit][sqlite]") {
+  busy_place place("?busy_timeout=3600000");
+  actor a(place), other(place);
+  fault why;
+  const auto second = a.where->connect(1s, why);  // shares the line of a's store
+  REQUIRE(second != nullptr);
+  raw_sqlite stranger(place.path);
+  stranger.run("BEGIN IMMEDIATE");
+  auto polling = std::async(std::launch::async, [&] { return patiently([&] { return a.insert("k"); }); });
+  auto queueing = std::async(std::launch::async, [&] {
+    const request q{.action = verb::insert, .resource = "k2", .session = a.id, .nonce = 1};
+    return patiently([&] {
+      reply r;
+      a.where->execute(*second, {&q, 1}, {&r, 1});
+      return r;
+    });
+  });
+  place.pass(20ms);
+  second->interrupt();
+  const reply queued = queueing.get();
+  a.on->interrupt();
+  const reply polled = polling.get();
+  for (const reply& r : {polled, queued}) {
+    CHECK(r.result == outcome::failed);
+    CHECK(r.why.native == SQLITE_INTERRUPT);
+    CHECK(r.why.connection);
+  }
+  CHECK_FALSE(a.on->usable());
+  CHECK_FALSE(second->usable());
+  stranger.run("COMMIT");
+  CHECK(answer(other.look("k")) == outcome::absent);
+  CHECK(answer(other.look("k2")) == outcome::absent);
+  CHECK(a.insert("k").result == outcome::failed);  // an interrupted connection stays so
+}
+
+TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transaction open", "[unit][sqlite]") {
+  busy_place place;
+  place.open();
+  const auto machine = std::make_shared<sqlite_machine>("this");
+  const auto where = open_on("sqlite:" + place.path, machine);
+  where->prepare();
+  fault why;
+  const auto on = where->connect(1s, why);
+  REQUIRE(on != nullptr);
+  const auto statement = GENERATE(2, 3, 4);  // a take, another, COMMIT
+  int asked = 0;
+  machine->before_now = [&] {
+    if (++asked == statement) on->interrupt();
+  };
+  const id128 id = id128::random();
+  const std::array<request, 2> takes = {request{.action = verb::insert, .resource = "a", .session = id, .nonce = 1},
+                                        request{.action = verb::insert, .resource = "b", .session = id, .nonce = 2}};
+  std::array<reply, 2> replies;
+  where->execute(*on, takes, replies);
+  REQUIRE(asked >= statement);
+  CHECK_FALSE(on->usable());
+  // Its file is not locked, though the connection is still there.
+  raw_sqlite stranger(place.path);
+  CHECK(stranger.try_run("BEGIN IMMEDIATE"));
+  const auto granted = stranger.text("SELECT COUNT(*) FROM dlock_lock");
+  for (const reply& r : replies) CHECK(r.result == (granted == "2" ? outcome::yes : outcome::failed));
+  CHECK((granted == "0" || granted == "2"));
+}
+
+TEST_CASE("sqlite busy: renewals get their share among busy writers", "[unit][sqlite]") {
+  busy_place place;
+  {
+    raw_sqlite raw(place.path);
+    raw.run("PRAGMA journal_mode = WAL");
+    raw.run("CREATE TABLE w(id INTEGER PRIMARY KEY, v INTEGER)");
+  }
+  actor a(place), b(place);
+  std::atomic<bool> stop{false};
+  std::atomic<int> written{0};
+  std::vector<std::jthread> writers;
+  for (int i = 0; i < 6; ++i) {
+    writers.emplace_back([&] {
+      raw_sqlite raw(place.path);
+      while (!stop) {
+        if (!raw.try_run("BEGIN IMMEDIATE")) continue;
+        raw.run("REPLACE INTO w VALUES(1, 1)");
+        place.pass(4ms);
+        while (!raw.try_run("COMMIT")) std::this_thread::yield();
+        ++written;
+      }
+    });
+  }
+  const auto renew_many = [](actor& who, std::vector<reply>& into) {
+    for (int i = 0; i < 20; ++i) {
+      into.push_back(who.where->session(*who.on, session_verb::renew, {.id = who.id, .ttl = for_long}));
+    }
+  };
+  std::vector<reply> of_a, of_b;
+  {
+    std::jthread first([&] { renew_many(a, of_a); }), second([&] { renew_many(b, of_b); });
+  }
+  stop = true;
+  writers.clear();
+  CHECK(written > 0);
+  for (const auto* replies : {&of_a, &of_b}) {
+    for (const reply& r : *replies) CHECK(answer(r) == outcome::yes);  // none gave up after its 5 s
+  }
+}
+
+TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a lock in it", "[unit][sqlite]") {
+  busy_place place;
+  const auto made = place.open();
+  fault why;
+  CHECK(made->transactions()->caller_may_wait(why));
+  const auto link = place.folder / "link.db";
+  std::filesystem::create_symlink(place.path, link);
+  raw_sqlite(place.path).run("CREATE TABLE application(id INTEGER)");
+  raw_sqlite(place.folder / "elsewhere.db").run("CREATE TABLE application(id INTEGER)");
+
+  odb::sqlite::database same(link), elsewhere(place.folder / "elsewhere.db");
+  {
+    odb::transaction transaction(same.begin());
+    CHECK(made->transactions()->caller_may_wait(why));
+    same.execute("SELECT COUNT(*) FROM application");
+    CHECK(made->transactions()->caller_may_wait(why));  // reading blocks nobody
+    same.execute("INSERT INTO application VALUES(1)");
+    CHECK_FALSE(made->transactions()->caller_may_wait(why));
+    CHECK_THAT(why.text, ContainsSubstring(place.path));
+    CHECK_THAT(why.text, ContainsSubstring("wait for itself"));
+    std::async(std::launch::async, [&] {
+      CHECK(made->transactions()->caller_may_wait(why));
+    }).get();  // another thread may
+    transaction.commit();
+    CHECK(made->transactions()->caller_may_wait(why));
+  }
+  {
+    odb::transaction transaction(same.begin_immediate());
+    CHECK_FALSE(made->transactions()->caller_may_wait(why));
+  }
+  odb::transaction transaction(elsewhere.begin_immediate());
+  CHECK(made->transactions()->caller_may_wait(why));
+}
+
+TEST_CASE("sqlite busy: an attached lock file that is written to counts too", "[unit][sqlite]") {
+  busy_place place;
+  const auto made = place.open();
+  raw_sqlite(place.path).run("CREATE TABLE application(id INTEGER)");
+  odb::sqlite::database database(place.folder / "elsewhere.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  auto connection = database.connection();
+  connection->execute("ATTACH '" + place.path + "' AS locks");
+  odb::transaction transaction(connection->begin());
+  connection->execute("INSERT INTO locks.application VALUES(1)");
+  fault why;
+  CHECK_FALSE(made->transactions()->caller_may_wait(why));
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The SQLite store and its file: schema, prefixes, what can be wrong with a file, reboots.
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <thread>
+
+#include "contract/store/store_contract.hpp"
+#include "dlock/error.hpp"
+#include "dlock/stores/sqlite.hpp"
+#include "stores/sqlite/client/connection.hpp"
+#include "stores/sqlite/without_rights.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+/// Files in a folder; open() makes stores on locks.db.
+class sqlite_folder final : public store_place {
+ public:
+  std::shared_ptr<store> open() override {
+    auto made = open_store(url);
+    made->prepare();
+    return made;
+  }
+  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
+
+  scratch_folder folder{};
+  std::string path = folder / "locks.db";
+  std::string url = "sqlite:" + path;
+};
+
+void check_refused(const std::string& url, const std::string& text) {
+  INFO(url);
+  const auto made = open_store(url);
+  CHECK_THROWS_MATCHES(made->prepare(), store_error, MessageMatches(ContainsSubstring(text)));
+}
+
+}  // namespace
+
+TEST_CASE("sqlite file: schema=create makes a file in WAL mode, and finds what it made", "[unit][sqlite]") {
+  sqlite_folder place;
+  {
+    actor a(place);
+    a.acquire("k");
+    actor b(place);
+    CHECK(b.at("k").holder == a.id);
+  }
+  raw_sqlite raw(place.path);
+  CHECK(raw.text("PRAGMA journal_mode") == "wal");
+  CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "1");
+  CHECK(raw.text("SELECT version FROM dlock_schema_version") == "1");
+}
+
+TEST_CASE("sqlite file: every connection syncs each commit, whatever others have chosen", "[unit][sqlite]") {
+  sqlite_folder place;
+  raw_sqlite(place.path).run("PRAGMA journal_mode = DELETE");  // of an application that had the file before
+  const auto where = place.open();
+  raw_sqlite stranger(place.path);
+  stranger.run("PRAGMA synchronous = OFF");
+  for (int i = 0; i < 3; ++i) {
+    fault why;
+    const auto on = where->connect(1s, why);
+    REQUIRE(on != nullptr);
+    auto& ours = dynamic_cast<stores::sqlite::sqlite_connection&>(*on);
+    CHECK(raw_sqlite::text(ours.handle(), "PRAGMA synchronous") == "2");  // FULL
+    CHECK(raw_sqlite::text(ours.handle(), "PRAGMA journal_mode") == "wal");
+  }
+}
+
+TEST_CASE("sqlite file: many may create the same file at once", "[unit][sqlite]") {
+  sqlite_folder place;
+  std::latch start(8);
+  std::atomic<int> failures{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        start.arrive_and_wait();
+        try {
+          place.open();
+        } catch (const std::exception&) {
+          ++failures;
+        }
+      });
+    }
+  }
+  CHECK(failures == 0);
+  CHECK(raw_sqlite(place.path).text("SELECT COUNT(*) FROM dlock_floor WHERE id = 1") == "1");
+}
+
+TEST_CASE("sqlite file: schema=verify changes nothing and says what is missing", "[unit][sqlite]") {
+  sqlite_folder place;
+  check_refused(place.url + "?schema=verify", "does not exist");
+  CHECK_FALSE(std::filesystem::exists(place.path));
+  raw_sqlite raw(place.path);
+  raw.run("CREATE TABLE application(id INTEGER)");
+  check_refused(place.url + "?schema=verify", "no lock tables");
+  check_refused(place.url + "?schema=none", "no such table");
+  CHECK(raw.text("SELECT COUNT(*) FROM sqlite_master") == "1");
+
+  place.open();
+  raw.run("INSERT INTO application VALUES(7)");  // a neighbour in the same file
+  CHECK_NOTHROW(open_store(place.url + "?schema=verify")->prepare());
+  CHECK_NOTHROW(open_store(place.url + "?schema=none")->prepare());
+}
+
+TEST_CASE("sqlite file: lock tables of a newer version are refused", "[unit][sqlite]") {
+  sqlite_folder place;
+  place.open();
+  raw_sqlite(place.path).run("UPDATE dlock_schema_version SET version = 99");
+  check_refused(place.url, "99");
+  check_refused(place.url + "?schema=verify", "99");
+}
+
+TEST_CASE("sqlite file: stores with different prefixes in one file don't meet", "[unit][sqlite]") {
+  sqlite_folder place;
+  actor a(place);
+  place.url += "?prefix=other_";
+  actor b(place);
+  CHECK(a.acquire("k") == 1);
+  CHECK(b.acquire("k") == 1);
+  CHECK(b.kill(a.id) == outcome::no);
+  std::vector<holder_info> held;
+  CHECK(answer(b.where->admin()->inspect(*b.on, {.resource = "k"}, held)) == outcome::yes);
+  REQUIRE(held.size() == 1);
+  CHECK(held[0].session == b.id);
+  raw_sqlite raw(place.path);
+  CHECK(raw.text("SELECT COUNT(*) FROM other_lock") == "1");
+  CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "1");
+}
+
+TEST_CASE("sqlite file: what is wrong with a file is said with its path", "[unit][sqlite]") {
+  sqlite_folder place;
+  check_refused("sqlite:" + (place.folder / "nowhere/locks.db"), "nowhere' does not exist");
+  check_refused("sqlite:" + (place.folder / "."), "is a folder");
+  std::ofstream(place.path) << std::string(5000, 'x');
+  check_refused(place.url, "not a database");
+  check_refused(place.url, place.path);
+}
+
+TEST_CASE("sqlite file: a file or folder without the right to write is refused", "[unit][sqlite]") {
+  sqlite_folder place;
+  place.open();
+  const auto file = place.folder / "locks.db";
+  ::chmod((place.folder / ".").c_str(), 0755);
+  for (const char* part : {"", "-wal", "-shm"}) ::chmod((file + part).c_str(), 0444);
+  const as_nobody now;
+  check_refused(place.url, "(code ");
+  check_refused(place.url, file);
+  check_refused("sqlite:" + (place.folder / "new.db"), "unable to open database file");
+}
+
+TEST_CASE("sqlite file: a deleted or replaced file is noticed before anything is granted", "[unit][sqlite]") {
+  sqlite_folder place;
+  actor a(place);
+  const auto fence = a.acquire("k");
+  const auto before = a.on->identity();
+  CHECK(before.server.find(place.path) != std::string::npos);
+  const bool replaced = GENERATE(false, true);
+  std::filesystem::rename(place.path, place.path + ".old");
+  if (replaced) place.open();
+
+  const reply taken = a.run({.action = verb::take, .resource = "other", .session = a.id, .nonce = 99});
+  CHECK(taken.result == outcome::failed);
+  CHECK(taken.why.connection);
+  CHECK_THAT(taken.why.text, ContainsSubstring("moved or deleted"));
+  CHECK_FALSE(a.on->usable());
+  const reply renewed = a.where->session(*a.on, session_verb::renew, {.id = a.id, .ttl = for_long});
+  CHECK(renewed.result == outcome::failed);
+  CHECK(a.release("k", fence).result == outcome::failed);
+
+  fault why;
+  const auto again = a.where->connect(1s, why);
+  REQUIRE((again != nullptr) == replaced);
+  if (replaced) {
+    CHECK(again->identity().server != before.server);
+  } else {
+    CHECK(why.connection);
+  }
+}
+
+TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be cancelled later", "[unit][sqlite]") {
+  sqlite_folder place;
+  actor a(place);
+  REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(std::filesystem::file_size(place.path + "-wal") + 100);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &tight) == 0);
+  const reply taken = a.take("k");
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  INFO(taken.why.text);
+  CHECK(taken.result == outcome::unknown);
+  CHECK(taken.why.connection);
+  CHECK_THAT(taken.why.text, ContainsSubstring(place.path));
+  CHECK_FALSE(a.on->usable());
+
+  fault why;
+  const auto lost = a.on->identity();
+  const auto nonce = a.nonce;
+  a.on = a.where->connect(1s, why);
+  REQUIRE(a.on != nullptr);
+  CHECK(a.on->identity().server == lost.server);
+  CHECK(a.where->terminate(*a.on, lost));
+  answer(a.cancel("k", nonce));
+  CHECK_FALSE(a.at("k").holder);
+  CHECK(answer(a.take("k")) == outcome::yes);
+}
+
+TEST_CASE("sqlite file: a missing floor row is said and not taken for a busy key", "[unit][sqlite]") {
+  sqlite_folder place;
+  actor a(place);
+  raw_sqlite(place.path).run("DELETE FROM dlock_floor");
+  const reply made = a.insert("k");
+  CHECK(made.result == outcome::failed);
+  CHECK_THAT(made.why.text, ContainsSubstring("dlock_floor"));
+  place.open();
+  CHECK(answer(a.insert("k")) == outcome::yes);
+}
+
+TEST_CASE("sqlite file: whatever another boot of the host left is free", "[unit][sqlite]") {
+  sqlite_folder place;
+  actor kept(place), own(place), gone(place);
+  const auto fence = kept.acquire("kept");
+  own.acquire("own", for_long);
+  gone.acquire("gone", for_long);
+  gone.close();
+  raw_sqlite raw(place.path);
+  raw.run("UPDATE dlock_session SET boot = 'another', expires_at_us = expires_at_us + 1000000000000");
+  raw.run("UPDATE dlock_floor SET fence = fence + 1 WHERE id = 2");
+  raw.run("UPDATE dlock_lock SET acquired_at_us = acquired_at_us + 1000000000000");
+
+  actor now(place);
+  for (const char* key : {"kept", "own", "gone"}) CHECK_FALSE(now.at(key).holder);
+  CHECK(now.at("kept").fence == fence);
+  CHECK(kept.renew(for_long) == outcome::no);
+  CHECK(raw.text("SELECT COUNT(*) FROM dlock_session") == "1");
+  // Times of another boot would keep clean-up away from these keys for ever.
+  CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock WHERE acquired_at_us > 1000000000000") == "0");
+  CHECK(now.acquire("kept") == fence + 1);
+}
+
+TEST_CASE("sqlite file: opening again in the same boot leaves everything as it is", "[unit][sqlite]") {
+  sqlite_folder place;
+  actor kept(place), own(place);
+  kept.acquire("kept");
+  own.acquire("own", for_long);
+  own.close();
+  actor another(place);
+  CHECK(another.at("kept").holder == kept.id);
+  CHECK(another.at("own").holder == own.id);
+  CHECK(kept.renew(for_long) == outcome::yes);
+
+  // What looks alive stays alive, even where a time that is still to come says that there was a reboot.
+  raw_sqlite(place.path).run("UPDATE dlock_floor SET fence = fence + 3600000000 WHERE id = 2");
+  place.open();
+  CHECK(another.at("kept").holder == kept.id);
+  CHECK_FALSE(another.at("own").holder);
+}

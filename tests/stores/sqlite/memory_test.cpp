@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The SQLite store without memory: a verb says that it does not know, and leaves nothing behind in its connection.
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+#include "dlock/lock_key.hpp"
+#include "stores/sqlite/client/connection.hpp"
+#include "stores/sqlite/sqlite_machine.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scarce_memory.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+
+namespace {
+
+class scarce_place final : public store_place {
+ public:
+  scarce_place() {
+    raw_sqlite raw(path);
+    raw.run("CREATE TABLE jobs(id INTEGER PRIMARY KEY, o TEXT NOT NULL DEFAULT '', e TIMESTAMP, f INTEGER DEFAULT 0)");
+    raw.run("INSERT INTO jobs(id) VALUES(1)");
+  }
+  std::shared_ptr<store> open() override {
+    auto made = open_store("sqlite:" + path);
+    made->prepare();
+    return made;
+  }
+  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
+
+  scratch_folder folder{};
+  std::string path = folder / "locks.db";
+  const lock_key job = lock_key::of_row(
+      std::make_shared<const row_table>(row_table{.table = "jobs",
+                                                  .label = "a table whose name is too long to be kept in place",
+                                                  .id = {"id"},
+                                                  .owner = "o",
+                                                  .expires_at = "e",
+                                                  .fence = "f",
+                                                  .renewal = row_renewal::column,
+                                                  .owner_not_null = true}),
+      {std::int64_t{1}});
+};
+
+/// Neither a transaction nor a statement is open on it.
+void check_idle(connection& on) {
+  auto* const handle = dynamic_cast<stores::sqlite::sqlite_connection&>(on).handle();
+  CHECK(::sqlite3_get_autocommit(handle) == 1);
+  for (auto* each = ::sqlite3_next_stmt(handle, nullptr); each != nullptr; each = ::sqlite3_next_stmt(handle, each)) {
+    CHECK(::sqlite3_stmt_busy(each) == 0);
+  }
+}
+
+/// Calls `verb` again and again, each time with one allocation more before memory runs out, until there is enough.
+void check_every_allocation(actor& who, const std::function<reply()>& verb) {
+  for (std::size_t number = 0;; ++number) {
+    REQUIRE(number < 1000);
+    INFO("allocation " << number);
+    reply made;
+    bool ran_out = false;
+    {
+      const scarce_memory scarce(number);
+      made = verb();
+      ran_out = scarce.ran_out();
+    }
+    check_idle(*who.on);
+    CHECK(who.on->usable());
+    if (!ran_out) return;
+    if (made.result == outcome::unknown) CHECK(made.why.transient);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in the middle of something",
+          "[unit][sqlite]") {
+  scarce_place place;
+  const std::string label(100, 'x');
+  actor a(place, for_long, label), b(place, for_long, label);
+  const auto fence = a.acquire("held");
+  const auto ask = [&](verb what, const row_id* row = nullptr) {
+    const request q{.action = what,
+                    .resource = row != nullptr ? place.job.view() : "held",
+                    .session = b.id,
+                    .row = row,
+                    .nonce = 77,
+                    .fence = fence,
+                    .kind = row != nullptr ? lease_kind::column : lease_kind::session,
+                    .ttl = row != nullptr ? microseconds{1h} : 0us};
+    return [&b, q] {
+      reply made;
+      b.where->execute(*b.on, {&q, 1}, {&made, 1});
+      return made;
+    };
+  };
+  for (const verb what : {verb::take, verb::look, verb::release, verb::cancel, verb::extend}) {
+    check_every_allocation(b, ask(what));
+    check_every_allocation(b, ask(what, place.job.row()));
+  }
+  check_every_allocation(b, [&] {
+    std::array<request, 2> takes = {request{.action = verb::insert, .resource = "x", .session = b.id, .nonce = 1},
+                                    request{.action = verb::insert, .resource = "y", .session = b.id, .nonce = 2}};
+    std::array<reply, 2> replies;
+    b.where->execute(*b.on, takes, replies);
+    return replies[0];
+  });
+  check_every_allocation(b,
+                         [&] { return b.where->session(*b.on, session_verb::renew, {.id = b.id, .ttl = for_long}); });
+  check_every_allocation(b, [&] { return b.where->session(*b.on, session_verb::close, {.id = id128::random()}); });
+  check_every_allocation(b, [&] { return b.where->admin()->clean_up(*b.on, 1us, 100); });
+  check_every_allocation(b, [&] { return b.where->admin()->revoke(*b.on, {.resource = "nobody's"}); });
+  std::vector<holder_info> found;
+  check_every_allocation(b, [&] { return b.where->admin()->inspect(*b.on, {.resource = "held"}, found); });
+  check_every_allocation(b, [&] { return b.where->admin()->list(*b.on, "", 100, found); });
+  CHECK(a.at("held").holder == a.id);
+  CHECK(a.renew(for_long) == outcome::yes);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Several processes with one lock file. A child is forked while this process has no connection open, and leaves by
+/// _exit() or SIGKILL.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+#include "dlock/stores/sqlite.hpp"
+#include "stores/sqlite/sqlite_file_place.hpp"
+#include "support/raw_sqlite.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+
+namespace {
+
+/// A forked process that writes numbers to us.
+class child {
+ public:
+  /// `body` gets a function that sends a number; it must not touch the test framework's assertions.
+  template <class Body>
+  explicit child(Body body) {
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(ends[0]);
+      try {
+        body([&](std::uint64_t number) {
+          if (::write(ends[1], &number, sizeof number) != sizeof number) ::_exit(3);
+        });
+      } catch (...) {
+        ::_exit(2);
+      }
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    from_ = ends[0];
+  }
+  ~child() {
+    kill();
+    ::close(from_);
+  }
+  child(const child&) = delete;
+  child& operator=(const child&) = delete;
+
+  /// The next number; false at the end.
+  bool read(std::uint64_t& number) { return ::read(from_, &number, sizeof number) == sizeof number; }
+  /// kill -9.
+  void kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+  /// Its exit status; -1 if it was killed.
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int from_ = -1;
+};
+
+/// What actor is to a test, without assertions: for children, whose failures are exceptions.
+struct worker {
+  explicit worker(store_place& place, microseconds ttl) : where(place.open()) {
+    fault why;
+    on = where->connect(10s, why);
+    if (!on || where->session(*on, session_verb::open, {.id = id, .ttl = ttl}).result != outcome::yes) throw why;
+  }
+
+  std::uint64_t acquire(std::string_view key) {
+    for (;;) {
+      const reply taken = run({.action = verb::take, .resource = key, .session = id, .nonce = ++nonce});
+      if (taken.result == outcome::yes) return taken.fence;
+      if (taken.result != outcome::no && !taken.why.contended) throw taken.why;
+      std::this_thread::yield();
+    }
+  }
+  void release(std::string_view key, std::uint64_t fence) {
+    reply freed;
+    do {  // on a machine that stands still the others may have had the file for all of its time
+      freed = run({.action = verb::release, .resource = key, .session = id, .fence = fence});
+    } while (freed.why.contended);
+    if (freed.result != outcome::yes) throw freed.why;
+  }
+  reply run(const request& q) {
+    reply r;
+    where->execute(*on, {&q, 1}, {&r, 1});
+    return r;
+  }
+
+  std::shared_ptr<store> where;
+  std::unique_ptr<connection> on;
+  id128 id = id128::random();
+  std::uint64_t nonce = 0;
+};
+
+void make_key(store_place& place, std::string_view key) {
+  actor first(place);
+  REQUIRE(first.acquire(key) == 1);
+  REQUIRE(answer(first.release(key, 1)) == outcome::yes);
+}
+
+}  // namespace
+
+TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly one", "[unit][sqlite]") {
+  constexpr std::uint64_t processes = 4, rounds = 50;
+  sqlite_file_place place;
+  make_key(place, "k");
+  const std::string counter = place.folder / "counter";
+  const int file = ::open(counter.c_str(), O_RDWR | O_CREAT, 0600);
+  std::uint64_t zero = 0;
+  REQUIRE(::pwrite(file, &zero, sizeof zero, 0) == sizeof zero);
+
+  std::vector<std::uint64_t> fences;
+  {
+    std::vector<std::unique_ptr<child>> children;
+    for (std::uint64_t i = 0; i < processes; ++i) {
+      children.push_back(std::make_unique<child>([&](auto send) {
+        worker w(place, for_long);
+        for (std::uint64_t n = 0; n < rounds; ++n) {
+          const auto fence = w.acquire("k");
+          std::uint64_t seen = 0;  // read, change, write back: loses updates if anybody else does so too
+          if (::pread(file, &seen, sizeof seen, 0) != sizeof seen) ::_exit(4);
+          std::this_thread::yield();
+          ++seen;
+          if (::pwrite(file, &seen, sizeof seen, 0) != sizeof seen) ::_exit(4);
+          w.release("k", fence);
+          send(fence);
+        }
+      }));
+    }
+    for (auto& each : children) {
+      for (std::uint64_t fence = 0; each->read(fence);) fences.push_back(fence);
+      CHECK(each->wait() == 0);
+    }
+  }
+  std::uint64_t sum = 0;
+  REQUIRE(::pread(file, &sum, sizeof sum, 0) == sizeof sum);
+  ::close(file);
+  CHECK(sum == processes * rounds);
+  std::vector<std::uint64_t> expected(processes * rounds);
+  std::iota(expected.begin(), expected.end(), std::uint64_t{2});
+  std::sort(fences.begin(), fences.end());
+  CHECK(fences == expected);
+}
+
+TEST_CASE("sqlite processes: what a killed holder had is granted again after its ttl, not before", "[unit][sqlite]") {
+  sqlite_file_place place;
+  make_key(place, "k");
+  child holder([&](auto send) {
+    worker w(place, 1s);
+    send(w.acquire("k"));
+    for (;;) ::pause();
+  });
+  std::uint64_t fence = 0;
+  REQUIRE(holder.read(fence));
+  holder.kill();
+  actor next(place);
+  const seen dead = next.at("k");
+  CHECK(dead.fence == fence);
+  CHECK_FALSE(dead.gone);
+  if (!dead.expired) {
+    CHECK(answer(next.take("k")) == outcome::no);
+    CHECK(answer(next.take_over("k", dead)) == outcome::no);
+  }
+  pass_until(place, [&] { return next.kill(dead.holder) == outcome::yes; });
+  CHECK(next.at("k").gone);
+  const reply taken = next.take_over("k", dead);
+  REQUIRE(answer(taken) == outcome::yes);
+  CHECK(taken.fence == fence + 1);
+}
+
+TEST_CASE("sqlite processes: writers killed at any moment leave a sound file and grantable keys", "[unit][sqlite]") {
+  sqlite_file_place place;
+  make_key(place, "k");
+  std::uint64_t last = 1;
+  for (int round = 0; round < 8; ++round) {
+    child writer([&](auto send) {
+      worker w(place, 50ms);
+      for (;;) {
+        const auto fence = w.acquire("k");
+        send(fence);
+        w.release("k", fence);
+      }
+    });
+    std::uint64_t fence = 0;
+    for (int i = 0; i < 5 + round; ++i) REQUIRE(writer.read(fence));
+    writer.kill();
+    while (writer.read(fence)) continue;  // what it had still sent
+
+    actor next(place);
+    pass_until(place, [&] {
+      const seen now = next.at("k");
+      if (now.holder) next.kill(now.holder);
+      return !now.holder || (now.gone && answer(next.take_over("k", now)) == outcome::yes);
+    });
+    const seen now = next.at("k");
+    CHECK(now.fence >= fence);  // no grant that was reported is forgotten
+    CHECK(now.fence > last);
+    last = now.fence;
+    if (now.holder) REQUIRE(answer(next.release("k", now.fence)) == outcome::yes);
+  }
+  CHECK(raw_sqlite(place.path).text("PRAGMA integrity_check") == "ok");
+}

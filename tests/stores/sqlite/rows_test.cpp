@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Rows locked in place in an SQLite file, as the database and other programs see them. What is the same on every
+/// database is in contract/row.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <odb/sqlite/database.hxx>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/stores/sqlite.hpp"
+#include "stores/sql/dialect.hpp"
+#include "stores/sqlite/lease_table/row_sql.hpp"
+#include "support/eventually.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+using dlock::stores::sql::dialect;
+
+namespace {
+
+/// A file with the table `orders`, as an application without dlock would have made it, and `jobs`, which follows the
+/// plain-SQL protocol.
+class shop final : public store_place {
+ public:
+  shop() {
+    raw_sqlite raw(path);
+    raw.run("PRAGMA journal_mode = WAL");
+    raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, state TEXT, version INTEGER NOT NULL DEFAULT 0)");
+    raw.run("INSERT INTO orders(id, state) VALUES(1, 'new'), (2, 'new'), (3, 'new')");
+    raw.run(
+        "CREATE TABLE jobs(name TEXT PRIMARY KEY, lock_owner VARCHAR(50) NOT NULL DEFAULT '', lock_expire_time "
+        "TIMESTAMP "
+        "NOT NULL DEFAULT '1970-01-01 00:00:00', version INTEGER NOT NULL DEFAULT 0)");
+    raw.run("INSERT INTO jobs(name) VALUES('nightly')");
+    store_ = open();
+    orders = described({.table = "\"orders\"",
+                        .owner = "\"lock_owner\"",
+                        .expires_at = "\"lock_expires_at_us\"",
+                        .fence = "\"lock_fence\"",
+                        .version = "\"version\""});
+    jobs = described({.table = "\"jobs\"",
+                      .owner = "\"lock_owner\"",
+                      .expires_at = "\"lock_expire_time\"",
+                      .fence = "\"version\"",
+                      .version = "\"version\"",
+                      .renewal = row_renewal::column});
+  }
+
+  std::shared_ptr<store> open() override {
+    auto made = open_store("sqlite:" + path + "?busy_timeout=200");
+    made->prepare();
+    return made;
+  }
+  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
+  dialect& place() const { return dynamic_cast<dialect&>(*store_); }
+  lock_key order(std::int64_t id) const { return lock_key::of_row(orders, {id}); }
+  lock_key nightly() const { return lock_key::of_row(jobs, {std::string("nightly")}); }
+
+  scratch_folder folder{};
+  std::string path = folder / "shop.db";
+  std::shared_ptr<const row_table> orders{};
+  std::shared_ptr<const row_table> jobs{};
+
+ private:
+  /// Adds the lock columns if they are missing.
+  std::shared_ptr<const row_table> described(row_table table) {
+    odb::sqlite::database database(path);
+    const auto with = database.connection();
+    fault why;
+    if (place().describe(*with, table, why) != outcome::yes) {
+      raw_sqlite(path).run(place().add_columns(table));
+      if (place().describe(*with, table, why) != outcome::yes) throw std::runtime_error(why.text);
+    }
+    return std::make_shared<const row_table>(std::move(table));
+  }
+
+  std::shared_ptr<store> store_;
+};
+
+reply run(actor& who, verb what, const lock_key& row, microseconds own_ttl = 0us) {
+  if (what == verb::take) ++who.nonce;
+  return who.run({.action = what,
+                  .resource = row.view(),
+                  .session = who.id,
+                  .row = row.row(),
+                  .nonce = who.nonce,
+                  .kind = kind_for(own_ttl),
+                  .ttl = own_ttl});
+}
+
+std::uint64_t taken(actor& who, const lock_key& row, microseconds own_ttl = 0us) {
+  const reply made = run(who, verb::take, row, own_ttl);
+  REQUIRE(answer(made) == outcome::yes);
+  return made.fence;
+}
+
+}  // namespace
+
+// ---- the application's tables ----------------------------------------------------------------------------------
+
+TEST_CASE("sqlite rows: a table is described by its name, its columns are checked", "[sqlite]") {
+  shop place;
+  CHECK(place.orders->label == "orders");
+  CHECK(place.orders->id == std::vector<std::string>{"\"id\""});
+  CHECK_FALSE(place.orders->owner_not_null);
+  CHECK(place.jobs->owner_not_null);
+
+  raw_sqlite raw(place.path);
+  raw.run("CREATE TABLE plain(id INTEGER PRIMARY KEY, v INTEGER)");
+  raw.run("CREATE TABLE heap(o TEXT, e INTEGER, f INTEGER)");
+  raw.run("CREATE TABLE \"the \"\"table\"(b TEXT, a INTEGER, O TEXT, e INTEGER, f INTEGER, PRIMARY KEY(a, b))");
+  raw.run("CREATE TABLE numbers(id INTEGER PRIMARY KEY, o TEXT, e INTEGER NOT NULL, f INTEGER, i INTEGER)");
+  odb::sqlite::database database(place.path);
+  const auto with = database.connection();
+  const auto refused = [&](row_table table) {
+    fault why;
+    CHECK(place.place().describe(*with, table, why) == outcome::failed);
+    return why.text;
+  };
+  CHECK_THAT(refused({.table = "\"nothing\""}), ContainsSubstring("table \"nothing\" does not exist"));
+  CHECK_THAT(refused({.table = "plain", .owner = "o", .expires_at = "e", .fence = "f"}),
+             ContainsSubstring("table plain has no column o"));
+  CHECK_THAT(refused({.table = "heap", .owner = "o", .expires_at = "e", .fence = "f"}),
+             ContainsSubstring("no primary key"));
+  CHECK_THAT(refused({.table = "numbers", .owner = "o", .expires_at = "e", .fence = "f"}),
+             ContainsSubstring("column e is NOT NULL"));
+  CHECK_THAT(refused({.table = "numbers", .owner = "i", .expires_at = "e", .fence = "f"}),
+             ContainsSubstring("column i is integer, not TEXT"));
+  CHECK_THAT(refused({.table = "numbers", .owner = "o", .expires_at = "i", .fence = "f", .version = "v"}),
+             ContainsSubstring("no column v"));
+  // An integer would be less than any text, so such a row would look free for ever.
+  CHECK_THAT(
+      refused({.table = "numbers", .owner = "o", .expires_at = "i", .fence = "f", .renewal = row_renewal::column}),
+      ContainsSubstring("holds text, 'YYYY-MM-DD HH:MM:SS' in UTC"));
+
+  row_table table{.table = "\"main\".\"the \"\"table\"", .owner = "\"o\"", .expires_at = "\"e\"", .fence = "\"f\""};
+  fault why;
+  REQUIRE(place.place().describe(*with, table, why) == outcome::yes);
+  CHECK(table.id == std::vector<std::string>{"\"a\"", "\"b\""});  // in the key's order
+  CHECK(table.label == "the \"table");
+}
+
+TEST_CASE("sqlite rows: a connection shares the store if its main database is that file", "[sqlite]") {
+  shop place;
+  raw_sqlite(place.folder / "other.db").run("CREATE TABLE t(id INTEGER)");
+  fault why;
+  odb::sqlite::database same(place.path), other(place.folder / "other.db"), memory(":memory:");
+  CHECK(place.place().shares(*same.connection(), why) == outcome::yes);
+  CHECK(place.place().shares(*other.connection(), why) == outcome::no);
+  CHECK(place.place().shares(*memory.connection(), why) == outcome::no);
+}
+
+TEST_CASE("sqlite rows: every statement about a row searches by its primary key", "[sqlite]") {
+  shop place;
+  raw_sqlite raw(place.path);
+  raw.run("CREATE TABLE lines(region INTEGER, name TEXT, o TEXT, e INTEGER, f INTEGER, PRIMARY KEY(region, name))");
+  const row_table lines{.table = "lines", .id = {"region", "name"}, .owner = "o", .expires_at = "e", .fence = "f"};
+  dlock::stores::sql::table_names names("dlock_", '"');
+  names.add_text("session", "dlock_session");
+  names.add_text("session.id", "id");
+  const auto check = [&](const std::string& sql) {
+    INFO(sql);
+    const auto steps = raw.column("EXPLAIN QUERY PLAN " + sql, 3);
+    REQUIRE_FALSE(steps.empty());
+    for (const auto& step : steps) CHECK_THAT(*step, !StartsWith("SCAN"));
+    CHECK_THAT(*steps.back(), StartsWith("SEARCH"));
+  };
+  const id128 session = id128::random();
+  for (const auto& [table, first, second] :
+       {std::tuple{*place.orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
+        std::tuple{*place.jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
+        std::tuple{lines, row_id{nullptr, {1, std::string("x")}}, row_id{nullptr, {2, std::string("y")}}}}) {
+    for (int i = 0; i < static_cast<int>(stores::sqlite::lease_table::row_hot::count_); ++i) {
+      check(stores::sqlite::lease_table::row_sql(static_cast<stores::sqlite::lease_table::row_hot>(i), table, names));
+    }
+    const row_id* const rows[] = {&first, &second};
+    check(place.place().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
+    row_id one{std::make_shared<const row_table>(table), second.values};
+    const request grant{.session = session, .row = &one, .nonce = 1, .fence = 1};
+    check(place.open()->transactions()->verification_of(grant).text);
+    check(place.open()->transactions()->release_of(grant).text);
+  }
+}
+
+TEST_CASE("sqlite rows: a condition names thousands of rows, of composite ids too", "[sqlite]") {
+  shop place;
+  raw_sqlite raw(place.path);
+  raw.run("CREATE TABLE lines(region INTEGER, name TEXT, PRIMARY KEY(region, name))");
+  raw.run(
+      "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
+      " INSERT INTO lines SELECT i, 'n' || i FROM n");
+  const row_table lines{.table = "lines", .id = {"region", "name"}};
+  std::vector<row_id> ids;
+  for (std::int64_t i = 1; i <= 4000; ++i) ids.push_back({nullptr, {i, "n" + std::to_string(i)}});
+  std::vector<const row_id*> rows;
+  for (const auto& id : ids) rows.push_back(&id);
+  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + place.place().rows_by_id(lines, rows)) == "4000");
+  const row_table numbers{.table = "lines", .id = {"region"}};
+  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + place.place().rows_by_id(numbers, rows)) == "4000");
+}
+
+TEST_CASE("sqlite rows: a claim takes what is free, and names what the dead hold", "[sqlite]") {
+  shop place;
+  actor alive(place), dead(place), mine(place);
+  taken(alive, place.order(1));
+  taken(dead, place.order(2));
+  raw_sqlite raw(place.path);
+  const auto ids = [&](const std::string& condition) {
+    std::string made;
+    for (const auto& id : raw.column("SELECT id FROM orders WHERE " + condition + " ORDER BY id")) made += *id + " ";
+    return made;
+  };
+  CHECK(ids(place.place().free_rows(*place.orders)) == "3 ");
+  CHECK(ids(place.place().abandoned_rows(*place.orders)).empty());
+  dead.close();
+  CHECK(ids(place.place().abandoned_rows(*place.orders)) == "2 ");
+  raw.run("UPDATE orders SET lock_owner = 'some other program that keeps its locks as text' WHERE id = 2");
+  CHECK(ids(place.place().abandoned_rows(*place.orders)).empty());  // nobody can know when its holder is dead
+
+  const lock_key first = place.order(1), third = place.order(3);
+  const row_id* const rows[] = {first.row(), third.row()};
+  raw.run("BEGIN IMMEDIATE");
+  raw.run(place.place().claim({.table = *place.orders, .rows = rows, .session = mine.id, .nonce = 7}));
+  CHECK(raw.changes() == 1);
+  raw.run("COMMIT");
+  CHECK(ids(place.place().rows_by_id(*place.orders, rows)) == "1 3 ");
+  CHECK(raw.text("SELECT lock_fence || ' ' || version FROM orders WHERE id = 3") == "1 1");
+  mine.nonce = 7;
+  CHECK(answer(run(mine, verb::cancel, third)) == outcome::yes);
+  CHECK(ids(place.place().free_rows(*place.orders)) == "3 ");
+}
+
+TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared as other programs do", "[sqlite]") {
+  shop place;
+  actor ours(place), other(place);
+  raw_sqlite raw(place.path);
+  const auto before = stores::sqlite::lease_table::row_time::wall_clock();
+  taken(ours, place.nightly(), 5500ms);
+  const auto after = stores::sqlite::lease_table::row_time::wall_clock();
+  const auto written = raw.text("SELECT lock_expire_time FROM jobs");
+  CHECK(
+      raw.text("SELECT typeof(lock_expire_time) || ' ' || (lock_expire_time = datetime(lock_expire_time)) FROM jobs") ==
+      "text 1");
+  const auto seconds =
+      microseconds{std::stoll(raw.text("SELECT strftime('%s', lock_expire_time) FROM jobs")) * 1'000'000};
+  CHECK(seconds >= before + 5500ms);
+  CHECK(seconds < after + 6500ms);
+
+  // As that protocol compares: not free in the second in which it ends.
+  raw.run("UPDATE jobs SET lock_expire_time = datetime('now', '+30 seconds')");
+  const reply look = run(other, verb::look, place.nightly());
+  CHECK(look.holder.left > 30s);
+  CHECK(look.holder.left <= 31s);
+  raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = datetime('now', '-1 seconds')");
+  CHECK(run(other, verb::look, place.nightly()).holder.expired);
+  CHECK(answer(run(other, verb::take, place.nightly(), 5s)) == outcome::yes);
+
+  // It can be extended as long as nobody else may take it.
+  const auto extended_at_the_end = [&] {
+    for (;;) {
+      raw.run("UPDATE jobs SET lock_expire_time = datetime('now')");
+      const auto second = raw.text("SELECT lock_expire_time FROM jobs");
+      const reply extended = run(other, verb::extend, place.nightly(), 20s);
+      if (raw.text("SELECT datetime('now')") == second) return answer(extended);  // still the same second
+    }
+  };
+  CHECK(extended_at_the_end() == outcome::yes);
+
+  // Numbers are less than any text: nobody may take that for the past.
+  raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = 1700000000");
+  CHECK(answer(run(ours, verb::take, place.nightly(), 5s)) == outcome::no);
+  const seen stranger = run(ours, verb::look, place.nightly()).holder;
+  CHECK_FALSE(stranger.expired);
+  CHECK(stranger.who == "another program");
+}
+
+TEST_CASE("sqlite rows: the pieces of a claim can stand in a statement about several tables", "[sqlite]") {
+  shop place;
+  raw_sqlite raw(place.path);
+  raw.run("CREATE TABLE archive AS SELECT * FROM orders");
+  const lock_key first = place.order(1);
+  const row_id* const rows[] = {first.row()};
+  for (const auto& condition :
+       {place.place().free_rows(*place.orders), place.place().rows_by_id(*place.orders, rows)}) {
+    INFO(condition);
+    CHECK(raw.text("SELECT COUNT(*) > 0 FROM orders JOIN archive ON archive.id = orders.id WHERE " + condition) == "1");
+  }
+  CHECK(raw.text("SELECT COUNT(*) FROM orders, archive WHERE " + place.place().abandoned_rows(*place.orders)) == "0");
+}
+
+TEST_CASE("sqlite rows: a service locks rows as it locks keys", "[sqlite][rows]") {
+  shop place;
+  const std::string url = "sqlite:" + place.path;
+  lock_service first(url), second(url);
+  auto held = first.acquire(place.order(1));
+  CHECK(held.fencing_token() == 1);
+  CHECK_FALSE(second.try_acquire(place.order(1)));
+  CHECK(second.try_acquire(place.order(2)));
+  CHECK(second.try_acquire("orders:1"));  // a text is another key
+  CHECK(first.acquire(place.order(1)).reentered());
+  raw_sqlite raw(place.path);
+  raw.run(held.verification().text);
+  CHECK(raw.changes() == 1);
+  CHECK_NOTHROW(held.ensure_held());
+  held.release();
+  CHECK(second.acquire(place.order(1)).fencing_token() == 2);
+  try {
+    (void)second.acquire(place.order(77));
+    FAIL("there is no such row");
+  } catch (const lock_refused& e) {
+    CHECK(e.code() == errc::no_such_row);
+  }
+  const auto job = first.acquire(place.nightly(), {.ttl = 5s});
+  CHECK_FALSE(second.try_acquire(place.nightly(), {.ttl = 5s}));
+  const auto until = raw.text("SELECT lock_expire_time FROM jobs");
+  CHECK(eventually([&] { return raw.text("SELECT lock_expire_time FROM jobs") > until; }));  // it is renewed
+  CHECK_NOTHROW(job.ensure_held());
+}
+
+TEST_CASE("sqlite rows: more tables than a connection keeps statements of", "[sqlite][rows]") {
+  shop place;
+  actor one(place);
+  raw_sqlite raw(place.path);
+  std::vector<std::shared_ptr<const row_table>> tables;
+  for (int i = 0; i < 40; ++i) {
+    row_table made = *place.orders;
+    made.table = fmt::format("\"t{}\"", i);
+    made.label = fmt::format("t{}", i);
+    raw.run(fmt::format("CREATE TABLE t{} AS SELECT * FROM orders", i));
+    tables.push_back(std::make_shared<const row_table>(made));
+  }
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    for (const auto& table : tables) {
+      const auto row = lock_key::of_row(table, {1});
+      CHECK(taken(one, row) == round);
+      CHECK(answer(run(one, verb::cancel, row)) == outcome::yes);
+    }
+  }
+  // A table of a later time at the address of an earlier one is another table.
+  std::vector<std::weak_ptr<const row_table>> known(tables.begin(), tables.end());
+  tables.clear();
+  CHECK(std::count_if(known.begin(), known.end(), [](const auto& each) { return !each.expired(); }) == 16);
+  CHECK(taken(one, lock_key::of_row(std::make_shared<const row_table>(*place.orders), {1})) == 1);
+}
+
+TEST_CASE("sqlite rows: whatever another boot of the host left can be had", "[sqlite]") {
+  shop place;
+  actor kept(place), own(place), far(place);
+  taken(kept, place.order(1));
+  taken(own, place.order(2), 40ms);
+  taken(far, place.order(3), for_long);
+  raw_sqlite raw(place.path);
+  raw.run("UPDATE dlock_session SET boot = 'another', expires_at_us = expires_at_us + 1000000000000");
+  raw.run("UPDATE dlock_floor SET fence = fence + 1 WHERE id = 2");
+  const auto epoch = std::stoll(raw.text("SELECT fence FROM dlock_floor WHERE id = 3"));
+  raw.run("UPDATE dlock_floor SET fence = 5 WHERE id = 3");
+
+  actor now(place);
+  // As wall clocks go, within what they may have been set meanwhile.
+  CHECK(std::abs(std::stoll(raw.text("SELECT fence FROM dlock_floor WHERE id = 3")) - epoch) < 60'000'000);
+  const seen dead = run(now, verb::look, place.order(1)).holder;
+  CHECK(dead.gone);
+  const lock_key first = place.order(1);
+  const reply taken_over = now.run({.action = verb::take_over,
+                                    .resource = first.view(),
+                                    .session = now.id,
+                                    .row = first.row(),
+                                    .nonce = ++now.nonce,
+                                    .expected = &dead});
+  CHECK(answer(taken_over) == outcome::yes);
+  CHECK(taken_over.fence == 2);
+  pass_until(place, [&] { return run(now, verb::look, place.order(2)).holder.expired; });
+  CHECK(answer(run(now, verb::take, place.order(2))) == outcome::yes);
+  CHECK(answer(run(now, verb::take, place.order(3))) == outcome::no);  // its time is not over
+  // A clock that was set back by years between two boots: no lease of ours lasts that long.
+  raw.run("UPDATE orders SET lock_expires_at_us = lock_expires_at_us + 100000000000000 WHERE id = 3");
+  CHECK(run(now, verb::look, place.order(3)).holder.expired);
+  CHECK(answer(run(now, verb::take, place.order(3))) == outcome::yes);
+
+  // A session of this boot proves that the times in the file are of this boot, whatever the mark says.
+  raw.run("UPDATE dlock_floor SET fence = fence + 1 WHERE id IN (2, 3)");
+  const auto shifted = raw.text("SELECT fence FROM dlock_floor WHERE id = 3");
+  actor later(place);
+  CHECK(raw.text("SELECT fence FROM dlock_floor WHERE id = 3") == shifted);
+  CHECK(run(later, verb::look, place.order(1)).holder.holder == now.id);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The lock tables of an SQLite file: made once, and found in whatever state somebody left them.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+#include "dlock/error.hpp"
+#include "dlock/stores/sqlite.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+class made_file final : public store_place {
+ public:
+  explicit made_file(bool made = true) {
+    if (made) open();
+  }
+  std::shared_ptr<store> open() override {
+    auto made = open_store(url);
+    made->prepare();
+    return made;
+  }
+  void pass(microseconds) override {}
+  void check_refused(const std::string& parameters, const std::string& text) {
+    INFO(parameters);
+    const auto refused = open_store(url + parameters);
+    CHECK_THROWS_MATCHES(refused->prepare(), store_error, MessageMatches(ContainsSubstring(text)));
+  }
+  void run(const std::string& sql) { raw_sqlite(path).run(sql); }
+
+  scratch_folder folder{};
+  std::string path = folder / "locks.db";
+  std::string url = "sqlite:" + path;
+};
+
+/// What a whole set of tables is good for.
+void check_works(made_file& place) {
+  actor a(place), b(place);
+  CHECK(a.acquire("new key") > 0);
+  CHECK(answer(b.take("new key")) == outcome::no);
+  raw_sqlite raw(place.path);
+  CHECK(raw.text("SELECT version || ' ' || migration FROM dlock_schema_version WHERE name = 'dlock'") == "1 0");
+  CHECK(raw.text("SELECT COUNT(*) FROM dlock_floor") == "3");
+}
+
+}  // namespace
+
+TEST_CASE("sqlite schema: whatever a creation by hand left half done is finished by schema=create", "[unit][sqlite]") {
+  made_file whole;
+  std::vector<std::string> steps;  // as somebody would run them one by one, in any order
+  for (const auto& sql : raw_sqlite(whole.path).column("SELECT sql FROM sqlite_master WHERE type = 'table'")) {
+    steps.push_back(*sql);
+  }
+  steps.push_back("INSERT INTO dlock_schema_version VALUES('dlock', 1, 1)");
+  REQUIRE(steps.size() == 5);
+  for (std::size_t done = 0; done <= steps.size(); ++done) {
+    INFO("steps done: " << done);
+    made_file place(false);
+    for (std::size_t i = 0; i < done; ++i) place.run(steps[i]);
+    if (done > 0) place.check_refused("?schema=verify", "");
+    place.open();
+    check_works(place);
+  }
+}
+
+TEST_CASE("sqlite schema: a migration that was begun and not finished is finished by schema=create", "[unit][sqlite]") {
+  made_file place;
+  std::uint64_t fence = 0;
+  {
+    actor a(place);
+    for (int i = 0; i < 3; ++i) REQUIRE(answer(a.release("k", fence = a.acquire("k"))) == outcome::yes);
+  }
+  place.run("UPDATE dlock_schema_version SET migration = 1");
+  place.check_refused("?schema=verify", "was begun and not finished");
+  const auto missing = GENERATE("", "DROP TABLE dlock_session", "DELETE FROM dlock_floor");
+  if (*missing != '\0') place.run(missing);
+  place.open();
+  check_works(place);
+  actor a(place);
+  CHECK(a.acquire("k") == fence + 1);  // what there was is still there
+}
+
+TEST_CASE("sqlite schema: a migration by a newer program is not touched", "[unit][sqlite]") {
+  made_file place;
+  place.run("UPDATE dlock_schema_version SET version = 2, migration = 1");
+  for (const char* parameters : {"", "?schema=verify"}) place.check_refused(parameters, "was begun and not finished");
+  CHECK(raw_sqlite(place.path).text("SELECT version || ' ' || migration FROM dlock_schema_version") == "2 1");
+}
+
+TEST_CASE("sqlite schema: a floor row that was lost is made above every fence that can be seen", "[unit][sqlite]") {
+  made_file place;
+  std::uint64_t fence = 0;
+  {
+    actor a(place);
+    for (int i = 0; i < 7; ++i) REQUIRE(answer(a.release("k", fence = a.acquire("k"))) == outcome::yes);
+  }
+  place.run("DELETE FROM dlock_floor");
+  place.check_refused("?schema=verify", "row 1 of table dlock_floor is missing");
+  actor a(place);
+  CHECK(a.acquire("another") == fence + 1);
+}
+
+TEST_CASE("sqlite schema: a table that is missing or was changed is refused at the start, with the way out",
+          "[unit][sqlite]") {
+  made_file place;
+  place.run("UPDATE dlock_floor SET fence = 40 WHERE id = 1");
+  const auto [damage, text] = GENERATE(table<std::string, std::string>(
+      {{"DROP TABLE dlock_lock", "no such table: dlock_lock"},
+       {"DROP TABLE dlock_session", "no such table: dlock_session"},
+       {"ALTER TABLE dlock_lock RENAME COLUMN nonce TO number", "no such column: nonce"},
+       {"ALTER TABLE dlock_session DROP COLUMN doomed", "doomed"}}));
+  place.run(damage);
+  for (const char* parameters : {"", "?schema=verify", "?schema=none"}) {
+    place.check_refused(parameters, text);
+    place.check_refused(parameters, "drop the tables dlock_lock, dlock_session and dlock_schema_version");
+  }
+  // The way out.
+  for (const char* table : {"dlock_lock", "dlock_session", "dlock_schema_version"}) {
+    place.run(std::string("DROP TABLE IF EXISTS ") + table);
+  }
+  place.run("UPDATE dlock_floor SET fence = fence + 1000000 WHERE id = 1");
+  check_works(place);
+  actor a(place);
+  CHECK(a.acquire("k") == 1000041);
+}
+
+TEST_CASE("sqlite schema: a start that was killed before its commit leaves nothing to repair", "[unit][sqlite]") {
+  made_file place(false);
+  {
+    raw_sqlite killed(place.path);
+    killed.run("PRAGMA journal_mode = WAL");
+    killed.run("BEGIN IMMEDIATE");
+    killed.run("CREATE TABLE dlock_lock(lock_key BLOB)");  // it ends without COMMIT
+  }
+  check_works(place);
+}
+
+TEST_CASE("sqlite schema: a table that is dropped while a service runs is told with the way to make it",
+          "[unit][sqlite]") {
+  made_file place;
+  actor a(place);
+  place.run("DROP TABLE dlock_lock");
+  const auto taken = a.take("k");
+  REQUIRE(taken.result == outcome::failed);
+  CHECK_THAT(taken.why.text, ContainsSubstring("no such table: dlock_lock"));
+  CHECK_THAT(taken.why.text, ContainsSubstring("open the store once with schema=create"));
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// sql/schema-sqlite.sql, which is for people, beside what schema=create makes.
+
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+#include "dlock/store/store_url.hpp"
+#include "dlock/stores/sqlite.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/sql_file.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+
+namespace {
+
+class sqlite_file_place final : public store_place {
+ public:
+  std::shared_ptr<store> open() override {
+    auto made = open_store("sqlite:" + path + more);
+    made->prepare();
+    return made;
+  }
+  void pass(microseconds) override {}
+
+  scratch_folder folder{};
+  std::string path = folder / "locks.db";
+  std::string more{};
+};
+
+/// All that a file has in it, one line for each table, index and row.
+std::vector<std::string> contents(const std::string& path) {
+  raw_sqlite file(path);
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& sql) {
+    for (const auto& line : file.column(sql)) lines.push_back(line.value_or("-"));
+  };
+  add("SELECT name || ': ' || COALESCE(sql, '') FROM sqlite_master ORDER BY name");
+  add("SELECT name || ' ' || version || ' ' || migration FROM dlock_schema_version ORDER BY name");
+  add("SELECT id || ' ' || (id <> 1 OR fence = 0) FROM dlock_floor ORDER BY id");
+  add("SELECT id FROM dlock_session");
+  add("SELECT lock_key FROM dlock_lock");
+  add("PRAGMA journal_mode");
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("sqlite schema: sql/schema-sqlite.sql makes what schema=create makes", "[unit][sqlite]") {
+  sqlite_file_place by_hand;
+  {
+    raw_sqlite raw(by_hand.path);
+    for (const auto& statement : statements_of("schema-sqlite.sql")) raw.run(statement);
+  }
+  by_hand.more = "?schema=verify";
+  by_hand.open();  // rows 2 and 3 of the floor are made by whoever opens the file
+  sqlite_file_place created;
+  created.open();
+  CHECK(contents(by_hand.path) == contents(created.path));
+  actor a(by_hand), b(by_hand);
+  CHECK(a.acquire("k") == 1);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(answer(a.release("k", 1)) == outcome::yes);
+}

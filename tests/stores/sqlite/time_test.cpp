@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The moments at which grants in an SQLite file end, to the microsecond, by a clock that goes by hand; and that the time
+/// of day means nothing to them.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <string>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+#include "dlock/lock_key.hpp"
+#include "stores/sqlite/sqlite_machine.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+
+namespace {
+
+class timed_place final : public store_place {
+ public:
+  timed_place() {
+    raw_sqlite raw(path);
+    raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, o TEXT, e INTEGER, f INTEGER)");
+    raw.run("CREATE TABLE jobs(id INTEGER PRIMARY KEY, o TEXT NOT NULL DEFAULT '', e TIMESTAMP, f INTEGER DEFAULT 0)");
+    raw.run("INSERT INTO orders(id) VALUES(1)");
+    raw.run("INSERT INTO jobs(id) VALUES(1)");
+    machine->set(microseconds{1h}.count());
+  }
+  std::shared_ptr<store> open() override {
+    auto made = open_on("sqlite:" + path, machine);
+    made->prepare();
+    return made;
+  }
+  void pass(microseconds time) override { machine->pass(time); }
+  std::int64_t now() const { return machine->now(); }
+  std::int64_t number(const std::string& sql) { return std::stoll(raw_sqlite(path).text(sql)); }
+
+  scratch_folder folder{};
+  std::string path = folder / "locks.db";
+  std::shared_ptr<sqlite_machine> machine = std::make_shared<sqlite_machine>("this");
+  const lock_key order = row_of("orders", row_renewal::session);
+  const lock_key job = row_of("jobs", row_renewal::column);
+
+ private:
+  static lock_key row_of(const std::string& table, row_renewal renewal) {
+    row_table made{.table = table, .label = table, .id = {"id"}, .owner = "o", .expires_at = "e", .fence = "f"};
+    made.owner_not_null = renewal == row_renewal::column;
+    made.renewal = renewal;
+    return lock_key::of_row(std::make_shared<const row_table>(std::move(made)), {std::int64_t{1}});
+  }
+};
+
+reply run(actor& who, verb what, const lock_key& row, microseconds own_ttl, const seen& of = {}) {
+  if (what == verb::take) ++who.nonce;
+  return who.run({.action = what,
+                  .resource = row.view(),
+                  .session = who.id,
+                  .row = row.row(),
+                  .nonce = who.nonce,
+                  .kind = kind_for(own_ttl),
+                  .ttl = own_ttl,
+                  .expected = &of});
+}
+
+}  // namespace
+
+TEST_CASE("sqlite time: a key with an expiry of its own is free from that microsecond on, not before",
+          "[unit][sqlite][T30]") {
+  timed_place place;
+  actor a(place), b(place), c(place);
+  const auto fence = a.acquire("k", 10s);
+  place.pass(10s - 1us);
+  const seen last = b.at("k");
+  CHECK_FALSE(last.expired);
+  CHECK(last.left == 1us);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(answer(b.take_over("k", last)) == outcome::no);
+  place.pass(1us);
+  CHECK(b.at("k").expired);
+  CHECK(answer(a.extend("k", fence, 10s)) == outcome::no);
+  const auto by_take = GENERATE(true, false);
+  const reply granted = by_take ? b.take("k") : b.take_over("k", last);
+  CHECK(answer(granted) == outcome::yes);
+  CHECK(granted.fence == fence + 1);
+}
+
+TEST_CASE("sqlite time: an own expiry can be extended until its last microsecond", "[unit][sqlite][T30]") {
+  timed_place place;
+  actor a(place), b(place);
+  const auto fence = a.acquire("k", 10s);
+  place.pass(10s - 1us);
+  CHECK(answer(a.extend("k", fence, 10s)) == outcome::yes);
+  CHECK(b.at("k").left == 10s);
+  CHECK(answer(b.take("k")) == outcome::no);
+}
+
+TEST_CASE("sqlite time: min_hold ends when it says, counted from the grant", "[unit][sqlite][T30]") {
+  timed_place place;
+  actor a(place), b(place);
+  const auto fence = a.acquire("k");
+  place.pass(4s);
+  REQUIRE(answer(a.release("k", fence, 10s)) == outcome::yes);
+  place.pass(6s - 1us);
+  CHECK(answer(b.take("k")) == outcome::no);
+  place.pass(1us);
+  CHECK(answer(b.take("k")) == outcome::yes);
+}
+
+TEST_CASE("sqlite time: a session lives until its expiry and can be killed from then on, not before",
+          "[unit][sqlite][T30]") {
+  timed_place place;
+  actor a(place, 10s), b(place);
+  const auto fence = a.acquire("k");
+  place.pass(10s - 1us);
+  CHECK_FALSE(b.at("k").expired);
+  CHECK(b.kill(a.id) == outcome::no);
+  CHECK(answer(b.take_over("k", b.at("k"))) == outcome::no);
+  if (GENERATE(true, false)) {
+    CHECK(a.renew(10s) == outcome::yes);
+    place.pass(10s);
+  } else {
+    place.pass(1us);
+  }
+  CHECK(a.renew(10s) == outcome::no);
+  CHECK(b.at("k").expired);
+  CHECK(answer(b.take_over("k", b.at("k"))) == outcome::no);  // not while its row is there
+  CHECK(b.kill(a.id) == outcome::yes);
+  const reply granted = b.take_over("k", b.at("k"));
+  CHECK(answer(granted) == outcome::yes);
+  CHECK(granted.fence == fence + 1);
+}
+
+TEST_CASE("sqlite time: a row with an expiry of its own is free from that microsecond on, not before",
+          "[unit][sqlite][T30]") {
+  timed_place place;
+  actor a(place), b(place);
+  REQUIRE(answer(run(a, verb::take, place.order, 10s)) == outcome::yes);
+  place.pass(10s - 1us);
+  const seen last = run(b, verb::look, place.order, 0us).holder;
+  CHECK(last.left == 1us);
+  CHECK(answer(run(b, verb::take, place.order, 0us)) == outcome::no);
+  CHECK(answer(run(b, verb::take_over, place.order, 0us, last)) == outcome::no);
+  place.pass(1us);
+  CHECK(answer(run(a, verb::extend, place.order, 10s)) == outcome::no);
+  const auto how = GENERATE(verb::take, verb::take_over);
+  CHECK(answer(run(b, how, place.order, 0us, last)) == outcome::yes);
+}
+
+TEST_CASE("sqlite time: a row that is renewed by its column is free in the second after its expiry, not before",
+          "[unit][sqlite][T30]") {
+  timed_place place;
+  constexpr std::int64_t second = 1'000'000, noon = 1'700'000'000 * second;
+  place.machine->set_wall_clock(noon);
+  actor a(place), b(place);
+  REQUIRE(answer(run(a, verb::take, place.job, 10s)) == outcome::yes);
+  place.machine->set_wall_clock(noon + 11 * second - 1);  // other programs compare whole seconds, by '<'
+  const seen last = run(b, verb::look, place.job, 0us).holder;
+  CHECK_FALSE(last.expired);
+  CHECK(last.left == 1us);
+  CHECK(answer(run(b, verb::take, place.job, 10s)) == outcome::no);
+  CHECK(answer(run(b, verb::take_over, place.job, 10s, last)) == outcome::no);
+  place.machine->set_wall_clock(noon + 11 * second);
+  CHECK(run(b, verb::look, place.job, 0us).holder.expired);
+  CHECK(answer(run(a, verb::extend, place.job, 10s)) == outcome::no);
+  const auto how = GENERATE(verb::take, verb::take_over);
+  CHECK(answer(run(b, how, place.job, 10s, last)) == outcome::yes);
+}
+
+TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boot, whatever the time of day",
+          "[unit][sqlite][T23]") {
+  timed_place place;
+  const std::string sessions = "SELECT expires_at_us FROM dlock_session WHERE label = 'mine'";
+  const std::string locks = "SELECT expires_at_us FROM dlock_lock";
+  place.machine->set_wall_clock(1'700'000'000'000'000);
+  actor a(place, 10s, "mine");
+  CHECK(place.number(sessions) == place.now() + 10'000'000);
+  const auto fence = a.acquire("k", 20s);
+  CHECK(place.number(locks) == place.now() + 20'000'000);
+  REQUIRE(answer(run(a, verb::take, place.order, 30s)) == outcome::yes);
+  const std::int64_t epoch = 1'700'000'000'000'000 - place.now();  // until the next boot
+
+  for (const std::int64_t by : std::vector<std::int64_t>{600000000, -600000000, -1700000000000000}) {
+    INFO("the wall clock is set by " << by);
+    place.machine->set_wall_clock(1'700'000'000'000'000 + by);
+    place.pass(3s);
+    CHECK(a.renew(10s) == outcome::yes);
+    CHECK(place.number(sessions) == place.now() + 10'000'000);
+    REQUIRE(answer(a.extend("k", fence, 20s)) == outcome::yes);
+    CHECK(place.number(locks) == place.now() + 20'000'000);
+    REQUIRE(answer(run(a, verb::extend, place.order, 30s)) == outcome::yes);
+    CHECK(place.number("SELECT e FROM orders") == place.now() + epoch + 30'000'000);
+    // Who comes now, with another idea of the time of day, judges the same.
+    actor b(place);
+    CHECK(b.at("k").left == 20s);
+    CHECK(run(b, verb::look, place.order, 0us).holder.left == 30s);
+    CHECK(answer(b.take("k")) == outcome::no);
+    CHECK(b.kill(a.id) == outcome::no);
+    CHECK(answer(run(b, verb::take, place.order, 0us)) == outcome::no);
+  }
+  place.pass(10s);
+  actor b(place);
+  CHECK(b.kill(a.id) == outcome::yes);
+}

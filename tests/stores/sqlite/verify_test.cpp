@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Verification in an SQLite file: what a transaction that has verified means to others, where one writer has the whole
+/// file. What is the same on every database is in contract/row/verify_test.cpp.
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <odb/exceptions.hxx>
+#include <odb/sqlite/database.hxx>
+#include <odb/sqlite/transaction.hxx>
+#include <thread>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/stores/sqlite.hpp"
+#include "stores/sql/dialect.hpp"
+#include "stores/sqlite/bound_statement.hpp"
+#include "stores/sqlite/sqlite_file_place.hpp"
+#include "support/eventually.hpp"
+#include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using clock_type = std::chrono::steady_clock;
+
+namespace {
+
+/// A file with accounts to write to.
+class bank final : public store_place {
+ public:
+  bank() {
+    raw_sqlite raw(path);
+    raw.run("PRAGMA journal_mode = WAL");
+    raw.run("CREATE TABLE account(id INTEGER PRIMARY KEY, money INTEGER NOT NULL)");
+    raw.run("INSERT INTO account VALUES(1, 100)");
+  }
+  std::string url() const { return "sqlite:" + path + "?busy_timeout=100"; }
+  std::shared_ptr<store> open() override {
+    auto made = open_store(url());
+    made->prepare();
+    return made;
+  }
+  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
+  std::string money() { return raw_sqlite(path).text("SELECT money FROM account"); }
+
+  scratch_folder folder{};
+  std::string path = folder / "bank.db";
+};
+
+}  // namespace
+
+TEST_CASE("sqlite verify: a release in the application's transaction keeps min_hold", "[sqlite]") {
+  bank place;
+  actor a(place), b(place);
+  const auto fence = a.acquire("k");
+  auto grant = grant_of(a, "k", fence);
+  grant.min_hold = for_long;
+  raw_sqlite raw(place.path);
+  CHECK(run_bound(raw, a.where->transactions()->release_of(grant)) == 1);
+  CHECK(b.at("k").holder == a.id);
+  CHECK(b.at("k").kind == lease_kind::expiring);
+  CHECK(answer(b.take("k")) == outcome::no);
+  grant.min_hold = 1us;
+  CHECK(run_bound(raw, a.where->transactions()->release_of(grant)) == 1);
+  pass_until(place, [&] { return b.at("k").expired; });
+  CHECK(answer(b.take("k")) == outcome::yes);
+}
+
+TEST_CASE("sqlite verify: whoever tries a key with a verified transaction open is told at once", "[sqlite][T70]") {
+  bank place;
+  lock_service holder(place.url()), other(place.url());
+  const auto held = holder.acquire("k");
+  raw_sqlite raw(place.path);
+  raw.run("BEGIN IMMEDIATE");
+  raw.run(held.verification().text);
+  REQUIRE(raw.changes() == 1);
+  std::vector<clock_type::duration> took;
+  for (int i = 0; i < 50; ++i) {
+    const auto begun = clock_type::now();
+    CHECK_FALSE(other.try_acquire("k"));
+    took.push_back(clock_type::now() - begun);
+  }
+  std::sort(took.begin(), took.end());
+  CHECK(took[25] < 20ms);
+  CHECK_THROWS_AS(other.acquire("k", {.wait = 50ms}), lock_timeout);
+  // A free key can't be had either: it is the same file.
+  const auto begun = clock_type::now();
+  CHECK_THROWS_AS(other.acquire("another", {.wait = 50ms}), lock_timeout);
+  CHECK(clock_type::now() - begun < 2s);
+  lock_service patient("sqlite:" + place.path);
+  CHECK_FALSE(patient.try_acquire("another"));  // busy, not a store that can't be reached
+  raw.run("COMMIT");
+  CHECK(other.acquire("another"));
+}
+
+TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and its commit still counts",
+          "[sqlite][T19]") {
+  bank place;
+  lock_service holder(place.url()), other(place.url());
+  auto held = holder.acquire("k", {.ttl = 1s});
+  raw_sqlite raw(place.path);
+  raw.run("BEGIN IMMEDIATE");
+  const auto check = held.verification();
+  raw.run(check.text);
+  REQUIRE(raw.changes() == 1);
+  raw.run("UPDATE account SET money = money - 1");
+  // Nobody can renew in that file: the documented loss.
+  REQUIRE(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::unreachable);
+  CHECK_FALSE(other.try_acquire("k"));  // nor can anybody be granted the key
+  raw.run("COMMIT");
+  CHECK(place.money() == "99");
+
+  const auto next = other.acquire("k");
+  CHECK(next.fencing_token() == held.fencing_token() + 1);
+  raw.run("BEGIN IMMEDIATE");
+  raw.run(check.text);
+  CHECK(raw.changes() == 0);  // what came later is refused
+  raw.run("ROLLBACK");
+  CHECK_THROWS_AS(held.release(), lock_lost);
+}
+
+TEST_CASE("sqlite verify: in a transaction that has read before, others' writes make it fail", "[sqlite]") {
+  bank place;
+  auto where = place.open();
+  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*where);
+  actor a(place), b(place);
+  const auto check = a.where->transactions()->verification_of(grant_of(a, "k", a.acquire("k")));
+  odb::sqlite::database database(place.path);
+  {
+    odb::transaction transaction(database.begin());
+    database.execute("SELECT money FROM account");
+    b.acquire("other");
+    // Not a matter of time: no retry of the same transaction can succeed.
+    fault why;
+    try {
+      database.execute(check.text);
+      FAIL("it was executed");
+    } catch (const odb::exception& e) {
+      why = dialect.fault_of(e);
+    }
+    CHECK(why.transient);
+    CHECK_THAT(why.text, ContainsSubstring(place.path));
+    CHECK_THAT(why.text, ContainsSubstring("read before it wrote"));
+    CHECK_THAT(why.text, ContainsSubstring("BEGIN IMMEDIATE"));
+  }
+  raw_sqlite raw(place.path);
+  raw.run("BEGIN");
+  raw.text("SELECT money FROM account");
+  b.acquire("one more");
+  CHECK_FALSE(raw.try_run(check.text));
+  CHECK(::sqlite3_extended_errcode(raw.handle()) == SQLITE_BUSY_SNAPSHOT);
+  raw.run("ROLLBACK");
+  odb::transaction immediate(database.begin_immediate());
+  CHECK(database.execute(check.text) == 1);
+  immediate.commit();
+}
+
+TEST_CASE("sqlite verify: errors of a connection are told as the store's own are", "[sqlite]") {
+  bank place;
+  auto where = place.open();
+  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*where);
+  odb::sqlite::database database(place.path);
+  const auto failure = [&](const std::string& sql) -> fault {
+    try {
+      odb::transaction transaction(database.begin());
+      database.execute(sql);
+    } catch (const odb::exception& e) {
+      return dialect.fault_of(e);
+    }
+    return {};
+  };
+  const fault missing = failure("UPDATE no_such_table SET a = 1");
+  CHECK(missing.native == SQLITE_ERROR);
+  CHECK_FALSE(missing.transient);
+  CHECK_THAT(missing.text, ContainsSubstring("no_such_table"));
+  CHECK(failure("INSERT INTO account VALUES(1, 1)").native == SQLITE_CONSTRAINT_PRIMARYKEY);
+  CHECK_THAT(dialect.fault_of(std::runtime_error("anything")).text, ContainsSubstring("anything"));
+  CHECK(dialect.fault_of(odb::deadlock()).native == SQLITE_LOCKED);
+}
+
+TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at once whatever it asks", "[sqlite]") {
+  bank place;
+  lock_service service(place.url());
+  auto kept = service.acquire("kept");
+  auto by_hand = service.acquire("by hand", {.ttl = 30s, .renewal = renewal::manual});
+  const auto refused = MessageMatches(ContainsSubstring("would wait for itself"));
+  const auto before = service.statements();
+  odb::sqlite::database database(place.path);
+  odb::transaction transaction(database.begin_immediate());
+  const auto begun = clock_type::now();
+  CHECK_THROWS_MATCHES(service.acquire("k"), store_error, refused);
+  CHECK_THROWS_MATCHES(service.try_acquire("k"), store_error, refused);
+  CHECK_THROWS_MATCHES(by_hand.renew(), store_error, refused);
+  CHECK_THROWS_MATCHES(service.force_release("kept"), store_error, refused);
+  CHECK(service.holder("kept"));                // who only reads waits for nobody
+  CHECK(service.acquire("kept").reentered());   // nor does re-entry
+  CHECK(clock_type::now() - begun < 90ms * 4);  // less than the file's busy_timeout for each
+  CHECK(service.statements() <= before + 4);
+  // Of statements on sessions too, whoever sends them.
+  const auto where = place.open();
+  fault why;
+  const auto on = where->connect(1s, why);
+  REQUIRE(on != nullptr);
+  const reply opened = where->session(*on, session_verb::open, {.id = id128::random(), .ttl = 1s});
+  CHECK(opened.result == outcome::failed);
+  CHECK_FALSE(opened.why.contended);
+  CHECK_THAT(opened.why.text, ContainsSubstring("would wait for itself"));
+  transaction.rollback();
+  CHECK_NOTHROW(by_hand.renew());
+  CHECK(service.acquire("k"));
+}
+
+TEST_CASE("sqlite verify: another process that dies in a verified transaction leaves nothing of it",
+          "[sqlite][T70][T51]") {
+  bank place;
+  int to_us[2], to_child[2];
+  REQUIRE(::pipe(to_us) == 0);
+  REQUIRE(::pipe(to_child) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    try {
+      lock_service service(place.url());
+      const auto held = service.acquire("k", {.ttl = 1s});
+      raw_sqlite raw(place.path);
+      const std::string text = held.verification().text;
+      raw.run("BEGIN IMMEDIATE");
+      raw.run(text);
+      if (raw.changes() != 1) ::_exit(2);
+      raw.run("UPDATE account SET money = 0");
+      if (::write(to_us[1], text.data(), text.size()) < 0) ::_exit(3);
+      char byte = 0;
+      if (::read(to_child[0], &byte, 1) < 0) ::_exit(3);
+    } catch (...) {
+      ::_exit(4);
+    }
+    ::_exit(0);
+  }
+  ::close(to_us[1]);
+  char buffer[1024];
+  const auto size = ::read(to_us[0], buffer, sizeof buffer);
+  REQUIRE(size > 0);
+  const std::string check(buffer, static_cast<std::size_t>(size));
+  {
+    const auto where = place.open();
+    fault why;
+    const auto on = where->connect(1s, why);
+    REQUIRE(on != nullptr);
+    reply told;
+    request q{.action = verb::look, .resource = "k", .session = id128::random()};
+    where->execute(*on, {&q, 1}, {&told, 1});
+    CHECK(told.holder.kind == lease_kind::session);
+    q.action = verb::take;
+    where->execute(*on, {&q, 1}, {&told, 1});
+    CHECK(told.result == outcome::failed);
+    CHECK(told.why.contended);
+  }
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  CHECK(place.money() == "100");
+  lock_service mine(place.url());
+  const auto next = mine.acquire("k", {.wait = 20s});
+  CHECK(next.fencing_token() == 2);
+  raw_sqlite raw(place.path);
+  raw.run(check);
+  CHECK(raw.changes() == 0);
+  raw.run(next.verification().text);
+  CHECK(raw.changes() == 1);
+  for (const int end : {to_us[0], to_child[0], to_child[1]}) ::close(end);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "support/tcp_proxy.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace dlock::test {
+
+namespace {
+
+int checked(int result, const char* what) {
+  if (result < 0) throw std::system_error(errno, std::system_category(), what);
+  return result;
+}
+
+class descriptor {
+ public:
+  explicit descriptor(int number) noexcept : number_(number) {}
+  descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  descriptor& operator=(descriptor&&) = delete;
+  ~descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int operator*() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+descriptor make_socket() {
+  descriptor made(checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
+  const int yes = 1;
+  ::setsockopt(*made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  return made;
+}
+
+sockaddr_in local(std::uint16_t port) {
+  sockaddr_in made{};
+  made.sin_family = AF_INET;
+  made.sin_port = htons(port);
+  made.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return made;
+}
+
+struct connection_pair {
+  descriptor client;
+  descriptor server;
+  std::size_t answers = 0;  // that go through
+  bool loses = false;       // the server's next answer; not all that a client sends has one
+  bool cut = false;         // nothing goes through any more, and the server's side stays open
+  bool over = false;        // one side has closed it
+};
+
+/// False: `from` has no more.
+bool forward(int from, int to) {
+  std::array<char, 16'384> buffer;
+  const auto size = ::recv(from, buffer.data(), buffer.size(), 0);
+  if (size <= 0) return false;
+  for (ssize_t sent = 0; sent < size;) {
+    const auto more = ::send(to, buffer.data() + sent, static_cast<std::size_t>(size - sent), MSG_NOSIGNAL);
+    if (more <= 0) return false;
+    sent += more;
+  }
+  return true;
+}
+
+}  // namespace
+
+struct tcp_proxy::state {
+  static constexpr auto for_ever = static_cast<std::size_t>(-1);
+
+  explicit state(std::uint16_t to)
+      : server_port(to), wake(checked(::eventfd(0, EFD_CLOEXEC), "eventfd")), listener(make_socket()) {
+    auto address = local(0);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    checked(::bind(*listener, any, size), "bind");
+    checked(::listen(*listener, 64), "listen");
+    checked(::getsockname(*listener, any, &size), "getsockname");
+    port = ntohs(address.sin_port);
+  }
+
+  void accept_one() {
+    descriptor client(::accept4(*listener, nullptr, nullptr, SOCK_CLOEXEC));
+    if (*client < 0 || is_cut) return;
+    auto server = make_socket();
+    const auto address = local(server_port);
+    if (::connect(*server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
+    pairs.push_back({.client = std::move(client), .server = std::move(server), .answers = answers});
+    ++accepted;
+  }
+
+  static void lose(connection_pair& of, loss what) {
+    if (what == loss::answer) {
+      of.loses = forward(*of.client, *of.server);
+      of.over = !of.loses;
+    } else {
+      of.over = true;
+      ::shutdown(*of.client, SHUT_RDWR);
+    }
+  }
+  /// The answer is there, so the server has done what it was asked.
+  static void answer_lost(connection_pair& of) {
+    of.loses = false;
+    of.cut = true;
+    ::shutdown(*of.client, SHUT_RDWR);
+  }
+
+  void run() {
+    for (std::vector<pollfd> watched;;) {
+      watched.assign({{*wake, POLLIN, 0}, {*listener, POLLIN, 0}});
+      std::vector<connection_pair*> live;
+      {
+        const std::lock_guard lock(mutex);
+        for (auto& each : pairs) {
+          const bool mute = silent || each.answers == 0;
+          watched.push_back({mute ? -1 : *each.client, POLLIN, 0});
+          watched.push_back({mute ? -1 : *each.server, POLLIN, 0});
+          live.push_back(&each);  // only this thread changes the list
+        }
+      }
+      ::poll(watched.data(), watched.size(), -1);
+      const std::lock_guard lock(mutex);
+      if (stop) return;
+      if ((watched[0].revents & POLLIN) != 0) {
+        eventfd_t ignored = 0;
+        ::eventfd_read(*wake, &ignored);
+      }
+      for (std::size_t i = 0; i != live.size(); ++i) {
+        auto& each = *live[i];
+        if (each.cut || silent) continue;
+        if (watched[2 + 2 * i].revents != 0) {
+          if (losing) {
+            lose(each, *std::exchange(losing, std::nullopt));
+            continue;
+          }
+          each.over = !forward(*each.client, *each.server);
+        }
+        if (watched[3 + 2 * i].revents == 0) continue;
+        if (each.loses) {
+          answer_lost(each);
+          continue;
+        }
+        each.over = !forward(*each.server, *each.client) || each.over;
+        if (each.answers != for_ever) --each.answers;
+      }
+      for (auto at = pairs.begin(); at != pairs.end();) {
+        if (at->cut) {
+          severed.splice(severed.end(), pairs, at++);
+        } else {
+          at = at->over ? pairs.erase(at) : std::next(at);
+        }
+      }
+      if ((watched[1].revents & POLLIN) != 0) accept_one();
+    }
+  }
+
+  const std::uint16_t server_port;
+  const descriptor wake;
+  const descriptor listener;
+  std::uint16_t port = 0;
+  std::mutex mutex{};
+  // Guarded by it:
+  std::list<connection_pair> pairs{};
+  std::list<connection_pair> severed{};
+  std::size_t accepted = 0;
+  std::size_t answers = for_ever;  // of new ones
+  bool silent = false;
+  bool is_cut = false;
+  std::optional<loss> losing{};
+  bool stop = false;
+  std::thread thread{};
+};
+
+tcp_proxy::tcp_proxy(std::uint16_t server_port) : state_(std::make_unique<state>(server_port)) {
+  state_->thread = std::thread([raw = state_.get()] { raw->run(); });
+}
+
+tcp_proxy::~tcp_proxy() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stop = true;
+  }
+  ::eventfd_write(*state_->wake, 1);
+  state_->thread.join();
+}
+
+std::uint16_t tcp_proxy::port() const noexcept { return state_->port; }
+
+void tcp_proxy::cut() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_cut = true;
+  for (auto& each : state_->pairs) {
+    each.cut = true;
+    ::shutdown(*each.client, SHUT_RDWR);  // closed later: its number must not come back while it is polled
+  }
+}
+
+void tcp_proxy::fall_silent() {
+  const std::lock_guard lock(state_->mutex);
+  state_->silent = true;
+  ::eventfd_write(*state_->wake, 1);
+}
+
+void tcp_proxy::answer(std::size_t times) {
+  const std::lock_guard lock(state_->mutex);
+  state_->answers = times;
+}
+
+void tcp_proxy::lose_next(loss what) {
+  const std::lock_guard lock(state_->mutex);
+  state_->losing = what;
+}
+
+void tcp_proxy::mend() {
+  const std::lock_guard lock(state_->mutex);
+  state_->silent = state_->is_cut = false;
+  state_->answers = state::for_ever;
+  for (auto& each : state_->pairs) each.answers = state::for_ever;
+  ::eventfd_write(*state_->wake, 1);
+}
+
+std::size_t tcp_proxy::accepted() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->accepted;
+}
+
+std::size_t tcp_proxy::connected() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->pairs.size();
+}
+
+}  // namespace dlock::test

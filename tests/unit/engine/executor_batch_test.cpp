@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is sent by one statement, and what becomes of those that share it.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "unit/engine/executor_fixture.hpp"
+#include "unit/engine/whole_batch_store.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+
+namespace {
+
+struct batch_fixture : executor_fixture {
+  std::shared_ptr<whole_batch_store> whole = std::make_shared<whole_batch_store>(where);
+  std::deque<sent_statement> all{};
+  const fault contended{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
+
+  sent_statement& add(sent_statement one) { return all.emplace_back(std::move(one)); }
+  sent_statement& take(const std::string& key) { return add(ask(verb::take, key)); }
+  /// All of them come while the only connection is busy, in their order.
+  void submit_all(run_executor& at) {
+    const auto stop = std::make_shared<gate>();
+    connection_call holds(stop);
+    auto held = holds.in(*this, line::frees);
+    const waiting_caller holder(*at, held);
+    REQUIRE(stop->reached());
+    for (auto& each : all) at->submit(each);
+    stop->open();
+    REQUIRE(told.reached(all.size()));
+  }
+};
+
+using batches = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: up to 64 requests share one statement, in the order of their keys",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  std::string first, rest;
+  for (int i = 99; i >= 0; --i) add(look((i < 10 ? "0" : "") + std::to_string(i)));
+  submit_all(at);
+  REQUIRE(whole->batches().size() == 2);
+  for (int i = 0; i < 100; ++i) {
+    auto& into = i < 36 ? rest : first;  // the 64 that came first
+    into += (into.empty() ? "" : " ") + std::string(i < 10 ? "0" : "") + std::to_string(i);
+  }
+  CHECK(whole->batches() == batches{first, rest});
+  for (const auto& each : all) CHECK(each.answer.result == outcome::absent);
+  CHECK(at->statements() == 3);  // and what kept the connection busy
+}
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: each gets the answer to its own request", "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  auto held = ask(verb::insert, "b");
+  at->run(held);
+  REQUIRE(held.answer.result == outcome::yes);
+  for (const auto* key : {"c", "b", "a"}) add(look(key));
+  submit_all(at);
+  CHECK(whole->batches().back() == "a b c");
+  CHECK(all[0].answer.result == outcome::absent);
+  CHECK(all[1].answer.result == outcome::yes);
+  CHECK(all[1].answer.holder.holder == id_of(1, 1));
+  CHECK(all[2].answer.result == outcome::absent);
+}
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can serve is sent together",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  SECTION("one verb") {
+    take("a"), add(look("b")), take("c"), add(look("d"));
+    submit_all(at);
+    CHECK(whole->batches() == batches{"a c", "b d"});
+  }
+  SECTION("no key twice, so that the second look is another statement's") {
+    add(look("a")), add(look("b")), add(look("a"));
+    submit_all(at);
+    CHECK(whole->batches() == batches{"a b", "a"});
+  }
+  SECTION("looks of all sessions, the others of one") {
+    const auto what = GENERATE(verb::look, verb::take, verb::insert, verb::release, verb::cancel);
+    for (const auto* key : {"a", "b", "c"}) add(ask(what, key));
+    all[1].ask.session = id_of(5, 5);
+    submit_all(at);
+    CHECK(whole->batches() == (what == verb::look ? batches{"a b c"} : batches{"a c", "b"}));
+  }
+  SECTION("of one kind, ttl and hold") {
+    for (const auto* key : {"a", "b", "c", "d"}) take(key);
+    all[1].ask.kind = lease_kind::session;
+    all[2].ask.ttl = 11s;
+    all[3].ask.min_hold = 1s;
+    submit_all(at);
+    CHECK(whole->batches() == batches{"a", "b", "c", "d"});
+  }
+  SECTION("a take that follows a look may meet a lock: it is sent alone, wherever it stands") {
+    for (const auto* key : {"a", "b", "c"}) take(key);
+    all[GENERATE(0U, 1U, 2U)].ask.looked = true;
+    submit_all(at);
+    CHECK(whole->batches().size() == 2);
+    CHECK(where->count(verb::take) == 3);
+    for (const auto& each : whole->batches()) CHECK((each.size() == 1) == (all[each[0] - 'a'].ask.looked));
+  }
+  SECTION("a take-over and an extension are about one holder each") {
+    const auto what = GENERATE(verb::take_over, verb::extend);
+    seen holder;
+    for (const auto* key : {"a", "b"}) add(ask(what, key)).ask.expected = &holder;
+    submit_all(at);
+    CHECK(whole->batches() == batches{"a", "b"});
+  }
+  SECTION("keys are not rows, and each table is another one") {
+    const auto one = std::make_shared<row_table>(), other = std::make_shared<row_table>();
+    const row_id row{.table = one}, same{.table = one}, another{.table = other};
+    for (const auto* key : {"a", "b", "c", "d"}) add(look(key));
+    all[1].ask.row = &row;
+    all[2].ask.row = &another;
+    all[3].ask.row = &same;
+    submit_all(at);
+    CHECK(whole->batches() == batches{"a", "b d", "c"});
+  }
+}
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: a store that serves one at a time is asked so",
+                 "[statement_executor]") {
+  where->can().batch = false;
+  run_executor at(whole, clock, 1);
+  for (const auto* key : {"b", "a"}) add(look(key));
+  submit_all(at);
+  CHECK(whole->batches() == batches{"b", "a"});
+}
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: what one sends for nobody in the same moment shares its statement",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  auto mine = look("b"), first = look("a"), second = look("c");
+  sent_statement* own = &mine;
+  sent_statement* const others[]{&first, &second};
+  at->run({&own, 1}, others);
+  CHECK(told.reached(2));
+  CHECK(whole->batches() == batches{"a b c"});
+}
+
+TEST_CASE_METHOD(batch_fixture,
+                 "executor batch: what nobody waits for ends in time, also where one sent it with his own",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  const auto connects = hold_connects();
+  auto mine = within(look("b"), 200ms), other = within(look("a"), 1s);
+  sent_statement *own = &mine, *also = &other;
+  std::thread caller([&] { at->run({&own, 1}, {&also, 1}); });
+  REQUIRE(connects->reached());
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
+  clock.advance(200ms);
+  caller.join();
+  CHECK_FALSE(mine.sent);
+  CHECK(told.count() == 0);
+  clock.advance(800ms);
+  CHECK(told.reached(1));
+  CHECK_FALSE(other.sent);
+}
+
+// ---- what becomes of it ---------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: all that gets no answer together is one doubt",
+                 "[statement_executor][T20]") {
+  run_executor at(whole, clock, 1);
+  for (const auto* key : {"a", "b", "c"}) take(key);
+  where->next(verb::take, {.what = test::fate::vanish});
+  submit_all(at);
+  for (const auto& each : all) {
+    CHECK(each.answer.result == outcome::unknown);
+    REQUIRE(each.in_doubt != nullptr);
+    CHECK(each.in_doubt == all[0].in_doubt);
+  }
+  CHECK(all[0].in_doubt->where.id != 0);
+  CHECK_FALSE(all[0].in_doubt->gone);
+  CHECK(whole->batches().size() == 1);  // never once more
+  // Ended by another connection, it is gone for all of them.
+  sent_statement ends = look();
+  ends.what = sent_statement::kind::terminate;
+  ends.lost = all[0].in_doubt;
+  at->run(ends);
+  CHECK(ends.answer.result == outcome::yes);
+  CHECK(all[2].in_doubt->gone);
+  // The next one that gets no answer is another doubt.
+  auto later = ask(verb::take, "d");
+  where->next(verb::take, {.what = test::fate::drop});
+  at->run(later);
+  REQUIRE(later.in_doubt != nullptr);
+  CHECK(later.in_doubt != all[0].in_doubt);
+}
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch of releases does not fail the others",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  for (const auto* key : {"a", "b", "c"}) {
+    add(release(key));
+    auto taken = ask(verb::insert, key);
+    at->run(taken);
+    REQUIRE(taken.answer.result == outcome::yes);
+    all.back().ask.fence = taken.answer.fence;
+  }
+  const auto before = at->statements();
+  where->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 1});  // b, with the others
+  where->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 2});  // b, alone
+  // Those that the first statement had done already are done: it fails as a whole, so nothing of it counts.
+  submit_all(at);
+  const auto asked = whole->batches();
+  CHECK(batches(asked.end() - 4, asked.end()) == batches{"a b c", "a", "b", "c"});
+  CHECK(all[1].answer.why.contended);
+  for (const auto* each : {&all[0], &all[2]}) CHECK(each->answer.result != outcome::failed);
+  CHECK(at->statements() - before == 4 + 1);
+}
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch of takes is told to all, who look then",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  for (const auto* key : {"a", "b", "c"}) take(key);
+  where->next(verb::take, {.what = test::fate::fail, .why = contended, .skip = 1});
+  submit_all(at);
+  CHECK(whole->batches() == batches{"a b c"});
+  for (const auto& each : all) {
+    CHECK(each.answer.result == outcome::failed);
+    CHECK(each.answer.why.contended);
+  }
+}
+
+TEST_CASE_METHOD(batch_fixture,
+                 "executor batch: what a broken connection kept from being sent alone is sent by another",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  for (const auto* key : {"a", "b", "c"}) add(release(key));
+  where->next(verb::release, {.what = test::fate::fail, .why = contended});
+  where->next(verb::release, {.what = test::fate::vanish, .skip = 2});  // the rest of the batch; then a, alone
+  const auto before = at->statements();
+  submit_all(at);
+  CHECK(whole->batches() == batches{"a b c", "a", "b c"});
+  CHECK(all[0].answer.result == outcome::unknown);
+  CHECK(all[1].answer.result == outcome::no);
+  CHECK(all[2].answer.result == outcome::no);
+  CHECK(at->statements() - before == 3 + 1);  // and what kept the connection busy
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How an executor gets its connections.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "unit/engine/executor_fixture.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: one that can't be had is told at once, and frees its place",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  where->cut();
+  auto one = within(look(), 1h);
+  at->run(one);
+  CHECK_FALSE(one.sent);
+  CHECK(one.answer.why.connection);
+  CHECK(one.answer.why.text == "cut off");
+  auto nobodys = within(look(), 1h);
+  at->submit(nobodys);
+  CHECK(told.reached(1));
+  CHECK(nobodys.answer.why.text == "cut off");
+  where->cut(false);
+  at->run(one);
+  CHECK(one.sent);
+}
+
+TEST_CASE_METHOD(executor_fixture,
+                 "executor connections: what another one would fail for as well is not the connection's",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  where->refuse_connections({.native = 1045, .transient = false, .connection = true, .text = "wrong password"});
+  auto one = look();
+  at->run(one);
+  CHECK_FALSE(one.answer.why.connection);
+  CHECK(one.answer.why.text == "wrong password");
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leaves at his own limit",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 2);
+  const auto connects = hold_connects();
+  auto early = within(look("a"), 500ms), nobodys = within(look("b"), 600ms);
+  const waiting_caller leaves(*at, early);
+  REQUIRE(connects->reached());
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
+  at->submit(nobodys);  // a second attempt
+  REQUIRE(connects->reached(2));
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
+  clock.advance(499ms);
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
+  CHECK_FALSE(leaves.is_answered());
+  clock.advance(1ms);
+  CHECK(leaves.answered());
+  CHECK_FALSE(early.sent);
+  CHECK(early.answer.why.connection);
+  CHECK(early.answer.why.transient);
+  CHECK(told.count() == 0);
+  clock.advance(100ms);
+  CHECK(told.reached(1));
+  CHECK_FALSE(nobodys.sent);
+
+  // What comes late serves the next one.
+  auto late = within(look(), 1h);
+  const waiting_caller next(*at, late);
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
+  connects->open();
+  CHECK(next.answered());
+  CHECK(late.sent);
+  CHECK(where->tried() == 2);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: who has no time left gets one that is nearly made",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  auto one = within(look(), -1h);
+  SECTION("who waits") { at->run(one); }
+  SECTION("what nobody waits for") {
+    at->submit(one);
+    REQUIRE(told.reached(1));
+  }
+  CHECK(one.sent);
+  CHECK(one.answer.result == outcome::absent);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: never more attempts at one time than there are places",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 3);
+  const auto connects = hold_connects();
+  at->prepare_renewals();
+  std::deque<sent_statement> all;
+  {
+    std::deque<waiting_caller> callers;
+    for (int i = 0; i < 20; ++i) callers.emplace_back(*at, all.emplace_back(within(look(), 1s)));
+    REQUIRE(connects->reached(4));
+    REQUIRE(clock.at_rest({.callers = 20, .busy = 4}));
+    clock.advance(1s);
+    for (const auto& each : callers) CHECK(each.answered());
+  }
+  for (const auto& each : all) CHECK_FALSE(each.sent);
+  CHECK(where->tried() == 4);
+  CHECK(where->most_connecting() == 4);
+  connects->open();
+  CHECK(eventually([&] { return at->open() == 4; }));
+  CHECK(where->tried() == 4);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: at the end attempts are cancelled, and none is left",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 2);
+  const auto connects = hold_connects();
+  at->prepare_renewals();
+  auto waits = within(look(), 1h), nobodys = within(look("b"), 1h);
+  const waiting_caller waiting(*at, waits);
+  at->submit(nobodys);
+  REQUIRE(connects->reached(3));
+  at.end();  // waits for the threads: those that connect as well
+  CHECK(waiting.answered());
+  CHECK(told.reached(1));
+  CHECK_FALSE(waits.sent);
+  CHECK(where->connections() == 0);
+  auto later = look();
+  at->run(later);
+  CHECK_FALSE(later.sent);
+  CHECK(where->tried() == 3);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: one that is made in spite of the end is closed",
+                 "[statement_executor]") {
+  const auto connects = hold_connects();
+  {
+    run_executor at(where, clock, 2);
+    at->prepare_renewals();
+    REQUIRE(connects->reached());
+    at->stop();
+    connects->open();
+  }
+  CHECK(where->connections() == 0);
+  CHECK(where.use_count() == 1);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more to give serves by those that it gave",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 4);
+  where->allow_connections(1);
+  const auto stop = std::make_shared<gate>();
+  connection_call first(stop), next;
+  auto held = within(first.in(*this), 1h);
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  auto wanted = within(next.in(*this), 1h);
+  const waiting_caller waits(*at, wanted);
+  REQUIRE(eventually([&] { return where->tried() >= 2; }));
+  REQUIRE(clock.at_rest({.callers = 1}));
+  // And whoever waits in vain learns the cause.
+  auto vain = within(look(), 0s);
+  at->run(vain);
+  CHECK(vain.answer.why.native == 1040);
+  CHECK_FALSE(waits.is_answered());
+  stop->open();
+  CHECK(waits.answered());
+  CHECK(next.number == first.number);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is that of renewals it serves all",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 4);
+  where->allow_connections(1);
+  at->prepare_renewals();
+  REQUIRE(eventually([&] { return at->open() == 1; }));
+  REQUIRE(clock.at_rest());
+  auto one = look(), freed = release();
+  SECTION("while it is idle") {}
+  SECTION("once a renewal is done, and until then attempts are not made without a pause") {
+    const auto stuck = where->hold(session_verb::renew);
+    auto renewed = renewal();
+    at->submit(renewed);
+    REQUIRE(stuck->reached());
+    auto waits = within(look("other"), 1h);
+    const waiting_caller waiting(*at, waits);
+    CHECK(clock.at_rest({.callers = 1, .busy = 1}, 5s));
+    CHECK(where->tried() == 2);
+    stuck->open();
+    CHECK(waiting.answered());
+    CHECK(waits.sent);
+    REQUIRE(told.reached(1));
+  }
+  at->run(one);
+  at->run(freed);
+  CHECK(one.sent);
+  CHECK(freed.sent);
+  CHECK(where->connections() == 1);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tries again while others wait",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 3);
+  where->allow_connections(1);
+  const auto stop = std::make_shared<gate>();
+  connection_call first(stop), next;
+  auto held = within(first.in(*this), 1h);
+  held.patience = 1h;
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  auto wanted = within(next.in(*this), 1h);
+  wanted.owner = &told;
+  const bool somebody = GENERATE(true, false);
+  CAPTURE(somebody);
+  std::deque<waiting_caller> waiting;
+  somebody ? static_cast<void>(waiting.emplace_back(*at, wanted)) : at->submit(wanted);
+  REQUIRE(eventually([&] { return where->tried() == 2; }));
+  REQUIRE(clock.at_rest({.callers = somebody ? 1U : 0U}));
+  where->allow_connections(2);
+  clock.advance(200ms - 1us);
+  REQUIRE(clock.at_rest({.callers = somebody ? 1U : 0U}));
+  CHECK(where->tried() == 2);
+  clock.advance(1us);
+  CHECK(eventually([&] { return next.number != 0; }));
+  CHECK(next.number != first.number);
+  stop->open();
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to connect whoever waits is told so",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 2);
+  at.no_threads(true, false);
+  auto one = within(look(), 1h), nobodys = within(look("b"), 1h);
+  const waiting_caller waits(*at, one);
+  CHECK(eventually([&] { return waits.is_answered(); }, 5s));
+  CHECK(one.answer.why.text == "no thread");
+  at->submit(nobodys);
+  CHECK(told.reached(1));
+  at.no_threads(false, false);
+  if (!waits.is_answered()) at->stop();
+}
+
+TEST_CASE_METHOD(executor_fixture,
+                 "executor connections: without a thread to connect a renewal waits for one that is made",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 2);
+  const auto connects = hold_connects();
+  auto one = within(look(), 1h);
+  at->submit(one);
+  REQUIRE(connects->reached());
+  at.no_threads(true, false);
+  auto renewed = renewal();
+  at->submit(renewed);  // returns
+  CHECK(at.attempts() == 2);
+  connects->open();
+  CHECK(told.reached(2));
+  CHECK(renewed.sent);
+}
+
+// ---- renewals -------------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serves nothing else",
+                 "[statement_executor][T19]") {
+  run_executor at(where, clock, 1);
+  at->prepare_renewals();
+  REQUIRE(eventually([&] { return at->open() == 1; }));
+  const auto stop = std::make_shared<gate>();
+  connection_call holds(stop);
+  auto held = within(holds.in(*this), 1h);
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  CHECK(where->connections() == 2);
+  auto one = within(look(), 0s), freed = within(release(), 0s);
+  at->run(one);
+  at->run(freed);
+  CHECK_FALSE(one.sent);
+  CHECK_FALSE(freed.sent);
+  auto renewed = renewal();
+  at->submit(renewed);
+  CHECK(told.reached(1));
+  CHECK(renewed.sent);
+  stop->open();
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: without one of its own a renewal gets the next that is free",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 4);
+  where->allow_connections(1);
+  const auto stop = std::make_shared<gate>(), after = std::make_shared<gate>();
+  connection_call first(stop), next;
+  auto held = within(first.in(*this), 1h);
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  auto wanted = within(next.in(*this), 1h);
+  const waiting_caller other(*at, wanted);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  where->next(session_verb::renew, {.before = after});
+  auto renewed = renewal(1h);
+  at->submit(renewed);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  stop->open();
+  REQUIRE(after->reached());
+  CHECK(next.number == 0);
+  after->open();
+  CHECK(told.reached(1));
+  CHECK(renewed.sent);
+  CHECK(other.answered());
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor connections: a renewal uses another one while its own is made",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 4);
+  fill(at, 1);
+  const auto connects = hold_connects();
+  auto renewed = renewal(500ms);
+  at->submit(renewed);
+  REQUIRE(connects->reached());  // its own is made in any case
+  CHECK(told.reached(1));
+  CHECK(renewed.sent);
+}

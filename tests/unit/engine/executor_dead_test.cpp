@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What becomes of an executor's connections that are of no more use, and of what was to be sent on them.
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "unit/engine/executor_fixture.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+
+namespace {
+
+struct dead_fixture : executor_fixture {
+  const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
+
+  /// Keeps one connection in use as long as it lives.
+  struct hold {
+    hold(dead_fixture& of, run_executor& at, line in = line::frees)
+        : send(of.within(call.in(of, in), 1h)), caller(*at, patient(send)) {
+      REQUIRE(stop->reached());
+    }
+    ~hold() { stop->open(); }
+    static sent_statement& patient(sent_statement& one) {
+      one.patience = 1h;
+      return one;
+    }
+    void end() {
+      stop->open();
+      REQUIRE(caller.answered());
+    }
+
+    std::shared_ptr<gate> stop = std::make_shared<gate>();
+    connection_call call{stop};
+    sent_statement send;
+    waiting_caller caller;
+  };
+};
+
+using names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE_METHOD(dead_fixture, "executor connections: one that broke is dropped, and not used again",
+                 "[statement_executor][T67]") {
+  run_executor at(where, clock, 1);
+  connection_call before, after;
+  auto first = before.in(*this);
+  at->run(first);
+  where->next(verb::look, {.what = test::fate::vanish});
+  auto breaks = look();
+  at->run(breaks);
+  CHECK(breaks.answer.result == outcome::unknown);
+  CHECK(at->open() == 0);
+  CHECK(where->connections() == 0);
+  auto next = after.in(*this);
+  at->run(next);
+  CHECK(next.answer.result == outcome::yes);
+  CHECK(after.number != before.number);
+}
+
+TEST_CASE_METHOD(dead_fixture,
+                 "executor connections: in the place of one that broke another is made for those who wait",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  const auto stuck = std::make_shared<gate>();
+  where->next(verb::look, {.what = test::fate::vanish, .before = stuck});
+  auto breaks = look("a"), waits = look("a"), nobodys = look("a");
+  const bool submitted = GENERATE(false, true);
+  CAPTURE(submitted);
+  {
+    const waiting_caller first(*at, breaks);
+    REQUIRE(stuck->reached());
+    std::deque<waiting_caller> second;
+    submitted ? at->submit(nobodys) : static_cast<void>(second.emplace_back(*at, waits));
+    REQUIRE(clock.at_rest({.callers = submitted ? 0U : 1U}));
+    stuck->open();
+    CHECK(first.answered());
+    // At once: nobody's time has come.
+    const auto served = [&] { return submitted ? told.count() == 1 : second.front().is_answered(); };
+    CHECK(eventually(served, 5s));
+    if (!served()) clock.advance(2s);
+  }
+  CHECK((submitted ? nobodys : waits).sent);
+}
+
+TEST_CASE_METHOD(dead_fixture, "executor connections: what the server has closed is not used, and all of it goes",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 4);
+  fill(at, 3);
+  where->close_connections();
+  auto one = look();
+  at->run(one);
+  CHECK(one.answer.result == outcome::absent);
+  CHECK(where->count(verb::look) == 1);
+  // The new one, and that of renewals, which is needed for certain.
+  CHECK(eventually([&] { return at->open() == 2; }));
+  CHECK(where->connections() == 2);
+}
+
+TEST_CASE_METHOD(dead_fixture, "executor connections: what was not sent is sent again, on another connection, once",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 4);
+  fill(at, 4);
+  where->close_connections(false);  // seen only as it is used
+  auto one = look();
+  at->run(one);
+  CHECK(one.answer.result == outcome::absent);
+  CHECK(where->count(verb::look) == 2);
+  CHECK(at->open() == 1);  // the others were not trusted any more
+
+  // Once, and not after the limit, and not if it may have been done.
+  where->next(verb::look, {.what = test::fate::fail, .why = gone, .times = 2});
+  at->run(one);
+  CHECK(one.answer.result == outcome::failed);
+  CHECK(where->count(verb::look) == 4);
+  where->next(verb::look, {.what = test::fate::fail, .why = gone});
+  auto late = within(look(), 0s);
+  at->run(late);
+  CHECK(late.answer.result == outcome::failed);
+  CHECK(where->count(verb::look) == 5);
+  where->next(verb::look, {.what = test::fate::drop});
+  at->run(one);
+  CHECK(one.answer.result == outcome::unknown);
+  CHECK(where->count(verb::look) == 6);
+  // What nobody waits for is sent again as well.
+  where->next(verb::look, {.what = test::fate::fail, .why = gone});
+  at->submit(one);
+  CHECK(told.reached(1));
+  CHECK(one.answer.result == outcome::absent);
+  CHECK(where->count(verb::look) == 8);
+}
+
+TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again waits no longer than it would have",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 2);
+  fill(at, 1);
+  const auto stuck = std::make_shared<gate>();
+  where->next(verb::release, {.what = test::fate::fail, .why = gone, .before = stuck});
+  auto waits = within(release("a"), 1s), nobodys = within(release("b"), 1s);
+  for (auto* each : {&waits, &nobodys}) each->patience = 1h;
+  // One whose statement another thread sends, and one that nobody waits for.
+  const bool somebody = GENERATE(true, false);
+  CAPTURE(somebody);
+  sent_statement *own = &waits, *also = &nobodys;
+  std::deque<hold> busy;
+  busy.emplace_back(*this, at);
+  where->refuse_connections({.native = 2002, .transient = true, .connection = true, .full = true, .text = "none"});
+  std::thread caller;
+  std::atomic<bool> answered{false};
+  if (somebody) {
+    at->submit(*also);
+    caller = std::thread([&] {
+      at->run({&own, 1});
+      answered = true;
+    });
+  } else {
+    at->submit(*also);
+    answered = true;
+  }
+  REQUIRE(clock.at_rest({.callers = somebody ? 1U : 0U}));
+  const auto connects = hold_connects();
+  busy.front().end();
+  REQUIRE(stuck->reached());
+  clock.advance(500ms);
+  REQUIRE(clock.at_rest({.callers = 0, .busy = 1}));
+  stuck->open();
+  REQUIRE(connects->reached());
+  clock.advance(500ms);
+  CHECK(eventually([&] { return told.count() == 1 && answered; }, 5s));
+  CHECK_FALSE(nobodys.sent);
+  if (!answered) at->stop();
+  connects->open();
+  if (caller.joinable()) caller.join();
+}
+
+TEST_CASE_METHOD(dead_fixture, "executor connections: where one has hung for long, none of the idle ones is used again",
+                 "[statement_executor][T63]") {
+  const auto patience = GENERATE(999ms, 1000ms);
+  CAPTURE(patience);
+  run_executor at(where, clock, 4);
+  fill(at, 3);
+  const auto stuck = where->hold(verb::look);
+  auto one = look();
+  one.patience = patience;
+  const waiting_caller hanging(*at, one);
+  REQUIRE(stuck->reached());
+  clock.advance(patience);
+  CHECK(hanging.answered());
+  CHECK(at->open() == (patience < 1s ? 2 : 0));
+}
+
+// ---- another server -------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(dead_fixture, "executor connections: those to a server that was left are not used any more",
+                 "[statement_executor][T59]") {
+  run_executor at(where, clock, 4);
+  fill(at, 2);
+  {
+    hold disturbed_by_nobody(*this, at);
+    where->change_server("other");
+    {
+      hold first(*this, at);  // the other old one
+      hold second(*this, at);
+      CHECK(second.call.server == "other");
+      CHECK(where->connections() == 3);
+    }
+    CHECK(where->connections() == 2);
+    CHECK_FALSE(disturbed_by_nobody.caller.is_answered());
+    disturbed_by_nobody.end();
+    CHECK(disturbed_by_nobody.send.answer.result == outcome::yes);
+  }
+  CHECK(where->connections() == 1);
+  connection_call after;
+  auto next = after.in(*this);
+  at->run(next);
+  CHECK(after.server == "other");
+  CHECK(at.greeted() == names{"server", "server", "other"});
+}
+
+TEST_CASE_METHOD(dead_fixture, "executor connections: idle ones to a server that was left are closed at once",
+                 "[statement_executor][T59]") {
+  run_executor at(where, clock, 4);
+  fill(at, 3);
+  where->change_server("other");
+  // That of renewals is the first that leads elsewhere.
+  at->prepare_renewals();
+  CHECK(eventually([&] { return at.greeted().back() == "other" && where->connections() == 1; }));
+  connection_call after;
+  auto next = after.in(*this);
+  at->run(next);
+  CHECK(after.server == "other");
+}
+
+TEST_CASE_METHOD(dead_fixture, "executor connections: an attempt that began before the server changed changes nothing",
+                 "[statement_executor][T59]") {
+  run_executor at(where, clock, 4);
+  fill(at, 1);
+  // One to the old server is being made; it is there, but not told yet, when another one leads elsewhere.
+  const auto told_at = std::make_shared<gate>();
+  at.on_connected([&](const std::string& server) {
+    const std::atomic<bool> never{false};
+    if (server == "server") told_at->pass(never);
+  });
+  at->prepare_renewals();
+  REQUIRE(told_at->reached());
+  where->change_server("other");
+  {
+    hold old(*this, at);
+    hold next(*this, at);
+    CHECK(next.call.server == "other");
+  }
+  told_at->open();
+  CHECK(eventually([&] { return at->open() == 1; }, 5s));
+  auto renewed = renewal();
+  at->submit(renewed);
+  REQUIRE(told.reached(1));
+  CHECK(eventually([&] { return at->open() == 2; }));
+  CHECK(at.greeted() == names{"server", "server", "other", "other"});
+}
+
+TEST_CASE_METHOD(dead_fixture, "executor connections: one is told of before anything is sent on it",
+                 "[statement_executor][T59]") {
+  run_executor at(where, clock, 4);
+  std::size_t sent = 99;
+  at.on_connected([&](const std::string&) { sent = where->count(verb::look); });
+  auto one = look();
+  at->run(one);
+  CHECK(one.sent);
+  CHECK(sent == 0);
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// When an executor looks after what runs and waits, and how it ends.
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "unit/engine/executor_fixture.hpp"
+#include "unit/engine/whole_batch_store.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+
+TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when it must be looked at",
+                 "[statement_executor][T63]") {
+  run_executor at(where, clock, 4);
+  fill(at, 3);
+  at->prepare_renewals();
+  REQUIRE(eventually([&] { return at->open() == 4; }));
+  REQUIRE(clock.at_rest());
+  clock.advance(1h);
+  REQUIRE(clock.at_rest());
+  const auto before = at.watched().size();
+  const auto begun = clock.now();
+  const auto stop = std::make_shared<gate>();
+  connection_call first(stop), second(stop);
+  auto patient = first.in(*this), hasty = within(second.in(*this), 100ms);
+  hasty.patience = 0us;
+  where->next(session_verb::renew, {.before = stop});
+  auto renewed = renewal(50ms);
+  const waiting_caller one(*at, patient);
+  REQUIRE(stop->reached(1));
+  const waiting_caller two(*at, hasty);
+  REQUIRE(stop->reached(2));
+  at->submit(renewed);
+  REQUIRE(stop->reached(3));
+  REQUIRE(clock.at_rest({.busy = 1}));
+  at->end_by(begun + 10ms);
+  const auto all = at.watched();
+  CHECK(std::vector<instant>(all.begin() + static_cast<std::ptrdiff_t>(before), all.end()) ==
+        std::vector<instant>{begun + 2s, begun + 100ms, begun + 50ms, begun + 10ms});
+  stop->open();
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is interrupted at its own, also after a wait",
+                 "[statement_executor][T63]") {
+  run_executor at(where, clock, 1);
+  const auto stop = std::make_shared<gate>();
+  connection_call holds(stop);
+  auto held = within(holds.in(*this), 1h);
+  held.patience = 1h;
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  const auto stuck = where->hold(verb::look);
+  auto one = within(look(), 1s);
+  one.patience = 0us;
+  const waiting_caller waits(*at, one);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  clock.advance(900ms);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  stop->open();
+  REQUIRE(stuck->reached());
+  clock.advance(100ms - 1us);
+  REQUIRE(clock.at_rest());
+  CHECK_FALSE(waits.is_answered());
+  clock.advance(1us);
+  CHECK(waits.answered());
+  CHECK(one.answer.result == outcome::unknown);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted again and again",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  std::atomic<int> interrupted{0};
+  const auto stop = std::make_shared<gate>();
+  connection_call holds(stop);
+  auto held = holds.in(*this);
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  clock.advance(2s);
+  REQUIRE(clock.at_rest());
+  CHECK(at->tick(clock.now()) == clock.now() + 100ms);
+  stop->open();
+  CHECK(holder.answered());
+}
+
+// ---- the end --------------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs, beyond its time, and renewals end",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  const auto stuck = std::make_shared<gate>();
+  where->next(verb::look, {.before = stuck});
+  auto runs = within(look("a"), 1h), waits = within(look("a"), 1h), nobodys = within(release(), 1h);
+  runs.patience = 1h;
+  const waiting_caller running(*at, runs);
+  REQUIRE(stuck->reached());
+  const waiting_caller waiting(*at, waits);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  at->submit(nobodys);
+  const auto connects = hold_connects();
+  auto renewed = renewal(1h), later = renewal(1h);
+  at->submit(renewed);
+  REQUIRE(connects->reached());
+  at->end_by(clock.now() + 300ms);
+  CHECK(told.reached(1));
+  CHECK_FALSE(renewed.sent);
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
+  CHECK_FALSE(waiting.is_answered());
+  CHECK_FALSE(running.is_answered());
+  at->submit(later);
+  CHECK(told.count() == 2);
+  CHECK_FALSE(later.sent);
+  clock.advance(300ms);
+  CHECK(running.answered());
+  CHECK(runs.answer.result == outcome::unknown);
+  CHECK(waiting.answered());
+  CHECK(told.reached(3));
+  CHECK_FALSE(nobodys.sent);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what runs is interrupted, nothing begins",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  const auto stuck = std::make_shared<gate>();
+  where->next(verb::look, {.before = stuck});
+  auto runs = within(look("a"), 1h), waits = within(look("a"), 1h), nobodys = within(release(), 1h);
+  runs.patience = 1h;
+  const waiting_caller running(*at, runs);
+  REQUIRE(stuck->reached());
+  const waiting_caller waiting(*at, waits);
+  at->submit(nobodys);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  at->stop();
+  CHECK(running.answered());
+  CHECK(runs.answer.result == outcome::unknown);
+  CHECK(waiting.answered());
+  CHECK(told.reached(1));
+  for (const auto* each : {&waits, &nobodys}) {
+    CHECK_FALSE(each->sent);
+    CHECK(each->answer.why.text == "the service ends");
+  }
+  auto after = look();
+  at->run(after);
+  CHECK_FALSE(after.sent);
+  at->submit(after);
+  CHECK(told.count() == 2);
+  CHECK(where->count(verb::release) == 0);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a dead connection is answered",
+                 "[statement_executor]") {
+  auto looks = std::make_shared<whole_batch_store>(where);
+  run_executor at(looks, clock, 2);
+  fill(at, 1);
+  const auto stop = std::make_shared<gate>();
+  looks->hold_looks(stop);
+  auto waits = within(release("a"), 1h), nobodys = within(release("b"), 1h);
+  where->close_connections();
+  sent_statement *own = &waits, *also = &nobodys;
+  std::atomic<bool> answered{false};
+  SECTION("of a caller") {
+    std::thread caller([&] {
+      at->run({&own, 1}, {&also, 1});
+      answered = true;
+    });
+    REQUIRE(stop->reached());
+    at->stop();
+    looks->hold_looks(nullptr);
+    stop->open();
+    CHECK(eventually([&] { return answered.load(); }, 5s));
+    if (!answered) clock.advance(2h);
+    caller.join();
+    CHECK_FALSE(waits.sent);
+  }
+  SECTION("of nobody") {
+    at->submit(nobodys);
+    REQUIRE(stop->reached());
+    at->stop();
+    looks->hold_looks(nullptr);
+    stop->open();
+  }
+  CHECK(eventually([&] { return told.count() == 1; }, 5s));
+  CHECK_FALSE(nobodys.sent);
+}
+
+TEST_CASE_METHOD(executor_fixture, "executor end: a renewal that was about to be sent on a dead connection ends",
+                 "[statement_executor]") {
+  auto looks = std::make_shared<whole_batch_store>(where);
+  run_executor at(looks, clock, 2);
+  at->prepare_renewals();
+  REQUIRE(eventually([&] { return at->open() == 1; }));
+  REQUIRE(clock.at_rest());
+  const auto stop = std::make_shared<gate>();
+  looks->hold_looks(stop);
+  where->close_connections();
+  auto renewed = renewal(1h);
+  at->submit(renewed);
+  REQUIRE(stop->reached());
+  at->end_by(clock.now() + 1h);
+  looks->hold_looks(nullptr);
+  stop->open();
+  REQUIRE(clock.at_rest());
+  CHECK(told.count() == 1);
+  CHECK_FALSE(renewed.sent);
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Who executes what, when, and in which order.
+#include "engine/statements/statement_executor.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "unit/engine/executor_fixture.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+
+namespace {
+
+/// The order in which things happen. Thread safety: any thread.
+class happenings {
+ public:
+  void add(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(what);
+  }
+  std::vector<std::string> all() const {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> all_;
+};
+
+using order = std::vector<std::string>;
+
+}  // namespace
+
+// ---- connections ----------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: connects when asked, not before, and keeps warm",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 4);
+  CHECK(at->open() == 0);
+  connection_call first, again;
+  auto one = first.in(*this);
+  at->run(one);
+  CHECK(one.answer.result == outcome::yes);
+  CHECK(at->open() == 1);
+  auto other = again.in(*this);
+  at->run(other);
+  CHECK(again.number == first.number);
+  CHECK(at->open() == 1);
+}
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections than its size, others wait their turn",
+                 "[statement_executor][T68]") {
+  run_executor at(where, clock, 2);
+  std::atomic<int> inside{0};
+  std::atomic<int> most{0};
+  std::atomic<int> done{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round) {
+        connection_call mine;
+        mine.use = [&](connection&) {
+          const int now = ++inside;
+          for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
+          }
+          --inside;
+        };
+        auto one = mine.in(*this, i % 2 == 0 ? line::frees : line::takes);
+        at->run(one);
+        done += one.answer.result == outcome::yes ? 1 : 0;
+      }
+    });
+  }
+  for (auto& each : threads) each.join();
+  CHECK(done == 16 * 20);
+  CHECK(most <= 2);
+  CHECK(where->most_connections() <= 2);
+}
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection in time is told why",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  const auto stop = std::make_shared<gate>();
+  connection_call holds(stop);
+  auto held = within(holds.in(*this), 1h);
+  held.patience = 1h;
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  auto late = within(look(), 0s);
+  at->run(late);
+  CHECK_FALSE(late.sent);
+  CHECK(late.answer.result == outcome::failed);
+  CHECK(late.answer.why.transient);
+  CHECK_FALSE(late.answer.why.connection);
+  CHECK(late.answer.why.text.find("busy") != std::string::npos);
+
+  auto patient = within(look(), 5s);
+  auto nobodys = within(look("other"), 5s);
+  const waiting_caller waits(*at, patient);
+  at->submit(nobodys);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  clock.advance(5s - 1us);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  CHECK_FALSE(waits.is_answered());
+  CHECK(told.count() == 0);
+  clock.advance(1us);
+  CHECK(waits.answered());
+  CHECK(told.reached(1));
+  CHECK_FALSE(patient.sent);
+  CHECK_FALSE(nobodys.sent);
+  CHECK(nobodys.answer.why.text.find("busy") != std::string::npos);
+  CHECK(where->count(verb::look) == 0);
+  stop->open();
+}
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupted at its limit, the healthy is not",
+                 "[statement_executor][T63]") {
+  run_executor at(where, clock, 3);
+  const auto stuck = where->hold(verb::look);
+  auto hangs = look();
+  const waiting_caller hanging(*at, hangs);
+  REQUIRE(stuck->reached());
+  clock.advance(1s);
+  const auto stop = std::make_shared<gate>();
+  connection_call healthy(stop);
+  auto well = healthy.in(*this);
+  const waiting_caller other(*at, well);
+  REQUIRE(stop->reached());
+  clock.advance(1s - 1us);
+  REQUIRE(clock.at_rest({.callers = 0}));
+  CHECK_FALSE(hanging.is_answered());
+  clock.advance(1us);
+  CHECK(hanging.answered());
+  CHECK(hangs.sent);
+  CHECK(hangs.answer.result == outcome::unknown);
+  CHECK_FALSE(other.is_answered());
+  CHECK(at->open() == 1);
+  stop->open();
+  CHECK(other.answered());
+  CHECK(well.answer.result == outcome::yes);
+}
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the sending, not from the wait before it",
+                 "[statement_executor][T63]") {
+  run_executor at(where, clock, 1);
+  const auto stop = std::make_shared<gate>();
+  connection_call holds(stop);
+  auto held = within(holds.in(*this), 1h);
+  held.patience = 1h;
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  const auto begun = clock.now();
+  auto waits = within(look(), 1h);  // 2 s of patience
+  auto hasty = look("a");           // none: until its own limit
+  hasty.patience = 0us;
+  const auto stuck = std::make_shared<gate>();
+  where->next(verb::look, {.times = 2, .before = stuck});
+  at->submit(waits);
+  REQUIRE(clock.at_rest());
+  clock.advance(30s);
+  stop->open();
+  REQUIRE(stuck->reached());
+  REQUIRE(clock.at_rest({.busy = 1}));
+  CHECK(waits.sent_at == begun + 30s);
+  CHECK(at.watched().back() == begun + 32s);
+  clock.advance(2s);
+  CHECK(told.reached(1));
+  CHECK(waits.answer.result == outcome::unknown);
+
+  hasty.until = clock.now() + 1s;
+  at->submit(hasty);
+  REQUIRE(stuck->reached(2));
+  REQUIRE(clock.at_rest({.busy = 1}));
+  clock.advance(1s - 1us);
+  REQUIRE(clock.at_rest({.busy = 1}));
+  CHECK(told.count() == 1);
+  clock.advance(1us);
+  CHECK(told.reached(2));
+}
+
+// ---- who executes ---------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: a lone caller executes its statement on its own thread",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 4);
+  const auto workers = at.workers();
+  for (const auto which : {line::takes, line::frees}) {
+    for (int round = 0; round < 3; ++round) {
+      connection_call mine;
+      auto one = mine.in(*this, which);
+      at->run(one);
+      CHECK(mine.by == std::this_thread::get_id());
+    }
+  }
+  CHECK(at.workers() == workers);
+}
+
+TEST_CASE_METHOD(executor_fixture,
+                 "statement_executor: a renewal is never executed on a caller's thread, and goes first",
+                 "[statement_executor][T19]") {
+  run_executor at(where, clock, 1);
+  fill(at, 1);
+  happenings seen;
+  std::thread::id by{};
+  where->next(session_verb::renew, {.ahead = [&] {
+                by = std::this_thread::get_id();
+                seen.add("renewal");
+              }});
+  where->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
+  const auto stop = std::make_shared<gate>();
+  connection_call holds(stop), takes, frees;
+  takes.use = [&](connection&) { seen.add("take"); };
+  frees.use = [&](connection&) { seen.add("free"); };
+  auto held = holds.in(*this);
+  auto taken = takes.in(*this);
+  auto freed = frees.in(*this, line::frees);
+  auto renewed = renewal();
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  const waiting_caller taker(*at, taken);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  const waiting_caller freer(*at, freed);
+  REQUIRE(clock.at_rest({.callers = 2}));
+  at->submit(renewed);
+  stop->open();
+  CHECK(taker.answered());
+  CHECK(freer.answered());
+  CHECK(told.reached(1));
+  CHECK(seen.all() == order{"renewal", "free", "take"});
+  for (const auto* each : {&holder, &taker, &freer}) CHECK(by != each->thread());
+}
+
+TEST_CASE_METHOD(executor_fixture,
+                 "statement_executor: a renewal that somebody waits for is executed by another thread",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  fill(at, 1);
+  std::thread::id by{};
+  where->next(session_verb::renew, {.ahead = [&] { by = std::this_thread::get_id(); }});
+  auto renewed = renewal();
+  const waiting_caller waits(*at, renewed);
+  CHECK(waits.answered());
+  CHECK(renewed.sent);
+  CHECK(by != waits.thread());
+}
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: a late renewal is not sent any more, not even once it could be",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  const auto connects = hold_connects();
+  auto renewed = renewal(50ms);
+  at->submit(renewed);
+  REQUIRE(connects->reached());
+  REQUIRE(clock.at_rest({.busy = 1}));
+  clock.advance(50ms);
+  REQUIRE(told.reached(1));
+  CHECK_FALSE(renewed.sent);
+  connects->open();
+  REQUIRE(clock.at_rest());
+  CHECK(where->count(session_verb::renew) == 0);
+}
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: threads are started as needed, one for each connection at most",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 3, false);
+  CHECK(at.workers() == 0);
+  const auto stop = std::make_shared<gate>();
+  std::deque<connection_call> calls;
+  std::deque<sent_statement> all;
+  for (int i = 0; i < 10; ++i) all.push_back(calls.emplace_back(stop).in(*this, line::frees));
+  for (auto& each : all) each.owner = &told;
+  at->submit(all[0]);
+  REQUIRE(stop->reached(1));
+  REQUIRE(clock.at_rest({.busy = 1}));
+  CHECK(at.workers() == 1);
+  for (std::size_t i = 1; i < all.size(); ++i) at->submit(all[i]);
+  REQUIRE(stop->reached(3));
+  stop->open();
+  CHECK(told.reached(10));
+  CHECK(at.workers() <= 4);
+  CHECK(where->most_connections() == 3);
+}
+
+TEST_CASE_METHOD(
+    executor_fixture,
+    "statement_executor: a caller does not come back late from a statement of others that stood before his",
+    "[statement_executor]") {
+  run_executor at(where, clock, 4);
+  fill(at, 3);
+  const auto stuck = std::make_shared<gate>(), busy = std::make_shared<gate>();
+  connection_call holds(busy), first(stuck), mine;
+  std::deque<waiting_caller> callers;
+  auto one = holds.in(*this, line::frees), two = holds.in(*this, line::frees), three = holds.in(*this, line::frees);
+  for (auto* each : {&one, &two, &three}) callers.emplace_back(*at, *each);
+  REQUIRE(busy->reached(3));
+  where->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
+  // Nobody's release, which hangs, goes first. Whoever waits for the take does not do that one.
+  auto nobodys = first.in(*this, line::frees);
+  nobodys.owner = &told;
+  auto wanted = mine.in(*this);
+  sent_statement *also = &nobodys, *own = &wanted;
+  std::atomic<bool> answered{false};
+  std::thread caller([&] {
+    at->run({&own, 1}, {&also, 1});
+    answered = true;
+  });
+  REQUIRE(clock.at_rest({.callers = 1}));
+  busy->open();
+  REQUIRE(stuck->reached());
+  CHECK(eventually([&] { return answered.load(); }, 5s));
+  stuck->open();
+  caller.join();
+  CHECK(told.reached(1));
+}
+
+// ---- the order ------------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in the order in which they came",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 1);
+  happenings seen;
+  const auto stop = std::make_shared<gate>();
+  connection_call holds(stop);
+  auto held = holds.in(*this);
+  const waiting_caller holder(*at, held);
+  REQUIRE(stop->reached());
+  std::deque<connection_call> calls;
+  std::deque<sent_statement> all;
+  std::deque<waiting_caller> callers;
+  order expected;
+  for (std::size_t i = 0; i < 8; ++i) {
+    expected.push_back(std::to_string(i));
+    calls.emplace_back().use = [&seen, i](connection&) { seen.add(std::to_string(i)); };
+    callers.emplace_back(*at, all.emplace_back(calls.back().in(*this)));
+    REQUIRE(clock.at_rest({.callers = i + 1}));
+    CHECK(at->queued() == i + 1);
+  }
+  stop->open();
+  for (const auto& each : callers) CHECK(each.answered());
+  CHECK(seen.all() == expected);
+}
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: takes leave one connection to releases, if there are several",
+                 "[statement_executor]") {
+  run_executor at(where, clock, 3);
+  const auto stop = std::make_shared<gate>();
+  std::deque<connection_call> calls;
+  std::deque<sent_statement> all;
+  std::deque<waiting_caller> callers;
+  for (int i = 0; i < 5; ++i) callers.emplace_back(*at, all.emplace_back(calls.emplace_back(stop).in(*this)));
+  REQUIRE(stop->reached(2));
+  REQUIRE(eventually([&] { return at->queued() == 3; }));
+  CHECK(at->queued() == 3);
+  auto freed = release();
+  at->run(freed);  // at once
+  CHECK(freed.sent);
+  CHECK(at->queued() == 3);
+  stop->open();
+  for (const auto& each : callers) CHECK(each.answered());
+}
