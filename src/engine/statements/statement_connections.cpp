@@ -20,16 +20,14 @@ constexpr microseconds longest_connect = 10s;
 // ---- connections ----------------------------------------------------------------------------------------------------
 
 bool statement_executor::connect_more(lock_type& lock) noexcept {
-  if (stop_) return false;
-  afterwards then;
+  if (stop_ || waiting_.empty()) return false;
+  answers then(time_);
   for (const auto from : lines) {
     for (;;) {
-      const auto& in = waiting(from);
+      const auto& in = waiting_[from];
       if (in.empty()) break;
       const auto now = time_.now();
-      std::size_t all = 0;
-      for (const auto each : lines) all += each < from ? 0 : waiting(each).size();
-      slot* const on = slots_.to_connect(from, all, now);
+      slot* const on = slots_.to_connect(from, waiting_.size_from(from), now);
       if (on == nullptr) break;
       begin_connecting(*on, in.last_limit(), now, then);
     }
@@ -37,19 +35,19 @@ bool statement_executor::connect_more(lock_type& lock) noexcept {
   return settle(lock, then);
 }
 
-void statement_executor::begin_connecting(slot& on, instant until, instant now, afterwards& then) noexcept {
+void statement_executor::begin_connecting(slot& on, instant until, instant now, answers& then) noexcept {
   slots_.begin_connecting(on, now + std::clamp<microseconds>(until - now, shortest_connect, longest_connect));
   fault why;
   if (!threads_.connect(on.number, why)) connect_failed(on, why, then);
 }
 
-void statement_executor::connect_failed(slot& on, const fault& why, afterwards& then) noexcept {
+void statement_executor::connect_failed(slot& on, const fault& why, answers& then) noexcept {
   const auto now = time_.now();
   slots_.failed(on, why, now);
   then.look_at = now;  // what was put off, or has waited for this attempt only
   for (const auto each : lines) {
     // Who has nothing to hope for need not wait to hear it.
-    if (!slots_.hope_for(each)) refuse_all(each, why, then);
+    if (!slots_.hope_for(each)) then.refuse_all(waiting_[each], why);
   }
   for (const auto& in : waiting_) {  // the others look when the next attempt is
     if (in.front() != nullptr && in.front()->caller != nullptr) time_.notify(in.front()->caller->wake);
@@ -60,7 +58,7 @@ void statement_executor::prepare_renewals() noexcept {
   const auto now = time_.now();
   lock_type lock(mutex_);
   if (stop_ || ending_ || slots_.renewals().is != slot::state::closed) return;
-  afterwards then;
+  answers then(time_);
   begin_connecting(slots_.renewals(), instant::max(), now, then);
   settle(lock, then);
 }
@@ -92,7 +90,7 @@ void statement_executor::connect(std::size_t which) noexcept {
     made.reset();
     return;
   }
-  afterwards then;
+  answers then(time_);
   if (made == nullptr) {
     connect_failed(on, why, then);
   } else if (slots_.arrived(on, std::move(made), about, then.broken)) {
@@ -114,9 +112,7 @@ std::size_t statement_executor::open() const {
 
 std::size_t statement_executor::queued() const {
   const std::lock_guard lock(mutex_);
-  std::size_t all = 0;
-  for (const auto& in : waiting_) all += in.size();
-  return all;
+  return waiting_.size();
 }
 
 }  // namespace dlock::engine

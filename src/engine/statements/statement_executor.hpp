@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <stop_token>
-#include <vector>
 
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store.hpp"
-#include "engine/statements/batch.hpp"
+#include "engine/statements/answers.hpp"
 #include "engine/statements/connection_slots.hpp"
-#include "engine/statements/statement_line.hpp"
+#include "engine/statements/statement_lines.hpp"
+#include "engine/statements/worker_threads.hpp"
 
 namespace dlock::engine {
 
@@ -97,45 +95,33 @@ class statement_executor {
  private:
   using slot = connection_slot;
 
-  /// What is done once the lock is open again.
-  struct afterwards {
-    statement_line answered{};           // their owners are told
-    connection_slots::closing broken{};  // closed
-    instant look_at = instant::max();    // tick() is wanted by then
-  };
   using lock_type = std::unique_lock<std::mutex>;
 
-  statement_line& waiting(line which) noexcept { return waiting_[static_cast<std::size_t>(which)]; }
-  void enqueue(statement& one, afterwards& then) noexcept;
-  void enqueue_for_owners(std::span<statement* const> all, afterwards& then) noexcept;
+  /// `of`: who waits for them; null: their owners are told.
+  void enqueue(std::span<statement* const> all, blocked_caller* of, answers& then) noexcept;
   /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed those of others
   /// would come back late from its own.
   bool lead(lock_type& lock, std::span<statement* const> own, blocked_caller& me);
   /// Executes one of those that nobody waits for, or a renewal, if it is its turn.
   bool lead(lock_type& lock);
-  bool has_turn(const statement& one) const noexcept;
   void execute(lock_type& lock, slot& on, statement& first);
   /// `sent`: it was; otherwise the connection was dead before that.
-  void finish(slot& on, bool sent, afterwards& then) noexcept;
+  void finish(slot& on, bool sent, answers& then) noexcept;
   /// It was certainly not done, and is first in line again.
-  void put_back(statement& one, afterwards& then) noexcept;
+  void put_back(statement& one, answers& then) noexcept;
   bool ended_for(const statement& one) const noexcept { return stop_ || (ending_ && one.stands_in == line::renewals); }
-  void hand_over(statement& one, afterwards& then) noexcept;
-  void refuse(statement& one, const fault& why, afterwards& then) noexcept;
-  void refuse_all(line which, const fault& why, afterwards& then) noexcept;
   instant limit_of(const statement& one) noexcept;
-  void expire(line which, instant now, const blocked_caller* of, afterwards& then) noexcept;
+  /// `of`: the statements of that caller; null: those that nobody waits for.
+  void expire(line which, instant now, const blocked_caller* of, answers& then) noexcept;
   /// False: there was nothing to do, and the lock was not opened.
-  bool settle(lock_type& lock, afterwards& then) noexcept;
+  bool settle(lock_type& lock, answers& then) noexcept;
   bool connect_more(lock_type& lock) noexcept;
-  void begin_connecting(slot& on, instant until, instant now, afterwards& then) noexcept;
-  void connect_failed(slot& on, const fault& why, afterwards& then) noexcept;
+  void begin_connecting(slot& on, instant until, instant now, answers& then) noexcept;
+  void connect_failed(slot& on, const fault& why, answers& then) noexcept;
+  /// Those whose turn it is.
   void wake_next() noexcept;
   /// False: all are busy, and there is no other to be had.
   bool wake_worker() noexcept;
-  /// Whether a worker will use the connections that are idle for renewals.
-  bool left_to_renewals() noexcept;
-  void watch_until(lock_type& lock, instant when) noexcept;
 
   const std::shared_ptr<store> store_;
   time_source& time_;
@@ -144,12 +130,10 @@ class statement_executor {
   std::atomic<std::uint64_t> statements_{0};
   std::stop_source cancel_{};  // of attempts to connect
   mutable std::mutex mutex_;
-  std::condition_variable served_;
   // Guarded by mutex_:
-  std::array<statement_line, 3> waiting_{};
+  statement_lines waiting_{};
   connection_slots slots_;
-  std::size_t workers_ = 0;  // threads in serve(), or about to be
-  std::size_t idle_workers_ = 0;
+  worker_threads workers_;  // in serve(), or about to be
   instant tick_by_ = instant::max();
   instant ends_at_ = instant::max();
   bool ending_ = false;  // no more renewals

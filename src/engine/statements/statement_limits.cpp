@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // How long statements wait and run, and the end of an executor.
 #include <algorithm>
-#include <array>
-#include <new>
 
 #include "engine/statements/blocked_caller.hpp"
 #include "engine/statements/statement_executor.hpp"
@@ -19,23 +17,6 @@ constexpr auto long_time = 1s;  // for a statement
 constexpr microseconds shortest_wait = 100ms;
 }  // namespace
 
-void statement_executor::refuse(statement& one, const fault& why, afterwards& then) noexcept {
-  one.answer = {};
-  one.answered_at = time_.now();
-  try {
-    one.answer.why = why;
-  } catch (const std::bad_alloc&) {
-    one.answer.why = passing_fault("", why.connection);
-  }
-  // Another connection would fail for the same reason: a wrong password.
-  one.answer.why.connection = why.connection && why.transient;
-  hand_over(one, then);
-}
-
-void statement_executor::refuse_all(line which, const fault& why, afterwards& then) noexcept {
-  while (!waiting(which).empty()) refuse(*waiting(which).pop_front(), why, then);
-}
-
 /// Until when it waits for a connection.
 instant statement_executor::limit_of(const statement& one) noexcept {
   const auto in = one.stands_in;
@@ -45,32 +26,23 @@ instant statement_executor::limit_of(const statement& one) noexcept {
   return std::min(nearly ? std::max(one.until, one.queued_at + shortest_wait) : one.until, ends_at_);
 }
 
-/// `of`: the statements of that caller; null: those that nobody waits for.
-void statement_executor::expire(line which, instant now, const blocked_caller* of, afterwards& then) noexcept {
+void statement_executor::expire(line which, instant now, const blocked_caller* of, answers& then) noexcept {
   const auto late = [&](const statement& one) { return one.caller == of && limit_of(one) <= now; };
-  waiting(which).extract(late, [&](statement& one) {
+  waiting_[which].extract(late, [&](statement& one) {
     if (slots_.failures() != one.failures || now < slots_.put_off()) {
-      refuse(one, slots_.last_failure(), then);
+      then.refuse(one, slots_.last_failure());
     } else if (slots_.connecting_for(which)) {
-      refuse(one, passing_fault("a connection could not be made in time", true), then);
+      then.refuse(one, passing_fault("a connection could not be made in time", true));
     } else {
-      refuse(one, passing_fault("all lock connections are busy", false), then);
+      then.refuse(one, passing_fault("all lock connections are busy", false));
     }
     return true;
   });
 }
 
-void statement_executor::watch_until(lock_type& lock, instant when) noexcept {
-  if (when >= tick_by_) return;
-  tick_by_ = when;
-  lock.unlock();
-  threads_.tick_by(when);
-  lock.lock();
-}
-
 instant statement_executor::tick(instant now) noexcept {
   lock_type lock(mutex_);
-  afterwards then;
+  answers then(time_);
   for (const auto each : lines) expire(each, now, nullptr, then);
   settle(lock, then);
   connect_more(lock);
@@ -102,8 +74,8 @@ void statement_executor::end_by(instant when) noexcept {
   lock_type lock(mutex_);
   ending_ = true;
   ends_at_ = when;
-  afterwards then;
-  refuse_all(line::renewals, passing_fault("renewals have ended", false), then);
+  answers then(time_);
+  then.refuse_all(waiting_[line::renewals], passing_fault("renewals have ended", false));
   for (const auto& each : slots_.all()) each->limit = std::min(each->limit, when);
   for (const auto& in : waiting_) {
     in.for_each([this](const statement& one) {
@@ -123,9 +95,9 @@ void statement_executor::stop() noexcept {
   for (const auto& each : slots_.all()) {
     if (each->is == slot::state::busy) each->on->interrupt();
   }
-  afterwards then;
-  for (const auto each : lines) refuse_all(each, passing_fault("the service ends", false), then);
-  time_.notify(served_);
+  answers then(time_);
+  for (const auto each : lines) then.refuse_all(waiting_[each], passing_fault("the service ends", false));
+  workers_.wake_all();
   settle(lock, then);
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/statements/answers.hpp"
+
+#include <new>
+
+#include "engine/statements/blocked_caller.hpp"
+
+namespace dlock::engine {
+
+void answers::hand_over(statement& of) noexcept {
+  of.at = statement::place::nowhere;
+  if (of.caller == nullptr) {
+    answered.push_back(of);
+  } else if (--of.caller->open == 0) {
+    time_.notify(of.caller->wake);
+  }
+}
+
+void answers::refuse(statement& of, const fault& why) noexcept {
+  of.answer = {};
+  of.answered_at = time_.now();
+  try {
+    of.answer.why = why;
+  } catch (const std::bad_alloc&) {
+    of.answer.why = passing_fault("", why.connection);
+  }
+  // Another connection would fail for the same reason: a wrong password.
+  of.answer.why.connection = why.connection && why.transient;
+  hand_over(of);
+}
+
+void answers::refuse_all(statement_line& all, const fault& why) noexcept {
+  while (!all.empty()) refuse(*all.pop_front(), why);
+}
+
+}  // namespace dlock::engine

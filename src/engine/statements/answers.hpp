@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "engine/statements/connection_slots.hpp"
+#include "engine/statements/statement_line.hpp"
+
+namespace dlock::engine {
+
+/// What an executor has decided under its lock, and does once that is open again.
+class answers {
+ public:
+  explicit answers(time_source& time) noexcept : time_(time) {}
+
+  statement_line answered{};           ///< their owners are told
+  connection_slots::closing broken{};  ///< closed
+  instant look_at = instant::max();    ///< the executor's tick() is wanted by then
+
+  /// It has been answered. A caller is woken now; it is gone as soon as the lock is open.
+  void hand_over(statement& of) noexcept;
+  /// It was not sent, for that reason.
+  void refuse(statement& of, const fault& why) noexcept;
+  void refuse_all(statement_line& all, const fault& why) noexcept;
+
+ private:
+  time_source& time_;
+};
+
+}  // namespace dlock::engine
