@@ -85,9 +85,9 @@ bool mysql_connection::alive() noexcept {
   // A server has nothing to say to a client that asked nothing, but why it is about to hang up. TLS has: its session
   // tickets may still lie there unread.
   const auto farewell = static_cast<short>(encrypted_ ? hang_up : hang_up | POLLIN);
-  if (!has_happened(socket_, farewell)) return true;
-  interrupt();
-  return false;
+  looked_ = !has_happened(socket_, farewell);
+  if (!looked_) interrupt();
+  return looked_;
 }
 
 void mysql_connection::heed(fault& why) noexcept {
@@ -105,7 +105,8 @@ bool mysql_connection::may_run(fault& why) {
   // A statement sent on a connection that the server closed while it was idle would have an unknown outcome.
   // In a transaction that nobody knows of, it would be done for us alone and undone when the connection ends.
   const bool strange = usable() && !in_autocommit(handle());
-  if (usable() && !strange && !closed_by_server(socket_)) return true;
+  const bool looked = std::exchange(looked_, false);  // just now
+  if (usable() && !strange && (looked || !closed_by_server(socket_))) return true;
   why = make_own_fault(strange ? "the connection was in a transaction" : "the connection was closed", true, true);
   heed(why);
   return false;

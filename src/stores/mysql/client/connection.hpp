@@ -80,6 +80,7 @@ class mysql_connection : public connection {
   // number may then be anybody's.
   int socket_;
   std::atomic<bool> broken_{false};
+  bool looked_ = false;   // alive() has just seen that its server is there
   unsigned as_text_ = 0;  // so many more are not tried to be prepared
 };
 
