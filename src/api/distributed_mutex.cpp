@@ -16,7 +16,7 @@ namespace dlock {
 
 distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const lock_options& options)
     : service_(service), key_(std::move(key)) {
-  auto how = service.core_->shared().settled(options);
+  auto how = detail::settled(options, service.core_->shared().defaults);
   validate(how);
   // std::lock and guards count on one unlock() per lock(): a second lease would be freed by the first of them.
   if (how.reentry == reentry::allow) how.reentry = reentry::refuse;

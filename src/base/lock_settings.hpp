@@ -33,6 +33,8 @@ struct lock_settings {
 
 /// What is given, and what is not given from the defaults, field by field. Validates nothing.
 lock_settings settled(const lock_options& given, const lock_settings& defaults = {});
+/// Whether there is a field that is not inherited.
+bool gives_any(const lock_options& given) noexcept;
 /// The same with every field set.
 lock_options as_options(const lock_settings& settings);
 

@@ -36,6 +36,7 @@ void tell_in_transaction(service_core& core, const lock_key& key) {
 
 /// Whether it was the last lease, and the grant is to be freed.
 bool leave(const std::shared_ptr<grant>& one) noexcept {
+  if (one->leave_inner()) return false;
   auto& core = *one->home;
   auto& table = core.all().table;
   // The watch is asked without a lock: it may have a question for the database, and calls back.
@@ -58,8 +59,8 @@ bool leave(const std::shared_ptr<grant>& one) noexcept {
   return end == grant_table::left::last;
 }
 
-lock_request request_of(service_core& core, const detail::lock_settings& terms, const lock_request::patience& how) {
-  return {terms, current_owner(), in_owner_scope(), core.shared().time.now(), how};
+lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& how) {
+  return {terms, current_owner(), in_owner_scope(), now, how};
 }
 
 void check_cancelled(const lock_key& key, const detail::lock_settings& terms) {
@@ -82,12 +83,13 @@ class reentry_under_way final : public operation {
 };
 
 /// Without an acquisition, which most re-entries need not make. Null: it is not entered.
-acquired enter_again(service_core& core, const lock_key& key, const lock_request& what) {
+acquired enter_again(service_core& core, const lock_key& key, const detail::lock_settings& terms, instant now) {
   acquired made;
-  if (what.owner->grants.load() == 0) return made;
-  second_lease again(core.all(), what);
-  if (again.find(key, what.begun) != second_lease::found::entered) return made;
-  if (const auto next = again.start(what.begun); next.what != action::kind::finished) {
+  const auto& owner = *current_owner();
+  if (owner.grants.load(std::memory_order_relaxed) == 0) return made;
+  second_lease again(core.all(), terms);
+  if (again.find(owner, in_owner_scope(), key, now) != second_lease::found::entered) return made;
+  if (const auto next = again.start(now); next.what != action::kind::finished) {
     blocking_driver driver(core.all());
     reentry_under_way op(again, next);
     driver.run(op);
@@ -104,7 +106,7 @@ acquired enter_again(service_core& core, const lock_key& key, const lock_request
 void check_request(const service_core& core, const std::string& which, const row_renewal* row,
                    const detail::lock_settings& terms) {
   const auto refuse = [&](const std::string& why) { throw std::invalid_argument("dlock: " + which + ": " + why); };
-  const auto caps = core.where().caps();
+  const auto& caps = core.all().caps;
   const auto& name = core.where().name();
   if (row != nullptr && !caps.rows) refuse(name + " has no tables whose rows could be locked");
   const bool by_column = row != nullptr && *row == row_renewal::column;
@@ -126,9 +128,9 @@ void check_request(const service_core& core, const std::string& which, const row
 }
 
 void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms) {
-  validate(terms, core.shared().options);
+  if (&terms != &core.shared().defaults) validate(terms, core.shared().options);
   const auto* const row = key.row();
-  if (row == nullptr && core.where().caps().session_leases && core.where().caps().expiring_leases) return;
+  if (const auto& caps = core.all().caps; row == nullptr && caps.session_leases && caps.expiring_leases) return;
   check_request(core, (row != nullptr ? "row '" : "key '") + printable(key) + "'",
                 row != nullptr ? &row->table->renewal : nullptr, terms);
 }
@@ -138,11 +140,11 @@ acquired acquire(service_core& core, const lock_key& key, const detail::lock_set
   core.refuse_if_forked();
   check_request(core, key, terms);
   check_cancelled(key, terms);
-  const auto what = request_of(core, terms, how);
-  if (auto again = enter_again(core, key, what); again.held != nullptr) return again;
+  const auto begun = core.shared().time.now();
+  if (auto again = enter_again(core, key, terms, begun); again.held != nullptr) return again;
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
-  acquisition op(core.all(), key, what, driver.signal());
+  acquisition op(core.all(), key, request_of(terms, begun, how), driver.signal());
   driver.run(op);
   const auto now = driver.now();
   acquired made;
@@ -162,7 +164,7 @@ acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail
   check_cancelled(keys[0], terms);
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
-  multi_acquisition op(core.all(), keys, terms, request_of(core, terms, how), driver.signal());
+  multi_acquisition op(core.all(), keys, terms, request_of(terms, core.shared().time.now(), how), driver.signal());
   driver.run(op);
   const auto now = driver.now();
   acquired_all made{op.result(now), {}};

@@ -3,19 +3,13 @@
 
 #include <pthread.h>
 
-#include <atomic>
-
 namespace dlock::engine {
 
-namespace {
-std::atomic<unsigned> generation{0};
-void in_child() noexcept { generation.fetch_add(1, std::memory_order_relaxed); }
-const bool installed = ::pthread_atfork(nullptr, nullptr, in_child) == 0;
-}  // namespace
+constinit std::atomic<unsigned> forks{0};
 
-unsigned fork_generation() noexcept {
-  static_cast<void>(installed);
-  return generation.load(std::memory_order_relaxed);
-}
+namespace {
+void in_child() noexcept { forks.fetch_add(1, std::memory_order_relaxed); }
+[[maybe_unused]] const bool installed = ::pthread_atfork(nullptr, nullptr, in_child) == 0;
+}  // namespace
 
 }  // namespace dlock::engine

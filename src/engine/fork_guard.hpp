@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <atomic>
+
 namespace dlock::engine {
 
+/// Counted up in each child of a fork, by a pthread_atfork handler.
+extern std::atomic<unsigned> forks;
+
 /// How many forks lie between this process and the first one that asked: a child sees another number than its
-/// parent. An atomic load; the counting is done by a pthread_atfork handler.
-unsigned fork_generation() noexcept;
+/// parent. An atomic load.
+inline unsigned fork_generation() noexcept { return forks.load(std::memory_order_relaxed); }
 
 }  // namespace dlock::engine

@@ -3,17 +3,28 @@
 
 #include <algorithm>
 
+#include "engine/deadline_place.hpp"
+
 namespace dlock::engine {
 
 const char grant::by_mutex = 0;
 
+grant::grant(std::shared_ptr<service_core> of, lock_key name) : home(std::move(of)), key(std::move(name)) {}
+
 grant::~grant() { delete lost_.load(std::memory_order_acquire); }
+
+std::shared_ptr<grant> grant::alive() noexcept {
+  try {
+    return shared_from_this();  // without a copy of the weak pointer, which weak_from_this() makes
+  } catch (const std::bad_weak_ptr&) {
+    return nullptr;
+  }
+}
 
 microseconds grant::left(instant now) noexcept {
   if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap) return microseconds{0};
-  auto mine = own_end.left(now);
-  if (cap != instant::max()) mine = std::min(mine, microseconds{cap - now});
-  return kind == lease_kind::session ? std::min(mine, pin->deadline.left(now)) : mine;
+  const auto kept = kind == lease_kind::session ? pin->deadline.left(now) : own_end.left(now);
+  return cap == instant::max() ? kept : std::min(kept, microseconds{cap - now});
 }
 
 bool grant::outlives(instant now) noexcept {

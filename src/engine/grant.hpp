@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <stop_token>
 #include <thread>
@@ -26,6 +25,7 @@
 namespace dlock::engine {
 
 class service_core;
+struct deadline_place;
 
 enum class grant_state : std::uint8_t {
   asked,      ///< not ours, as far as we know
@@ -35,7 +35,7 @@ enum class grant_state : std::uint8_t {
 };
 
 struct grant : std::enable_shared_from_this<grant> {
-  grant(std::shared_ptr<service_core> of, lock_key name) : home(std::move(of)), key(std::move(name)) {}
+  grant(std::shared_ptr<service_core> of, lock_key name);
   ~grant();
 
   const std::shared_ptr<service_core> home;
@@ -45,10 +45,7 @@ struct grant : std::enable_shared_from_this<grant> {
   session_pin pin{};  // the session whose id is in the row
   std::uint64_t fence = 0;
   std::uint64_t nonce = 0;  // of the attempt
-  lease_kind kind = lease_kind::session;
-  bool renewable = false;  // renewal::manual
-  microseconds ttl{0};     // of the session, or of its own expiry
-  microseconds margin{0};
+  microseconds ttl{0};      // of the session, or of its own expiry
   std::atomic<microseconds> min_hold{microseconds{0}};
   instant asked_at{};  // not later than the server's time of the grant
   instant granted_at{};
@@ -60,31 +57,33 @@ struct grant : std::enable_shared_from_this<grant> {
   std::atomic<const void*> anchor{nullptr};
   static const char by_mutex;
 
+  // A service may hold very many of these: what is small stands together.
+  lease_kind kind = lease_kind::session;
+  bool renewable = false;  // renewal::manual
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_reason> reason{loss_reason::none};
+  std::atomic<bool> notified{false};  // its holder was told of the loss: the callbacks have ended
+  bool listed = false;                // in grant_table, and guarded by its shard
+  bool outlived = false;  // so is this: no lease, and its transactions have their outcome: it is being freed
+  bool linked = false;    // in the list of its session, and guarded by the mutex of session_keeper
 
+  /// Guarded by the shard of grant_table, but for one thing: an inner lease ends without it (leave_inner()).
+  std::atomic<std::uint32_t> leases{1};
   // Guarded by the shard of grant_table:
-  std::size_t leases = 1;
-  std::size_t transactions = 0;   // open ones, before whose outcome the key is not freed
-  std::size_t verified = 0;       // of them: those that verified it, and have the row locked
-  std::thread::id verified_on{};  // the last of these
-  bool outlived = false;          // no lease, and they have their outcome: it is being freed, and can't be entered
+  std::uint32_t transactions = 0;  // open ones, before whose outcome the key is not freed
+  std::uint32_t verified = 0;      // of them: those that verified it, and have the row locked
+  std::thread::id verified_on{};   // the last of these
   grant* same_bucket = nullptr;
-  bool listed = false;
 
   // Guarded by the mutex of session_keeper:
   grant* previous = nullptr;
   grant* next = nullptr;
-  bool linked = false;
 
-  // Guarded by the mutex of deadline_timer:
-  std::multimap<instant, std::weak_ptr<grant>>::iterator timer{};
-  std::multimap<instant, std::weak_ptr<grant>>::node_type timer_room{};  // while no timer is set
-  bool timed = false;
+  /// Set before it is asked for, if it has a deadline of its own.
+  std::unique_ptr<deadline_place> deadline{};
 
   // Guarded by the mutex of notifier:
   std::shared_ptr<grant> next_notified{};
-  std::atomic<bool> notified{false};  // its holder was told of the loss: the callbacks have ended
 
   // Guarded by the mutex of background_work:
   std::shared_ptr<grant> next_deferred{};
@@ -99,6 +98,17 @@ struct grant : std::enable_shared_from_this<grant> {
   bool reported = true;     // release: what came of it has been told; what comes later is nobody's business
   bool trusted = false;     // release: it was, when the release began
 
+  std::uint64_t hash() const noexcept { return key.hash(); }
+  /// Null: its end has begun.
+  std::shared_ptr<grant> alive() noexcept;
+  /// One lease ends that is not the last. False: it may be the last.
+  bool leave_inner() noexcept {
+    auto now = leases.load(std::memory_order_relaxed);
+    while (now > 1) {
+      if (leases.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) return true;
+    }
+    return false;
+  }
   /// A statement about this very grant.
   request ask(verb action) const noexcept {
     return {.action = action,

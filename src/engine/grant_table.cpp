@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "engine/grant_table.hpp"
 
-#include <new>
 #include <utility>
 
 #include "dlock/owner.hpp"
@@ -9,42 +8,17 @@
 
 namespace dlock::engine {
 
-void grant_table::make_room(const lock_key& key) noexcept {
-  auto& in = shard_of(key);
-  const std::lock_guard lock(in.mutex);
-  if (in.size < in.buckets.size()) return;
-  try {
-    std::vector<grant*> more(in.buckets.size() * 2);
-    more.swap(in.buckets);
-    for (grant* each : more) {
-      while (each != nullptr) {
-        grant* const after = each->same_bucket;
-        each->same_bucket = std::exchange(bucket(in, each->key), each);
-        each = after;
-      }
-    }
-  } catch (const std::bad_alloc&) {
-    // The buckets get longer instead.
-  }
-}
-
 void grant_table::add(grant& one) noexcept {
   auto& in = shard_of(one.key);
   const std::lock_guard lock(in.mutex);
-  one.same_bucket = std::exchange(bucket(in, one.key), &one);
+  in.grants.add(one);
   one.listed = true;
-  ++in.size;
   ++one.owner->grants;
 }
 
 bool grant_table::unlist(shard& of, grant& one) noexcept {
-  if (!one.listed) return false;
-  grant** at = &bucket(of, one.key);
-  while (*at != &one) at = &(*at)->same_bucket;
-  *at = one.same_bucket;
-  one.same_bucket = nullptr;
-  one.listed = false;
-  --of.size;
+  if (!std::exchange(one.listed, false)) return false;
+  of.grants.remove(one);
   --one.owner->grants;
   return true;
 }
@@ -59,21 +33,22 @@ grant_table::found grant_table::find(const owner_state& owner, const lock_key& k
   auto& in = shard_of(key);
   const std::lock_guard lock(in.mutex);
   found result;
-  for (grant* each = bucket(in, key); each != nullptr; each = each->same_bucket) {
-    if (each->owner.get() != &owner || !(each->key == key)) continue;
-    const bool within_reach = named || on_own_stack(each->anchor.load(std::memory_order_relaxed));
-    if (result.held != nullptr && !within_reach) continue;
-    auto alive = each->weak_from_this().lock();
-    if (alive == nullptr) continue;
-    result = {.held = std::move(alive),
-              .within_reach = within_reach,
-              .without_lease = each->leases == 0,
-              .being_freed = each->outlived};
-    if (within_reach) break;
-  }
+  in.grants.for_each(key.hash(), [&](grant& each) {
+    if (each.owner.get() != &owner || !(each.key == key)) return false;
+    const bool within_reach = named || on_own_stack(each.anchor.load(std::memory_order_relaxed));
+    if (result.held != nullptr && !within_reach) return false;
+    auto alive = each.alive();
+    if (alive == nullptr) return false;
+    result.held = std::move(alive);
+    result.within_reach = within_reach;
+    result.without_lease = each.leases.load(std::memory_order_relaxed) == 0;
+    result.being_freed = each.outlived;
+    return within_reach;
+  });
   if (!enter || !result.within_reach || result.being_freed) return result;
   result.entered = true;
-  result.first = result.held->leases++ == 0;  // the one before has ended, and the key waits for a transaction's outcome
+  // None: the one before has ended, and the key waits for a transaction's outcome.
+  result.first = result.held->leases.fetch_add(1, std::memory_order_relaxed) == 0;
   return result;
 }
 
@@ -139,12 +114,10 @@ void grant_table::abandon(const owner_state& owner, const std::function<bool(con
         for (; at < all.size(); ++at) unlist(from, *all[at]);
       }
     } done{in, mine, mine.size()};
-    for (grant* each : in.buckets) {
-      for (; each != nullptr; each = each->same_bucket) {
-        if (each->owner.get() != &owner || each->leases == 0 || each->transactions > 0 || !wanted(*each)) continue;
-        if (auto alive = each->weak_from_this().lock()) mine.push_back(std::move(alive));
-      }
-    }
+    in.grants.for_each([&](grant& each) {
+      if (each.owner.get() != &owner || each.leases == 0 || each.transactions > 0 || !wanted(each)) return;
+      if (auto alive = each.alive()) mine.push_back(std::move(alive));
+    });
   }
 }
 
@@ -170,9 +143,7 @@ bool grant_table::pinned_by_transaction(grant& one) noexcept {
 void grant_table::for_each(const std::function<void(const grant&)>& use) {
   for (auto& in : shards_) {
     const std::lock_guard lock(in.mutex);
-    for (const grant* each : in.buckets) {
-      for (; each != nullptr; each = each->same_bucket) use(*each);
-    }
+    in.grants.for_each(use);
   }
 }
 

@@ -9,16 +9,14 @@
 #include <vector>
 
 #include "engine/grant.hpp"
+#include "engine/linked_table.hpp"
 
 namespace dlock::engine {
 
 /// The books: which owner of this process holds which key, by how many leases, and which transactions it must outlive.
-/// A hash table that links through the grants: adding one can't fail, and finding one among 100,000 of one owner takes
-/// as long as among ten. Thread safety: all functions from any thread.
+/// Adding one can't fail, and finding one among 100,000 of one owner takes as long as among ten. Thread safety: all functions from any thread.
 class grant_table {
  public:
-  /// Makes room for one more, if there is memory; without it the table gets slower, nothing else.
-  void make_room(const lock_key& key) noexcept;
   void add(grant& one) noexcept;
   /// Takes it out. False: it was taken out before.
   bool drop(grant& one) noexcept;
@@ -66,14 +64,10 @@ class grant_table {
  private:
   struct shard {
     std::mutex mutex{};
-    std::vector<grant*> buckets = std::vector<grant*>(8);
-    std::size_t size = 0;
+    linked_table<grant> grants{};
   };
 
   shard& shard_of(const lock_key& key) noexcept { return shards_[(key.hash() >> 32U) % shards_.size()]; }
-  static grant*& bucket(shard& of, const lock_key& key) noexcept {
-    return of.buckets[static_cast<std::size_t>(key.hash()) & (of.buckets.size() - 1)];
-  }
   static bool unlist(shard& of, grant& one) noexcept;
 
   std::array<shard, 16> shards_{};

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,23 @@ namespace dlock::engine {
 /// What went wrong in that store, and which store it is: each of them once. Without "dlock: ".
 std::string told_once(const std::string& store, std::string_view text);
 
+/// What one call asks for, with nothing left open. A call that brings no options of its own shares the service's, which are
+/// known to be good: nothing is copied, or checked again.
+class call_settings {
+ public:
+  call_settings(const lock_options& given, const detail::lock_settings& of_service) : at_(&of_service) {
+    if (detail::gives_any(given)) at_ = &own_.emplace(detail::settled(given, of_service));
+  }
+  call_settings(const call_settings&) = delete;
+  call_settings& operator=(const call_settings&) = delete;
+
+  operator const detail::lock_settings&() const noexcept { return *at_; }
+
+ private:
+  std::optional<detail::lock_settings> own_{};
+  const detail::lock_settings* at_;
+};
+
 /// What all parts of a service share: its options, who it is, and its counters. Nothing in here depends on the parts.
 class service_context {
  public:
@@ -31,7 +49,7 @@ class service_context {
   const std::int64_t pid;
 
   /// What a call means that gives these options.
-  detail::lock_settings settled(const lock_options& given) const { return detail::settled(given, defaults); }
+  call_settings settled(const lock_options& given) const { return {given, defaults}; }
   session_record record(const id128& id, microseconds ttl) const noexcept {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
   }
@@ -41,7 +59,7 @@ class service_context {
   /// Counts the event and tells the observer on this thread; whatever that throws is counted and dropped.
   void notify(const event& happened) noexcept {
     count_up(happened.what);
-    deliver(happened);
+    if (options.observer != nullptr) deliver(happened);
   }
   /// The two halves of it.
   void count_up(event::kind of) noexcept {

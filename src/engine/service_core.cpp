@@ -85,7 +85,17 @@ service_core::service_core(std::shared_ptr<store> where, service_options options
              .sooner = [this](instant when) { timer_.due_by(when); }}),
       grants_(shared_, table_, sessions_, deadlines_, rows_, background_, news_, [this] { changed(); }),
       cleanup_(shared_, statements_, news_, [this](instant when) { timer_.due_by(when); }),
-      parts_{shared_, statements_, queue_, pauses_, sessions_, table_, grants_, background_, news_, closed_},
+      parts_{shared_,
+             statements_,
+             queue_,
+             pauses_,
+             sessions_,
+             table_,
+             grants_,
+             background_,
+             news_,
+             closed_,
+             statements_.where().caps()},
       threads_(std::make_shared<thread_group>(shared_.time)),
       connecting_(std::make_shared<thread_group>(shared_.time)),
       generation_(fork_generation()) {}
@@ -221,13 +231,9 @@ std::vector<std::shared_ptr<service_core>> service_core::living() {
   return found;
 }
 
-bool service_core::forked() const noexcept { return generation_ != fork_generation(); }
-
-void service_core::refuse_if_forked() const {
-  if (forked()) {
-    throw lock_refused(errc::forked,
-                       "dlock: this lock_service was made before a fork, in the parent process; make a new one here");
-  }
+void service_core::throw_forked() {
+  throw lock_refused(errc::forked,
+                     "dlock: this lock_service was made before a fork, in the parent process; make a new one here");
 }
 
 }  // namespace dlock::engine

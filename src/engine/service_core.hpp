@@ -13,6 +13,7 @@
 #include "engine/background/cleanup.hpp"
 #include "engine/drivers/thread_group.hpp"
 #include "engine/drivers/work_loop.hpp"
+#include "engine/fork_guard.hpp"
 #include "engine/operations/parts.hpp"
 
 namespace dlock::engine {
@@ -27,6 +28,7 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   service_core& operator=(const service_core&) = delete;
 
   parts& all() noexcept { return parts_; }
+  const parts& all() const noexcept { return parts_; }
   service_context& shared() noexcept { return shared_; }
   const service_context& shared() const noexcept { return shared_; }
   store& where() const noexcept { return statements_.where(); }
@@ -58,12 +60,15 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
     const std::shared_ptr<service_core> of_;
   };
 
-  bool forked() const noexcept;
-  void refuse_if_forked() const;
+  bool forked() const noexcept { return generation_ != fork_generation(); }
+  void refuse_if_forked() const {
+    if (forked()) throw_forked();
+  }
   /// Of a lazy service: prepares the store, if nobody has. Throws as store::prepare().
   void ensure_ready();
 
  private:
+  [[noreturn]] static void throw_forked();
   bool connect(std::size_t which, fault& why) noexcept override;
   bool serve() noexcept override;
   bool ready(fault& why) noexcept override;

@@ -91,7 +91,7 @@ void service_core::take_back_all() {
   microseconds margin{0};
   const auto now = shared_.time.now();
   for (const auto& one : held) {
-    margin = std::max(margin, one->margin);
+    margin = std::max(margin, margin_for(one->ttl, shared_.options.margin));
     grants_.lost(one, loss_reason::closed, now);
   }
   if (held.empty() || serving_ == this) return;  // what this thread serves would wait for itself

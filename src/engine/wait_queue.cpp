@@ -1,27 +1,82 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "engine/wait_queue.hpp"
 
-#include <algorithm>
-#include <list>
 #include <mutex>
-#include <unordered_map>
+#include <utility>
 
+#include "engine/linked_table.hpp"
 #include "engine/pause_watch.hpp"
 
 namespace dlock::engine {
 
+/// Of a key whose turn somebody has: those who wait for it.
 struct wait_line {
-  const lock_key* key = nullptr;       // of its own entry
-  std::list<queue_waiter*> waiters{};  // allocates nothing while nobody waits
-  pause* between_looks = nullptr;      // of the one whose turn it is
+  const lock_key* key = nullptr;  // of whoever has the turn
+  queue_waiter* first = nullptr;
+  queue_waiter* last = nullptr;
+  pause* between_looks = nullptr;  // of the one whose turn it is
+  wait_line* same_bucket = nullptr;
+
+  std::uint64_t hash() const noexcept { return key->hash(); }
+  template <class Use>
+  void for_each(Use&& use) const {
+    for (auto* each = first; each != nullptr;) {
+      auto* const behind = each->behind_;  // it may be taken out
+      use(*each);
+      each = behind;
+    }
+  }
+  void push_back(queue_waiter& waiter) noexcept {
+    waiter.before_ = last;
+    waiter.behind_ = nullptr;
+    (last == nullptr ? first : last->behind_) = &waiter;
+    last = &waiter;
+  }
+  void remove(queue_waiter& waiter) noexcept {
+    (waiter.before_ == nullptr ? first : waiter.before_->behind_) = waiter.behind_;
+    (waiter.behind_ == nullptr ? last : waiter.behind_->before_) = waiter.before_;
+    waiter.waits_for_ = nullptr;
+  }
 };
 
 struct wait_shard {
-  struct key_hash {
-    std::size_t operator()(const lock_key& key) const noexcept { return static_cast<std::size_t>(key.hash()); }
-  };
   std::mutex mutex{};
-  std::unordered_map<lock_key, wait_line, key_hash> taken{};  // by whole key: keys never share a place
+  linked_table<wait_line> taken{};  // by whole key: keys never share a line
+  wait_line* spare = nullptr;       // linked by same_bucket
+  std::size_t spares = 0;
+
+  ~wait_shard() {
+    while (spare != nullptr) delete std::exchange(spare, spare->same_bucket);
+  }
+  wait_line* find(const lock_key& key) const {
+    return taken.find(key.hash(), [&](const wait_line& each) { return *each.key == key; });
+  }
+  /// The line of that key, and whether it was made now.
+  std::pair<wait_line&, bool> line_of(const lock_key& key) {
+    if (auto* const found = find(key)) return {*found, false};
+    auto* made = spare;
+    if (made == nullptr) {
+      made = new wait_line;
+    } else {
+      spare = std::exchange(made->same_bucket, nullptr);
+      --spares;
+    }
+    made->key = &key;
+    taken.add(*made);
+    return {*made, true};
+  }
+  void drop(wait_line& line) noexcept {
+    taken.remove(line);
+    if (spares == most_spares) {
+      delete &line;
+      return;
+    }
+    line.same_bucket = std::exchange(spare, &line);
+    ++spares;
+  }
+
+ private:
+  static constexpr std::size_t most_spares = 16;
 };
 
 namespace {
@@ -37,31 +92,30 @@ void queue_turn::hand_on(bool freed) noexcept {
   auto& shard = *in_;
   const std::lock_guard lock(shard.mutex);
   line.between_looks = nullptr;
-  if (line.waiters.empty()) {
-    shard.taken.erase(shard.taken.find(*line.key));
+  if (line.first == nullptr) {
+    shard.drop(line);
     return;
   }
-  auto& next = *line.waiters.front();
-  line.waiters.pop_front();
+  auto& next = *line.first;
+  line.key = next.waits_for_;
+  line.remove(next);
   next.turn = queue_turn(shard, line);
   next.freed = freed;
   next.wake();
 }
 
-void queue_turn::granted(const owner_state* owner) noexcept {
+void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept {
   const std::lock_guard lock(in_->mutex);
   auto* const line = of_.load();  // whoever hands it on meanwhile waits for the lock
-  if (line == nullptr || owner == nullptr) return;
-  for (auto at = line->waiters.begin(); at != line->waiters.end();) {
-    if ((*at)->owner != owner) {
-      ++at;
-      continue;
-    }
-    auto& waiter = **at;
-    at = line->waiters.erase(at);
+  if (line == nullptr) return;
+  line->key = &key;
+  if (owner == nullptr) return;
+  line->for_each([&](queue_waiter& waiter) {
+    if (waiter.owner != owner) return;
+    line->remove(waiter);
     waiter.enter_again = true;
     waiter.wake();
-  }
+  });
 }
 
 void queue_turn::begins_pause(pause& how, instant now) noexcept {
@@ -69,7 +123,7 @@ void queue_turn::begins_pause(pause& how, instant now) noexcept {
   auto* const line = of_.load();
   if (line == nullptr) return;
   line->between_looks = &how;
-  for (const auto* waiter : line->waiters) how.shorten(now + waiter->longest_pause);
+  line->for_each([&](const queue_waiter& waiter) { how.shorten(now + waiter.longest_pause); });
 }
 
 void queue_turn::ends_pause() noexcept {
@@ -84,28 +138,27 @@ wait_queue::wait_queue(std::size_t most_waiters)
 
 wait_queue::~wait_queue() = default;
 
-wait_shard& wait_queue::shard_of(const lock_key& key) noexcept { return shards_[(key.hash() >> 32U) % shard_count]; }
+wait_shard& wait_queue::shard_of(const lock_key& key) const noexcept {
+  return shards_[(key.hash() >> 32U) % shard_count];
+}
 
 queue_turn wait_queue::try_enter(const lock_key& key) {
   auto& shard = shard_of(key);
   const std::lock_guard lock(shard.mutex);
-  const auto [at, free] = shard.taken.try_emplace(key);
-  if (!free) return {};
-  at->second.key = &at->first;
-  return {shard, at->second};
+  const auto [line, free] = shard.line_of(key);
+  return free ? queue_turn(shard, line) : queue_turn();
 }
 
 bool wait_queue::enter(const lock_key& key, queue_waiter& waiter, instant now) {
   auto& shard = shard_of(key);
   const std::lock_guard lock(shard.mutex);
-  const auto [at, free] = shard.taken.try_emplace(key);
-  auto& line = at->second;
+  const auto [line, free] = shard.line_of(key);
   if (free) {
-    line.key = &at->first;
     waiter.turn = queue_turn(shard, line);
     return true;
   }
-  line.waiters.push_back(&waiter);
+  waiter.waits_for_ = &key;
+  line.push_back(waiter);
   // The one before would look more seldom than this one wants to.
   if (line.between_looks != nullptr) line.between_looks->shorten(now + waiter.longest_pause);
   return false;
@@ -120,8 +173,7 @@ bool wait_queue::leave(const lock_key& key, queue_waiter& waiter) noexcept {
   auto& shard = shard_of(key);
   const std::lock_guard lock(shard.mutex);
   if (waiter.turn || waiter.enter_again) return false;
-  const auto line = shard.taken.find(key);
-  if (line != shard.taken.end()) line->second.waiters.remove(&waiter);
+  if (waiter.waits_for_ != nullptr) shard.find(key)->remove(waiter);
   return true;
 }
 
@@ -130,7 +182,7 @@ std::size_t wait_queue::in_line() const noexcept {
   for (std::size_t i = 0; i < shard_count; ++i) {
     auto& shard = shards_[i];
     const std::lock_guard lock(shard.mutex);
-    for (const auto& [key, line] : shard.taken) all += line.waiters.size();
+    shard.taken.for_each([&](const wait_line& line) { line.for_each([&](const queue_waiter&) { ++all; }); });
   }
   return all;
 }

@@ -34,8 +34,9 @@ class queue_turn {
   /// Any thread, also while another one calls granted(): a grant may be lost as soon as it is there.
   /// `freed`: the key was ours, and is free now.
   void hand_on(bool freed = false) noexcept;
-  /// The key was granted to that owner: those in line for the same one may enter it again.
-  void granted(const owner_state* owner) noexcept;
+  /// The key was granted to that owner: those in line for the same one may enter it again. `key`: the same, and it outlives
+  /// the turn from now on.
+  void granted(const lock_key& key, const owner_state* owner) noexcept;
   /// Its holder pauses: those in line, and those who come, may shorten that. `how` is not used after ends_pause().
   void begins_pause(pause& how, instant now) noexcept;
   void ends_pause() noexcept;
@@ -61,10 +62,19 @@ class queue_waiter {
 
  protected:
   ~queue_waiter() = default;
+
+ private:
+  friend class queue_turn;
+  friend class wait_queue;
+  friend struct wait_line;
+  const lock_key* waits_for_ = nullptr;  // while it is in line
+  queue_waiter* before_ = nullptr;
+  queue_waiter* behind_ = nullptr;
 };
 
 /// Threads of one process that want one key stand in line here, first come first served; only the first of them speaks
-/// to the database. Thread safety: all functions from any thread.
+/// to the database. A key must outlive the turn, and the wait, for which it was given: a line has no copy of it.
+/// Thread safety: all functions from any thread.
 class wait_queue {
  public:
   explicit wait_queue(std::size_t most_waiters);
@@ -72,8 +82,10 @@ class wait_queue {
 
   /// The turn, if nobody of this process has it; else empty.
   queue_turn try_enter(const lock_key& key);
+  queue_turn try_enter(const lock_key&& key) = delete;
   /// Gives the waiter the turn (true), or puts it in line; then it may have been given the turn before this returns.
   bool enter(const lock_key& key, queue_waiter& waiter, instant now);
+  bool enter(const lock_key&& key, queue_waiter& waiter, instant now) = delete;
   /// Whether `turn` or `enter_again` was set.
   bool told(const lock_key& key, const queue_waiter& waiter) noexcept;
   /// Takes it out of the line. False: `turn` or `enter_again` was set meanwhile.
@@ -87,7 +99,7 @@ class wait_queue {
   std::size_t in_line() const noexcept;
 
  private:
-  wait_shard& shard_of(const lock_key& key) noexcept;
+  wait_shard& shard_of(const lock_key& key) const noexcept;
 
   const std::size_t most_waiters_;
   std::atomic<std::size_t> waiters_{0};

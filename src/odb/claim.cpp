@@ -202,7 +202,7 @@ std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, co
   if (most == 0 || most > most_rows) {
     throw std::invalid_argument(fmt::format("dlock: claim: most = {}: 1 to {} rows at a time", most, most_rows));
   }
-  const auto how = access::core_of(service)->shared().settled(options);
+  const auto how = settled(options, access::core_of(service)->shared().defaults);
   if (how.min_hold.count() > 0) {
     throw std::invalid_argument(
         fmt::format("dlock: claim: min_hold = {} ms: a row keeps no time of its grant", how.min_hold.count()));

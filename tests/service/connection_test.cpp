@@ -187,6 +187,7 @@ TEST_CASE_METHOD(connection_fixture,
     over = true;
   });
   REQUIRE(connects->reached(2));  // one for renewals
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
   clock.advance(300ms - 1us);
   CHECK_FALSE(over);
   clock.advance(1us);
@@ -207,6 +208,7 @@ TEST_CASE_METHOD(connection_fixture,
   std::error_code code;
   std::thread acquiring([&] { code = thrown([&] { return locks->acquire("k", {.wait = 500ms}); }); });
   REQUIRE(connects->reached(2));  // one for renewals
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
   clock.advance(2s);
   acquiring.join();
   CHECK(code == errc::store_unreachable);
@@ -220,6 +222,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang 
   std::error_code code;
   std::thread asking([&] { code = thrown([&] { return locks->held_keys(); }); });
   REQUIRE(connects->reached());
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
   clock.advance(5s);
   asking.join();
   CHECK(code == errc::store_unreachable);

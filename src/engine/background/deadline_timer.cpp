@@ -5,32 +5,37 @@
 
 namespace dlock::engine {
 
-void deadline_timer::make_room(grant& one) {
-  std::multimap<instant, std::weak_ptr<grant>> made;
-  made.emplace(instant{}, std::weak_ptr<grant>());
-  one.timer_room = made.extract(made.begin());
+void deadline_timer::make_room(grant& of) {
+  auto made = std::make_unique<deadline_place>();
+  deadline_place::all node;
+  node.emplace(instant{}, std::weak_ptr<grant>());
+  made->room = node.extract(node.begin());
+  of.deadline = std::move(made);
 }
 
-void deadline_timer::set(const std::shared_ptr<grant>& one, instant when) noexcept {
+void deadline_timer::set(const std::shared_ptr<grant>& of, instant when) noexcept {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    auto room = one->timed ? timers_.extract(one->timer) : std::move(one->timer_room);
+    auto& place = *of->deadline;
+    auto room = place.set ? timers_.extract(place.at) : std::move(place.room);
     room.key() = when;
-    room.mapped() = one;
-    one->timer = timers_.insert(std::move(room));
-    one->timed = true;
-    first = one->timer == timers_.begin();
+    room.mapped() = of;
+    place.at = timers_.insert(std::move(room));
+    place.set = true;
+    first = place.at == timers_.begin();
   }
   if (first) sooner_(when);
 }
 
-void deadline_timer::clear(grant& one) noexcept {
+void deadline_timer::clear(grant& of) noexcept {
+  if (of.deadline == nullptr) return;
   const std::lock_guard lock(mutex_);
-  if (!one.timed) return;
-  one.timer_room = timers_.extract(one.timer);
-  one.timer_room.mapped().reset();
-  one.timed = false;
+  auto& place = *of.deadline;
+  if (!place.set) return;
+  place.room = timers_.extract(place.at);
+  place.room.mapped().reset();
+  place.set = false;
 }
 
 instant deadline_timer::tick(instant now) noexcept {
@@ -40,8 +45,8 @@ instant deadline_timer::tick(instant now) noexcept {
     auto due = room.mapped().lock();
     if (due == nullptr) continue;
     room.mapped().reset();
-    due->timer_room = std::move(room);
-    due->timed = false;
+    due->deadline->room = std::move(room);
+    due->deadline->set = false;
     lock.unlock();
     passed_(due, now);
     due.reset();  // may be the end of it, and of a good deal more

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 
+#include "engine/deadline_place.hpp"
 #include "engine/grant.hpp"
 
 namespace dlock::engine {
@@ -22,10 +22,10 @@ class deadline_timer {
   deadline_timer(passed on_passed, sooner on_sooner) : passed_(std::move(on_passed)), sooner_(std::move(on_sooner)) {}
 
   /// Makes what set() needs, so that it can't fail.
-  static void make_room(grant& one);
+  static void make_room(grant& of);
   /// Precondition: make_room() was called for it once.
-  void set(const std::shared_ptr<grant>& one, instant when) noexcept;
-  void clear(grant& one) noexcept;
+  void set(const std::shared_ptr<grant>& of, instant when) noexcept;
+  void clear(grant& of) noexcept;
 
   /// Returns when to come back.
   instant tick(instant now) noexcept;
@@ -34,7 +34,7 @@ class deadline_timer {
   const passed passed_;
   const sooner sooner_;
   std::mutex mutex_;
-  std::multimap<instant, std::weak_ptr<grant>> timers_{};
+  deadline_place::all timers_{};
 };
 
 }  // namespace dlock::engine

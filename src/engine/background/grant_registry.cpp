@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 grant_registry::room grant_registry::make_room(grant& one) {
   room made;
-  table_.make_room(one.key);
-  if ((one.kind != lease_kind::session || one.cap != instant::max()) && !one.timer_room) deadline_timer::make_room(one);
+  if ((one.kind != lease_kind::session || one.cap != instant::max()) && one.deadline == nullptr)
+    deadline_timer::make_room(one);
   if (one.kind == lease_kind::column) made.renewal = row_renewer::make_room();
   return made;
 }
@@ -28,7 +28,7 @@ bool grant_registry::admit(const std::shared_ptr<grant>& one, room& of, instant 
   table_.add(*one);
   watch(one, now);
   if (of.renewal != nullptr) rows_.add(one, std::move(of.renewal), now);
-  if (one->turn) one->turn.granted(one->owner.get());
+  if (one->turn) one->turn.granted(one->key, one->owner.get());
   history_.granted(one->key, one->fence, one->granted_at);
   return true;
 }
@@ -56,8 +56,9 @@ void grant_registry::lost(const std::shared_ptr<grant>& one, loss_reason reason,
   no_longer_held();
   news_.post(one);
   // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
-  if (one->kind == lease_kind::session) one->pin->not_freed_before(now + one->margin);
-  background_.release_lost(one, now + one->margin, now + long_enough, now);
+  const auto margin = margin_for(one->ttl, shared_.options.margin);
+  if (one->kind == lease_kind::session) one->pin->not_freed_before(now + margin);
+  background_.release_lost(one, now + margin, now + long_enough, now);
   gone(*one);
 }
 

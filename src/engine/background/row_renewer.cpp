@@ -97,7 +97,8 @@ instant row_renewer::judge(renewal& of, grant& about, instant now) noexcept {
   const auto& answer = of.send.answer;
   if (answer.result == outcome::yes) {
     // Rule 4: from the sending. Told that it passed, it can't be moved.
-    if (!about.own_end.extend(of.send.sent_at + about.ttl - about.margin)) return instant::max();
+    if (!about.own_end.extend(of.send.sent_at + about.ttl - margin_for(about.ttl, shared_.options.margin)))
+      return instant::max();
     return of.send.sent_at + about.ttl / 3;
   }
   if (answer.result == outcome::no) {

@@ -167,7 +167,7 @@ std::shared_ptr<grant> session_keeper::detach_first(session& from) noexcept {
     }
     one.previous = one.next = nullptr;
     one.linked = false;
-    if (auto alive = one.weak_from_this().lock()) return alive;
+    if (auto alive = one.alive()) return alive;
   }
   return nullptr;
 }
@@ -230,7 +230,7 @@ void session_keeper::connected(const connection_identity& to, instant now) noexc
   try {
     const std::lock_guard lock(mutex_);
     for (grant* each = orphans_; each != nullptr; each = each->next) {
-      alive = each->weak_from_this().lock();
+      alive = each->alive();
       if (alive != nullptr) others.push_back(std::move(alive));
     }
   } catch (const std::bad_alloc&) {

@@ -16,7 +16,7 @@ acquisition::acquisition(parts& with, const lock_key& key, lock_request what, wa
       request_(std::move(what)),
       woken_(woken),
       look_first_(look_first),
-      again_(with, request_),
+      again_(with, request_.terms),
       line_(with, request_, woken),
       pause_(with, woken) {}
 
@@ -25,7 +25,7 @@ acquisition::acquisition(parts& with, const lock_key& key, lock_request what, wa
 action acquisition::start(instant now) { return begin(now); }
 
 action acquisition::begin(instant now) {
-  switch (again_.find(key_, now)) {
+  switch (again_.find(*request_.owner, request_.named, key_, now)) {
     case second_lease::found::entered: return enter_again(again_.start(now));
     case second_lease::found::being_freed:
       // For its owner the key is free, also for one attempt: the background hands on the turn as soon as it is.
@@ -72,7 +72,7 @@ action acquisition::line_left(action next, instant now) {
 
 action acquisition::ask_store(bool look_first, instant now) {
   check_may_wait(with_, key_);  // a turn that came together with close() is of no use
-  look_first_ = look_first || request_.looks_first(with_.statements.where());
+  look_first_ = look_first || request_.looks_first(with_.caps);
   const auto moment = leave_alone(with_, key_, request_, now);
   if (moment.count() == 0 || interrupted_) return ask_now(now);
   patient_ = true;

@@ -56,7 +56,6 @@ std::shared_ptr<grant> keeping::make_grant(parts& with, const lock_key& key, std
   made->kind = kind;
   made->renewable = terms.renewal == renewal::manual;
   made->ttl = ttl;
-  made->margin = margin_for(ttl, with.shared.options.margin);
   made->min_hold = terms.min_hold;
   if (terms.max_hold.count() > 0) made->cap = instant{};  // set when it is granted
   return made;

@@ -44,9 +44,9 @@ struct lock_request {
   /// Of one statement.
   instant limit(instant now) const noexcept { return std::max(deadline, now + statement_patience); }
   /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
-  bool looks_first(const store& where) const noexcept {
+  bool looks_first(const capabilities& caps) const noexcept {
     const bool one_moment = once && line_until == begun;
-    return where.caps().take_waits && (one_moment || terms.wait < 2 * statement_patience);
+    return caps.take_waits && (one_moment || terms.wait < 2 * statement_patience);
   }
 };
 

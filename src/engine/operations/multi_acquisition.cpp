@@ -22,7 +22,7 @@ multi_acquisition::multi_acquisition(parts& with, const lock_keys& keys, const d
                 .retry = terms.retry,
                 .seed = with.shared.next_nonce()}),
       places_(keys.size()),
-      again_(with, request_),
+      again_(with, terms_),
       line_(with, request_, woken),
       pause_(with, woken),
       round_(with, request_, woken) {}
@@ -100,7 +100,8 @@ action multi_acquisition::enter_held(action next, instant now) {
     }
     // What a transaction has left to be freed is waited for in line, as any other.
     while (at_ < keys_.size() &&
-           (places_[at_].held != nullptr || again_.find(keys_[at_], now) != second_lease::found::entered)) {
+           (places_[at_].held != nullptr ||
+            again_.find(*request_.owner, request_.named, keys_[at_], now) != second_lease::found::entered)) {
       ++at_;
     }
     if (at_ == keys_.size()) break;
@@ -189,7 +190,7 @@ action multi_acquisition::round(action next, instant now) {
         break;
       case doing::pinning:
         if (!round_.pinned()) return follow(machine_.troubled(round_.first(), round_.session_fault(), false), now);
-        doing_ = request_.looks_first(with_.statements.where()) ? doing::looking_around : doing::taking;
+        doing_ = request_.looks_first(with_.caps) ? doing::looking_around : doing::taking;
         next = doing_ == doing::taking ? round_.take(now) : round_.look(now);
         break;
       case doing::looking_around:

@@ -25,6 +25,7 @@ struct parts {
   background_work& background;
   notifier& news;
   const std::atomic<bool>& closed;
+  const capabilities caps;
   std::weak_ptr<service_core> home{};  // set once the core is shared
 
   /// Whether the calling thread may wait for a lock now; if not, why.

@@ -52,7 +52,7 @@ void row_adoption::expect(const std::vector<lock_key>& keys) {
     auto made = keeping_.make_grant(with_, key, owner_, terms_);
     made->nonce = nonce_;
     auto room = with_.grants.make_room(*made);
-    made->turn = with_.queue.try_enter(key);  // a thread that has it gets the row after this one
+    made->turn = with_.queue.try_enter(made->key);  // a thread that has it gets the row after this one
     made->pin = pin_.share();
     asked_.push_back({std::move(made), std::move(room)});
   }

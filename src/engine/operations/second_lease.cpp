@@ -33,10 +33,10 @@ second_lease::~second_lease() {
   if (held_ != nullptr) with_.grants.leave_in_background(held_, last_);  // counted, and not handed out
 }
 
-second_lease::found second_lease::find(const lock_key& key, instant now) {
+second_lease::found second_lease::find(const owner_state& owner, bool named, const lock_key& key, instant now) {
   last_ = now;
-  const auto again = request_.terms.reentry;
-  auto mine = with_.table.find(*request_.owner, key, request_.named, again == reentry::allow);
+  const auto again = terms_.reentry;
+  auto mine = with_.table.find(owner, key, named, again == reentry::allow);
   if (mine.held == nullptr) return found::nothing;
   if (mine.being_freed) return found::being_freed;
   if (mine.entered) {
@@ -50,7 +50,7 @@ second_lease::found second_lease::find(const lock_key& key, instant now) {
 
 void second_lease::refuse(grant& mine, instant now) const {
   const bool by_mutex = mine.anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
-  if (request_.terms.reentry == reentry::allow) {
+  if (terms_.reentry == reentry::allow) {
     if (!by_mutex) return;  // its own grant, but out of its reach: it is a stranger to it
     ensure_held(mine, now);
   }
@@ -62,7 +62,6 @@ void second_lease::refuse(grant& mine, instant now) const {
 
 /// What the options of an inner lease ask for holds for it, too, or is refused: it shares the grant with the outer one.
 void second_lease::honour(instant now) const {
-  const auto& terms = request_.terms;
   auto& of = *held_;
   const auto refuse = [&](const std::string& what) {
     throw std::invalid_argument(fmt::format(
@@ -70,16 +69,16 @@ void second_lease::honour(instant now) const {
         "(reentry::refuse and reentry::busy don't enter it)",
         printable(of.key), what));
   };
-  if (const auto has = renewal_of(of); terms.renewal != has) {
-    refuse(fmt::format("renewal = {}: the lease that is held has renewal::{}", name_of(terms.renewal), name_of(has)));
+  if (const auto has = renewal_of(of); terms_.renewal != has) {
+    refuse(fmt::format("renewal = {}: the lease that is held has renewal::{}", name_of(terms_.renewal), name_of(has)));
   }
-  if (terms.max_hold.count() > 0 && now + terms.max_hold < of.cap) {
+  if (terms_.max_hold.count() > 0 && now + terms_.max_hold < of.cap) {
     refuse(fmt::format(
-        "max_hold = {} ms: the lease that is held {}", terms.max_hold.count(),
+        "max_hold = {} ms: the lease that is held {}", terms_.max_hold.count(),
         of.cap == instant::max() ? "has no such bound" : fmt::format("ends in {} ms", in_ms(of.cap - now))));
   }
-  if (terms.min_hold.count() == 0) return;
-  const microseconds wanted = now - of.asked_at + terms.min_hold;
+  if (terms_.min_hold.count() == 0) return;
+  const microseconds wanted = now - of.asked_at + terms_.min_hold;
   auto before = of.min_hold.load();
   while (before < wanted && !of.min_hold.compare_exchange_weak(before, wanted)) {
   }
@@ -88,12 +87,14 @@ void second_lease::honour(instant now) const {
 action second_lease::start(instant now) {
   last_ = now;
   ensure_held(*held_, now);  // a lost lease can't be entered again: what was done under it is not to be trusted
+  const bool plain = terms_.min_hold.count() == 0 && terms_.max_hold.count() == 0 && held_->kind == lease_kind::session;
+  if (plain && terms_.renewal == renewal::automatic) return finish();
   honour(now);
   // A session, or renewals of the row, keep it: their ttl holds. An expiry of its own is only ever extended, by one
   // statement, if the inner ttl ends later.
-  const auto& terms = request_.terms;
-  if (held_->kind != lease_kind::expiring || held_->own_end.left(now) + held_->margin >= terms.ttl) return finish();
-  extension_.emplace(with_, held_, terms.ttl);
+  const auto margin = margin_for(held_->ttl, with_.shared.options.margin);
+  if (held_->kind != lease_kind::expiring || held_->own_end.left(now) + margin >= terms_.ttl) return finish();
+  extension_.emplace(with_, held_, terms_.ttl);
   return extension_->start(now);
 }
 

@@ -5,14 +5,14 @@
 #include <optional>
 
 #include "engine/operations/extension.hpp"
-#include "engine/operations/lock_request.hpp"
 
 namespace dlock::engine {
 
 /// A part of an operation: one lease more on what the same owner holds already.
 class second_lease {
  public:
-  second_lease(parts& with, const lock_request& asked) : with_(with), request_(asked) {}
+  /// `asked` must outlive it.
+  second_lease(parts& with, const detail::lock_settings& asked) noexcept : with_(with), terms_(asked) {}
   second_lease(const second_lease&) = delete;
   second_lease& operator=(const second_lease&) = delete;
   ~second_lease();
@@ -23,7 +23,8 @@ class second_lease {
     entered,      ///< start() must follow
   };
   /// Throws lock_refused where the options, or the way in which the key is held, forbid to enter it again.
-  found find(const lock_key& key, instant now);
+  /// `named`: the program said who the owner is.
+  found find(const owner_state& owner, bool named, const lock_key& key, instant now);
   /// Finished: the lease is there. Throws lock_lost, store_error; std::invalid_argument for options that an inner lease
   /// can't have.
   action start(instant now);
@@ -37,7 +38,7 @@ class second_lease {
   action finish() noexcept;
 
   parts& with_;
-  const lock_request& request_;
+  const detail::lock_settings& terms_;
   std::shared_ptr<grant> held_{};
   bool first_ = false;
   std::optional<extension> extension_{};

@@ -6,6 +6,9 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -44,24 +47,32 @@ struct watched_pause final : engine::pause {
   int woken = 0;
 };
 
+/// A key that outlives every turn.
+const lock_key& named(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<lock_key> all;
+  const std::lock_guard lock(mutex);
+  return *all.emplace(text).first;
+}
+
 struct queue_fixture {
   stores::virtual_clock clock;
   wait_queue queue{100};
   owner_state me;
 
-  bool enter(const lock_key& key, engine::queue_waiter& who) { return queue.enter(key, who, clock.now()); }
+  bool enter(const char* key, engine::queue_waiter& who) { return queue.enter(named(key), who, clock.now()); }
 };
 
 }  // namespace
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: one at a time, other keys are not concerned", "[wait_queue][T05]") {
-  auto a = queue.try_enter("a");
+  auto a = queue.try_enter(named("a"));
   CHECK(a);
-  CHECK_FALSE(queue.try_enter("a"));
-  CHECK(queue.try_enter("b"));
+  CHECK_FALSE(queue.try_enter(named("a")));
+  CHECK(queue.try_enter(named("b")));
   a.hand_on();
   CHECK_FALSE(a);
-  CHECK(queue.try_enter("a"));
+  CHECK(queue.try_enter(named("a")));
   a.hand_on();  // of no effect
 }
 
@@ -71,7 +82,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: thousands of keys never share a pla
     std::vector<queue_turn> turns;
     int refused = 0;
     for (int i = 0; i < keys; ++i) {
-      turns.push_back(queue.try_enter(std::to_string(i)));
+      turns.push_back(queue.try_enter(named(std::to_string(i))));
       refused += turns.back() ? 0 : 1;
     }
     CHECK(refused == 0);
@@ -80,7 +91,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: thousands of keys never share a pla
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: first come, first served", "[wait_queue][T33]") {
   std::deque<waiter> all;
-  auto turn = queue.try_enter("k");
+  auto turn = queue.try_enter(named("k"));
   for (int i = 0; i < 8; ++i) CHECK_FALSE(enter("k", all.emplace_back()));
   CHECK(queue.in_line() == 8);
   turn.hand_on();
@@ -91,7 +102,23 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: first come, first served", "[wait_q
     CHECK(queue.in_line() == 7 - i);
     all[i].turn.hand_on();
   }
-  CHECK(queue.try_enter("k"));
+  CHECK(queue.try_enter(named("k")));
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a line goes by the key of whoever has the turn", "[wait_queue]") {
+  std::optional<lock_key> asked("k"), waited("k"), held("k");
+  waiter next;
+  auto turn = queue.try_enter(*asked);
+  CHECK_FALSE(queue.enter(*waited, next, clock.now()));
+  turn.hand_on();
+  asked.emplace("x");
+  CHECK_FALSE(queue.try_enter(named("k")));
+  next.turn.granted(*held, nullptr);
+  waited.emplace("y");
+  CHECK_FALSE(queue.try_enter(named("k")));
+  next.turn.hand_on();
+  held.reset();
+  CHECK(queue.try_enter(named("k")));
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes when the key is nobody's has the turn at once", "[wait_queue]") {
@@ -100,15 +127,15 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes when the key is nobody's 
   CHECK(one.turn);
   CHECK(one.woken == 0);
   CHECK(queue.in_line() == 0);
-  CHECK_FALSE(queue.try_enter("k"));
+  CHECK_FALSE(queue.try_enter(named("k")));
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody overtakes those in line", "[wait_queue]") {
   waiter first, late;
-  auto turn = queue.try_enter("k");
+  auto turn = queue.try_enter(named("k"));
   CHECK_FALSE(enter("k", first));
   turn.hand_on();
-  CHECK_FALSE(queue.try_enter("k"));  // it is the waiter's, though it may not run yet
+  CHECK_FALSE(queue.try_enter(named("k")));  // it is the waiter's, though it may not run yet
   CHECK_FALSE(enter("k", late));
   first.turn.hand_on();
   CHECK(late.turn);
@@ -116,7 +143,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody overtakes those in line", "[
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: who leaves the line leaves no trace", "[wait_queue]") {
   waiter gone, stays, last;
-  auto turn = queue.try_enter("k");
+  auto turn = queue.try_enter(named("k"));
   for (auto* each : {&gone, &stays, &last}) CHECK_FALSE(enter("k", *each));
   CHECK(queue.leave("k", gone));
   CHECK(queue.leave("k", last));
@@ -128,7 +155,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: who leaves the line leaves no trace
   CHECK_FALSE(last.turn);
   CHECK(gone.woken + last.woken == 0);
   CHECK(queue.leave("k", gone));  // nobody has the key, and nobody waits for it
-  CHECK(queue.try_enter("k"));
+  CHECK(queue.try_enter(named("k")));
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: waiters are bounded", "[wait_queue][T36]") {
@@ -144,7 +171,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: waiters are bounded", "[wait_queue]
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: says of a turn whether the key was freed with it", "[wait_queue]") {
   waiter first, second, third;
-  auto turn = queue.try_enter("k");
+  auto turn = queue.try_enter(named("k"));
   for (auto* each : {&first, &second, &third}) CHECK_FALSE(enter("k", *each));
   turn.hand_on(true);
   CHECK(first.freed);
@@ -159,7 +186,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: says of a turn whether the key was 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that ends unused is the next one's", "[wait_queue][T33]") {
   waiter first, second, third;
   {
-    auto held = queue.try_enter("k");
+    auto held = queue.try_enter(named("k"));
     CHECK_FALSE(enter("k", first));
   }
   CHECK(first.turn);
@@ -182,19 +209,19 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that ends unused is the next
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: another turn in the place of one hands that on", "[wait_queue]") {
   waiter next;
-  auto turn = queue.try_enter("a");
+  auto turn = queue.try_enter(named("a"));
   CHECK_FALSE(enter("a", next));
-  turn = queue.try_enter("b");
+  turn = queue.try_enter(named("b"));
   CHECK(next.turn);
-  CHECK_FALSE(queue.try_enter("b"));
+  CHECK_FALSE(queue.try_enter(named("b")));
   turn.hand_on();
-  CHECK(queue.try_enter("b"));
+  CHECK(queue.try_enter(named("b")));
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that comes together with the end of a wait is not lost",
                  "[wait_queue][T14][T33]") {
   for (int round = 0; round < 500; ++round) {
-    auto turn = queue.try_enter("k");
+    auto turn = queue.try_enter(named("k"));
     REQUIRE(turn);
     sleeping_waiter one(clock);
     REQUIRE_FALSE(enter("k", one));
@@ -203,7 +230,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that comes together with the
     });
     turn.hand_on();
     leaving.join();
-    REQUIRE(queue.try_enter("k"));
+    REQUIRE(queue.try_enter(named("k")));
   }
 }
 
@@ -228,7 +255,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: of many threads one has the turn, a
   for (auto& each : threads) each.join();
   CHECK(alone);
   CHECK(served == 8 * 200);
-  CHECK(queue.try_enter("k"));
+  CHECK(queue.try_enter(named("k")));
 }
 
 // ---- who may enter again --------------------------------------------------------------------------------------------
@@ -237,11 +264,11 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant lets those of the same owne
                  "[wait_queue][T44]") {
   owner_state stranger;
   waiter mine(&me), other(&stranger), nobodys, mine_too(&me);
-  auto turn = queue.try_enter("k");
+  auto turn = queue.try_enter(named("k"));
   for (auto* each : {&other, &mine, &nobodys, &mine_too}) CHECK_FALSE(enter("k", *each));
-  turn.granted(nullptr);  // in nobody's name
+  turn.granted(named("k"), nullptr);  // in nobody's name
   CHECK(queue.in_line() == 4);
-  turn.granted(&me);
+  turn.granted(named("k"), &me);
   for (auto* each : {&mine, &mine_too}) {
     CHECK(each->enter_again);
     CHECK_FALSE(each->turn);
@@ -260,27 +287,27 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant lets those of the same owne
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes after a grant waits for the next one", "[wait_queue][T44]") {
   waiter late(&me);
-  auto turn = queue.try_enter("k");
-  turn.granted(&me);
+  auto turn = queue.try_enter(named("k"));
+  turn.granted(named("k"), &me);
   CHECK_FALSE(enter("k", late));
   CHECK_FALSE(queue.told("k", late));
-  turn.granted(&me);
+  turn.granted(named("k"), &me);
   CHECK(late.enter_again);
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant that is lost in the same moment is told once",
                  "[wait_queue][T44]") {
   for (int round = 0; round < 500; ++round) {
-    auto turn = queue.try_enter("k");
+    auto turn = queue.try_enter(named("k"));
     waiter one(&me);
     REQUIRE_FALSE(enter("k", one));
     std::thread losing([&] { turn.hand_on(true); });
-    turn.granted(&me);
+    turn.granted(named("k"), &me);
     losing.join();
     REQUIRE(one.woken == 1);
     REQUIRE(one.enter_again != static_cast<bool>(one.turn));
     one.turn.hand_on();
-    REQUIRE(queue.try_enter("k"));
+    REQUIRE(queue.try_enter(named("k")));
   }
 }
 
@@ -292,7 +319,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between looks is no longer 
   watched_pause between(watch);
   const auto begun = clock.now();
   waiter patient, hasty, hastier, elsewhere;
-  auto turn = queue.try_enter("k");
+  auto turn = queue.try_enter(named("k"));
   patient.longest_pause = 20s;
   hasty.longest_pause = 5s;
   hastier.longest_pause = elsewhere.longest_pause = 1s;
@@ -325,7 +352,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody shortens the pause of one wh
   engine::pause_watch watch;
   auto between = std::make_unique<watched_pause>(watch);
   waiter next, last;
-  auto turn = queue.try_enter("k");
+  auto turn = queue.try_enter(named("k"));
   next.longest_pause = 20s;
   CHECK_FALSE(enter("k", next));
   watch.enter(*between, clock.now(), clock.now() + 10s);
