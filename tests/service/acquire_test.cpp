@@ -10,15 +10,12 @@
 #include <vector>
 
 #include "service/engine_fixture.hpp"
+#include "service/server_faults.hpp"
 
 namespace {
 
 using namespace dlock;
 using namespace dlock::test;
-
-const fault deadlock{.native = 1213, .transient = true, .text = "deadlock"};
-const fault row_lock{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
-const fault denied{.native = 1142, .text = "denied"};
 
 }  // namespace
 

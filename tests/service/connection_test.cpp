@@ -42,13 +42,6 @@ struct connection_fixture : engine_fixture {
 /// A service by the real clock, whose ends are quick.
 service_options in_real_time() { return {.release_limit = 200ms, .close_limit = 0ms, .sweep_every = 0ms}; }
 
-template <class F>
-std::chrono::milliseconds duration_of(F&& what) {
-  const auto begun = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
-}
-
 }  // namespace
 
 // ---- closed while idle --------------------------------------------------------------------------------------------

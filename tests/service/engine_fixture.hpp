@@ -5,7 +5,6 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "dlock/owner.hpp"
 #include "dlock/stores/memory.hpp"
 #include "service/inside.hpp"
+#include "support/calls.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
 #include "support/recording_observer.hpp"
@@ -32,17 +32,6 @@ auto elsewhere(F what) {
     std::thread([&] { result = what(); }).join();
     return result;
   }
-}
-
-/// The code of the dlock::error that it threw; none if it did not. A lease that it returned is let go.
-template <class F>
-std::error_code thrown(F&& what) {
-  try {
-    static_cast<void>(what());
-  } catch (const error& e) {
-    return e.code();
-  }
-  return {};
 }
 
 /// A memory store whose time stands still until the test moves it, with scripted faults, and services on it. Each
@@ -124,6 +113,17 @@ struct engine_fixture {
       if (!eventually([&] { return held.remaining() > ttl - ttl / 20 - step; }, 5s)) return false;
     }
     return true;
+  }
+
+  /// Lets time pass, as a session of a ttl of 1 s renews, until the only session is closed. False: it goes on.
+  bool idle_session_ends() {
+    const auto closed = [&] { return where->count(session_verb::close) == 1; };
+    for (int i = 0; i < 250 && !closed(); ++i) {
+      const auto before = where->count(session_verb::renew);
+      clock.advance(334ms);
+      if (!eventually([&] { return closed() || where->count(session_verb::renew) > before; })) return false;
+    }
+    return closed();
   }
 
  private:

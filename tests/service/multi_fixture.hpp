@@ -6,6 +6,7 @@
 #include <string>
 
 #include "service/engine_fixture.hpp"
+#include "service/server_faults.hpp"
 
 namespace dlock::test {
 
@@ -28,7 +29,5 @@ struct multi_fixture : engine_fixture {
     return keys;
   }
 };
-
-inline const fault denied{.native = 1142, .text = "denied"};
 
 }  // namespace dlock::test

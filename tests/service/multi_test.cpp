@@ -14,17 +14,6 @@ namespace {
 using namespace dlock;
 using namespace dlock::test;
 
-const fault row_lock{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
-
-std::string message(auto&& what) {
-  try {
-    static_cast<void>(what());
-  } catch (const error& e) {
-    return e.what();
-  }
-  return {};
-}
-
 }  // namespace
 
 TEST_CASE_METHOD(multi_fixture, "multi: known free keys are taken and released by one batch each", "[multi]") {
@@ -188,7 +177,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a row lock that was not to be had counts
   const auto theirs = rival->acquire("b");
   const auto takes = where->count(verb::take);
   where->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 3});
-  const auto text = message([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 0ms}); });
+  const auto text = message_of([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 0ms}); });
   CHECK(text.starts_with("dlock: key 'b'"));
   CHECK(where->count(verb::take) == takes + 3 + 1);  // a, once it was seen to be free
   CHECK(all_free({"a", "c"}));

@@ -14,15 +14,6 @@ namespace {
 using namespace dlock;
 using namespace dlock::test;
 
-std::string message(auto&& what) {
-  try {
-    static_cast<void>(what());
-  } catch (const error& e) {
-    return e.what();
-  }
-  return {};
-}
-
 }  // namespace
 
 TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its holder, nothing is held",
@@ -30,7 +21,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its hol
   const auto theirs = rival->acquire("b", {.ttl = 1h});
   const auto begun = clock.now();
   const auto text = while_time_passes([&] {
-    return message([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1s}); });
+    return message_of([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1s}); });
   });
   CHECK(clock.now() - begun >= 1s);
   CHECK(text.starts_with("dlock: key 'b': waited 1"));

@@ -26,13 +26,9 @@ struct batch_fixture : executor_fixture {
   sent_statement& take(const std::string& key) { return add(ask(verb::take, key)); }
   /// All of them come while the only connection is busy, in their order.
   void submit_all(run_executor& at) {
-    const auto stop = std::make_shared<gate>();
-    connection_call holds(stop);
-    auto held = holds.in(*this, line::frees);
-    const waiting_caller holder(*at, held);
-    REQUIRE(stop->reached());
+    held_connection held(*this, at, line::frees);
     for (auto& each : all) at->submit(each);
-    stop->open();
+    held.end();
     REQUIRE(told.reached(all.size()));
   }
 };

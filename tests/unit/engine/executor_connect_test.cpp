@@ -149,11 +149,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more 
                  "[statement_executor]") {
   run_executor at(where, clock, 4);
   where->allow_connections(1);
-  const auto stop = std::make_shared<gate>();
-  connection_call first(stop), next;
-  auto held = within(first.in(*this), 1h);
-  const waiting_caller holder(*at, held);
-  REQUIRE(stop->reached());
+  held_connection held(*this, at);
+  connection_call next;
   auto wanted = within(next.in(*this), 1h);
   const waiting_caller waits(*at, wanted);
   REQUIRE(eventually([&] { return where->tried() >= 2; }));
@@ -163,9 +160,9 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more 
   at->run(vain);
   CHECK(vain.answer.why.native == 1040);
   CHECK_FALSE(waits.is_answered());
-  stop->open();
+  held.end();
   CHECK(waits.answered());
-  CHECK(next.number == first.number);
+  CHECK(next.number == held.call.number);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is that of renewals it serves all",
@@ -202,12 +199,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tri
                  "[statement_executor]") {
   run_executor at(where, clock, 3);
   where->allow_connections(1);
-  const auto stop = std::make_shared<gate>();
-  connection_call first(stop), next;
-  auto held = within(first.in(*this), 1h);
-  held.patience = 1h;
-  const waiting_caller holder(*at, held);
-  REQUIRE(stop->reached());
+  const held_connection held(*this, at);
+  connection_call next;
   auto wanted = within(next.in(*this), 1h);
   wanted.owner = &told;
   const bool somebody = GENERATE(true, false);
@@ -222,8 +215,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tri
   CHECK(where->tried() == 2);
   clock.advance(1us);
   CHECK(eventually([&] { return next.number != 0; }));
-  CHECK(next.number != first.number);
-  stop->open();
+  CHECK(next.number != held.call.number);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to connect whoever waits is told so",
@@ -264,11 +256,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serve
   run_executor at(where, clock, 1);
   at->prepare_renewals();
   REQUIRE(eventually([&] { return at->open() == 1; }));
-  const auto stop = std::make_shared<gate>();
-  connection_call holds(stop);
-  auto held = within(holds.in(*this), 1h);
-  const waiting_caller holder(*at, held);
-  REQUIRE(stop->reached());
+  const held_connection held(*this, at);
   CHECK(where->connections() == 2);
   auto one = within(look(), 0s), freed = within(release(), 0s);
   at->run(one);
@@ -279,18 +267,15 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serve
   at->submit(renewed);
   CHECK(told.reached(1));
   CHECK(renewed.sent);
-  stop->open();
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: without one of its own a renewal gets the next that is free",
                  "[statement_executor]") {
   run_executor at(where, clock, 4);
   where->allow_connections(1);
-  const auto stop = std::make_shared<gate>(), after = std::make_shared<gate>();
-  connection_call first(stop), next;
-  auto held = within(first.in(*this), 1h);
-  const waiting_caller holder(*at, held);
-  REQUIRE(stop->reached());
+  const auto after = std::make_shared<gate>();
+  held_connection held(*this, at);
+  connection_call next;
   auto wanted = within(next.in(*this), 1h);
   const waiting_caller other(*at, wanted);
   REQUIRE(clock.at_rest({.callers = 1}));
@@ -298,7 +283,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: without one of its own
   auto renewed = renewal(1h);
   at->submit(renewed);
   REQUIRE(clock.at_rest({.callers = 1}));
-  stop->open();
+  held.end();
   REQUIRE(after->reached());
   CHECK(next.number == 0);
   after->open();

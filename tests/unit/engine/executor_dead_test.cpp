@@ -18,28 +18,6 @@ namespace {
 
 struct dead_fixture : executor_fixture {
   const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
-
-  /// Keeps one connection in use as long as it lives.
-  struct hold {
-    hold(dead_fixture& of, run_executor& at, line in = line::frees)
-        : send(of.within(call.in(of, in), 1h)), caller(*at, patient(send)) {
-      REQUIRE(stop->reached());
-    }
-    ~hold() { stop->open(); }
-    static sent_statement& patient(sent_statement& one) {
-      one.patience = 1h;
-      return one;
-    }
-    void end() {
-      stop->open();
-      REQUIRE(caller.answered());
-    }
-
-    std::shared_ptr<gate> stop = std::make_shared<gate>();
-    connection_call call{stop};
-    sent_statement send;
-    waiting_caller caller;
-  };
 };
 
 using names = std::vector<std::string>;
@@ -148,8 +126,8 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again w
   const bool somebody = GENERATE(true, false);
   CAPTURE(somebody);
   sent_statement *own = &waits, *also = &nobodys;
-  std::deque<hold> busy;
-  busy.emplace_back(*this, at);
+  std::deque<held_connection> busy;
+  busy.emplace_back(*this, at, line::frees);
   where->refuse_connections({.native = 2002, .transient = true, .connection = true, .full = true, .text = "none"});
   std::thread caller;
   std::atomic<bool> answered{false};
@@ -202,18 +180,18 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: those to a server that was
   run_executor at(where, clock, 4);
   fill(at, 2);
   {
-    hold disturbed_by_nobody(*this, at);
+    held_connection disturbed_by_nobody(*this, at, line::frees);
     where->change_server("other");
     {
-      hold first(*this, at);  // the other old one
-      hold second(*this, at);
+      const held_connection first(*this, at, line::frees);  // the other old one
+      const held_connection second(*this, at, line::frees);
       CHECK(second.call.server == "other");
       CHECK(where->connections() == 3);
     }
     CHECK(where->connections() == 2);
     CHECK_FALSE(disturbed_by_nobody.caller.is_answered());
     disturbed_by_nobody.end();
-    CHECK(disturbed_by_nobody.send.answer.result == outcome::yes);
+    CHECK(disturbed_by_nobody.statement.answer.result == outcome::yes);
   }
   CHECK(where->connections() == 1);
   connection_call after;
@@ -251,8 +229,8 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: an attempt that began befo
   REQUIRE(told_at->reached());
   where->change_server("other");
   {
-    hold old(*this, at);
-    hold next(*this, at);
+    const held_connection old(*this, at, line::frees);
+    const held_connection next(*this, at, line::frees);
     CHECK(next.call.server == "other");
   }
   told_at->open();

@@ -47,12 +47,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when
 TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is interrupted at its own, also after a wait",
                  "[statement_executor][T63]") {
   run_executor at(where, clock, 1);
-  const auto stop = std::make_shared<gate>();
-  connection_call holds(stop);
-  auto held = within(holds.in(*this), 1h);
-  held.patience = 1h;
-  const waiting_caller holder(*at, held);
-  REQUIRE(stop->reached());
+  held_connection held(*this, at);
   const auto stuck = where->hold(verb::look);
   auto one = within(look(), 1s);
   one.patience = 0us;
@@ -60,7 +55,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is int
   REQUIRE(clock.at_rest({.callers = 1}));
   clock.advance(900ms);
   REQUIRE(clock.at_rest({.callers = 1}));
-  stop->open();
+  held.end();
   REQUIRE(stuck->reached());
   clock.advance(100ms - 1us);
   REQUIRE(clock.at_rest());

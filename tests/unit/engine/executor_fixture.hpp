@@ -152,7 +152,7 @@ class waiting_caller {
       answered_ = true;
     });
   }
-  waiting_caller(statement_executor& at, sent_statement& one) : waiting_caller(at, {&one}) {}
+  waiting_caller(statement_executor& at, sent_statement& own) : waiting_caller(at, {&own}) {}
   ~waiting_caller() { thread_.join(); }
   waiting_caller(const waiting_caller&) = delete;
   waiting_caller& operator=(const waiting_caller&) = delete;
@@ -206,9 +206,9 @@ struct executor_fixture {
     return made;
   }
   /// The same, which may wait so long for a connection.
-  static sent_statement within(sent_statement one, microseconds limit) {
-    one.until += limit - 2s;
-    return one;
+  static sent_statement within(sent_statement patient, microseconds limit) {
+    patient.until += limit - 2s;
+    return patient;
   }
 
   std::shared_ptr<gate> hold_connects() {
@@ -267,6 +267,37 @@ struct connection_call {
     made.until = of.clock.now() + 2s;
     made.patience = 2s;
     return made;
+  }
+};
+
+/// Keeps a connection in use, by a caller on a thread of its own, until end() or its own end. No limit interrupts it.
+struct held_connection {
+  held_connection(const executor_fixture& fixture, run_executor& at, line in = line::takes)
+      : statement(without_limit(call.in(fixture, in))), caller(*at, statement) {
+    if (!stop->reached()) {
+      stop->open();
+      FAIL("no connection was to be had");
+    }
+  }
+  ~held_connection() { stop->open(); }
+  held_connection(const held_connection&) = delete;
+  held_connection& operator=(const held_connection&) = delete;
+
+  void end() {
+    stop->open();
+    REQUIRE(caller.answered());
+  }
+
+  const std::shared_ptr<gate> stop = std::make_shared<gate>();
+  connection_call call{stop};
+  sent_statement statement;
+  waiting_caller caller;
+
+ private:
+  static sent_statement without_limit(sent_statement held) {
+    held = executor_fixture::within(std::move(held), 1h);
+    held.patience = 1h;
+    return held;
   }
 };
 

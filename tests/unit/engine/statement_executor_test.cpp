@@ -90,12 +90,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections t
 TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection in time is told why",
                  "[statement_executor]") {
   run_executor at(where, clock, 1);
-  const auto stop = std::make_shared<gate>();
-  connection_call holds(stop);
-  auto held = within(holds.in(*this), 1h);
-  held.patience = 1h;
-  const waiting_caller holder(*at, held);
-  REQUIRE(stop->reached());
+  const held_connection held(*this, at);
   auto late = within(look(), 0s);
   at->run(late);
   CHECK_FALSE(late.sent);
@@ -120,7 +115,6 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection
   CHECK_FALSE(nobodys.sent);
   CHECK(nobodys.answer.why.text.find("busy") != std::string::npos);
   CHECK(where->count(verb::look) == 0);
-  stop->open();
 }
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupted at its limit, the healthy is not",
@@ -153,12 +147,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupte
 TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the sending, not from the wait before it",
                  "[statement_executor][T63]") {
   run_executor at(where, clock, 1);
-  const auto stop = std::make_shared<gate>();
-  connection_call holds(stop);
-  auto held = within(holds.in(*this), 1h);
-  held.patience = 1h;
-  const waiting_caller holder(*at, held);
-  REQUIRE(stop->reached());
+  held_connection held(*this, at);
   const auto begun = clock.now();
   auto waits = within(look(), 1h);  // 2 s of patience
   auto hasty = look("a");           // none: until its own limit
@@ -168,7 +157,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the
   at->submit(waits);
   REQUIRE(clock.at_rest());
   clock.advance(30s);
-  stop->open();
+  held.end();
   REQUIRE(stuck->reached());
   REQUIRE(clock.at_rest({.busy = 1}));
   CHECK(waits.sent_at == begun + 30s);
@@ -217,27 +206,24 @@ TEST_CASE_METHOD(executor_fixture,
                 seen.add("renewal");
               }});
   where->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
-  const auto stop = std::make_shared<gate>();
-  connection_call holds(stop), takes, frees;
+  connection_call takes, frees;
   takes.use = [&](connection&) { seen.add("take"); };
   frees.use = [&](connection&) { seen.add("free"); };
-  auto held = holds.in(*this);
   auto taken = takes.in(*this);
   auto freed = frees.in(*this, line::frees);
   auto renewed = renewal();
-  const waiting_caller holder(*at, held);
-  REQUIRE(stop->reached());
+  held_connection held(*this, at);
   const waiting_caller taker(*at, taken);
   REQUIRE(clock.at_rest({.callers = 1}));
   const waiting_caller freer(*at, freed);
   REQUIRE(clock.at_rest({.callers = 2}));
   at->submit(renewed);
-  stop->open();
+  held.end();
   CHECK(taker.answered());
   CHECK(freer.answered());
   CHECK(told.reached(1));
   CHECK(seen.all() == order{"renewal", "free", "take"});
-  for (const auto* each : {&holder, &taker, &freer}) CHECK(by != each->thread());
+  for (const auto* each : {&std::as_const(held.caller), &taker, &freer}) CHECK(by != each->thread());
 }
 
 TEST_CASE_METHOD(executor_fixture,
@@ -297,12 +283,10 @@ TEST_CASE_METHOD(
     "[statement_executor]") {
   run_executor at(where, clock, 4);
   fill(at, 3);
-  const auto stuck = std::make_shared<gate>(), busy = std::make_shared<gate>();
-  connection_call holds(busy), first(stuck), mine;
-  std::deque<waiting_caller> callers;
-  auto one = holds.in(*this, line::frees), two = holds.in(*this, line::frees), three = holds.in(*this, line::frees);
-  for (auto* each : {&one, &two, &three}) callers.emplace_back(*at, *each);
-  REQUIRE(busy->reached(3));
+  const auto stuck = std::make_shared<gate>();
+  connection_call first(stuck), mine;
+  std::deque<held_connection> held;
+  for (int i = 0; i < 3; ++i) held.emplace_back(*this, at, line::frees);
   where->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
   // Nobody's release, which hangs, goes first. Whoever waits for the take does not do that one.
   auto nobodys = first.in(*this, line::frees);
@@ -315,7 +299,7 @@ TEST_CASE_METHOD(
     answered = true;
   });
   REQUIRE(clock.at_rest({.callers = 1}));
-  busy->open();
+  for (auto& each : held) each.end();
   REQUIRE(stuck->reached());
   CHECK(eventually([&] { return answered.load(); }, 5s));
   stuck->open();
@@ -329,11 +313,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in th
                  "[statement_executor]") {
   run_executor at(where, clock, 1);
   happenings seen;
-  const auto stop = std::make_shared<gate>();
-  connection_call holds(stop);
-  auto held = holds.in(*this);
-  const waiting_caller holder(*at, held);
-  REQUIRE(stop->reached());
+  held_connection held(*this, at);
   std::deque<connection_call> calls;
   std::deque<sent_statement> all;
   std::deque<waiting_caller> callers;
@@ -345,7 +325,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in th
     REQUIRE(clock.at_rest({.callers = i + 1}));
     CHECK(at->queued() == i + 1);
   }
-  stop->open();
+  held.end();
   for (const auto& each : callers) CHECK(each.answered());
   CHECK(seen.all() == expected);
 }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "dlock/store/store_types.hpp"
+
+namespace dlock::test {
+
+/// As MariaDB tells them.
+inline const fault deadlock{.native = 1213, .transient = true, .text = "deadlock"};
+inline const fault row_lock{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
+inline const fault denied{.native = 1142, .text = "denied"};
+
+}  // namespace dlock::test

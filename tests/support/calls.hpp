@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What came of a call.
+
+#include <chrono>
+#include <string>
+#include <system_error>
+
+#include "dlock/error.hpp"
+
+namespace dlock::test {
+
+/// The code of the dlock::error that it threw; none if it did not. A lease that it returned is let go.
+template <class F>
+std::error_code thrown(F&& call) {
+  try {
+    static_cast<void>(call());
+  } catch (const error& e) {
+    return e.code();
+  }
+  return {};
+}
+
+/// The text of the dlock::error that it threw; empty if it did not.
+template <class F>
+std::string message_of(F&& call) {
+  try {
+    static_cast<void>(call());
+  } catch (const error& e) {
+    return e.what();
+  }
+  return {};
+}
+
+/// How long it took, on the machine's clock.
+template <class F>
+std::chrono::milliseconds duration_of(F&& call) {
+  const auto begun = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
+}
+
+}  // namespace dlock::test
