@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "contract/place.hpp"
 #include "dlock/lock_service.hpp"
-#include "process/crash_place.hpp"
 #include "process/taker.hpp"
 #include "support/eventually.hpp"
 
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 namespace dlock::test {
 
 TEST_CASE("process: of several that loop over one key none is left out", "[crash][T33]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   locks.acquire("key").release();
   std::vector<taker> all;

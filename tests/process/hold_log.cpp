@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/hold_log.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <system_error>
 #include <tuple>
 
 namespace dlock::test {
@@ -21,51 +16,15 @@ std::string hold_record::line() const {
 
 hold_record hold_record::parse(std::string_view line) {
   std::istringstream in{std::string(line)};
-  hold_record one;
+  hold_record record;
   char what = 0;
   std::string end;
-  in >> what >> one.key >> one.fence >> one.at >> one.process >> one.attempt >> end;
+  in >> what >> record.key >> record.fence >> record.at >> record.process >> record.attempt >> end;
   if (!in || end != "." || std::string_view("ANXH").find(what) == std::string_view::npos) {
     throw std::invalid_argument(fmt::format("hold log: '{}' is no record", line));
   }
-  one.what = static_cast<kind>(what);
-  return one;
-}
-
-hold_log::hold_log(const std::string& path)
-    : file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) {
-  if (file_ < 0) throw std::system_error(errno, std::system_category(), path);
-}
-
-hold_log::~hold_log() { ::close(file_); }
-
-void hold_log::append(const hold_record& one) const {
-  const auto line = one.line();
-  if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    throw std::system_error(errno, std::system_category(), "hold log");
-  }
-}
-
-std::vector<hold_record> hold_log::read(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw std::system_error(errno, std::system_category(), path);
-  std::vector<hold_record> all;
-  for (std::string line; std::getline(in, line);) all.push_back(hold_record::parse(line));
-  return all;
-}
-
-std::int64_t hold_log::last_holder(const std::string& path) {
-  std::ifstream in(path, std::ios::ate);
-  const std::streamoff near_end = 4096;
-  in.seekg(std::max<std::streamoff>(in.tellg() - std::streampos{near_end}, 0));
-  std::int64_t holder = 0;
-  std::string line;
-  std::getline(in, line);  // probably a part of one
-  while (std::getline(in, line)) {
-    const auto one = hold_record::parse(line);
-    if (one.what == hold_record::kind::held) holder = one.process;
-  }
-  return holder;
+  record.what = static_cast<kind>(what);
+  return record;
 }
 
 namespace {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "process/record_log.hpp"
+
 namespace dlock::test {
 
 /// One line of the log. Times are CLOCK_BOOTTIME in microseconds, which all processes of a host share.
@@ -27,28 +29,14 @@ struct hold_record {
   std::int64_t process = 0;   ///< its pid
   std::uint64_t attempt = 0;  ///< counts a process's acquires
 
+  /// The process that holds after this record, if `before` held before it. 0: none.
+  std::int64_t holder_after(std::int64_t before) const { return what == kind::held ? process : before; }
   std::string line() const;
   /// Throws std::invalid_argument for anything else than a whole line.
   static hold_record parse(std::string_view line);
 };
 
-/// Appends records. A record is one write, so what a killed process had logged is there, whole.
-class hold_log {
- public:
-  /// Throws std::system_error.
-  explicit hold_log(const std::string& path);
-  ~hold_log();
-  hold_log(const hold_log&) = delete;
-  hold_log& operator=(const hold_log&) = delete;
-
-  void append(const hold_record& one) const;
-  static std::vector<hold_record> read(const std::string& path);
-  /// The process of the last record of something held; 0: there is none near the end.
-  static std::int64_t last_holder(const std::string& path);
-
- private:
-  int file_;
-};
+using hold_log = record_log<hold_record>;
 
 struct hold_check {
   std::vector<std::string> violations{};

@@ -4,8 +4,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <vector>
 
+#include "contract/place.hpp"
 #include "dlock/lock_service.hpp"
-#include "process/crash_place.hpp"
 #include "process/taker.hpp"
 
 using namespace std::chrono_literals;
@@ -14,10 +14,7 @@ namespace dlock::test {
 
 namespace {
 
-constexpr std::int64_t ttl = 1'000'000;       // of every taker, in us
-constexpr std::int64_t pause = 250'000;       // the longest between two looks
-constexpr std::int64_t skew = 5'000;          // between the server's clock and ours while a test runs
-constexpr std::int64_t sluggish = 1'500'000;  // allowed to a machine that has much else to do
+constexpr std::int64_t skew = 5'000;  // between the server's clock and ours while a test runs
 
 /// A process that holds another key all the while, and must not notice anything.
 class bystander {
@@ -43,7 +40,7 @@ class bystander {
 TEST_CASE(
     "crash: a killed holder's key is granted within ttl and one pause, not before its expiry, with the next fence",
     "[crash][T91][T30]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   bystander other(place->url());
   taker holder(place->url());
@@ -64,14 +61,14 @@ TEST_CASE(
   CHECK(second.fence == first.fence + 1);
   CHECK(second.session != first.session);
   CHECK(second.at >= expiry - skew);
-  CHECK(second.at <= killed + ttl + pause + sluggish);
+  CHECK(second.at <= killed + taker::ttl + taker::longest_pause + sluggish);
   CHECK(next.ask("check", "trusted").size() == 2);
   other.must_be_unharmed(locks);
 }
 
 TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its first look and harms nobody",
           "[crash][T24]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   bystander other(place->url());
   taker next(place->url());
@@ -84,7 +81,7 @@ TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its firs
 
   auto second = next.take(20s);
   CHECK(second.fence == first.fence + 1);
-  CHECK(second.at <= stopped + ttl + pause + sluggish);
+  CHECK(second.at <= stopped + taker::ttl + taker::longest_pause + sluggish);
 
   // Its command waits for it, so it is the first thing that its main thread does.
   holder.say(wakes_up);
@@ -114,8 +111,8 @@ TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its firs
   other.must_be_unharmed(locks);
 }
 
-TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody waiting", "[crash]") {
-  const auto place = make_crash_place();
+TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody waiting", "[crash][T39]") {
+  const auto place = make_store_place();
   lock_service locks(place->url());
   taker holder(place->url());
   const auto first = holder.take();
@@ -135,14 +132,14 @@ TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody 
   CHECK(holder.ask("release", "released").size() == 1);
   const auto second = patient.expect_held();
   CHECK(second.fence == first.fence + 1);  // none of the killed had got it
-  CHECK(second.at <= released + pause + sluggish);
+  CHECK(second.at <= released + taker::longest_pause + sluggish);
   CHECK(patient.ask("release", "released").size() == 1);
   CHECK_FALSE(locks.holder("key"));
   CHECK(locks.held_keys().empty());
 }
 
 TEST_CASE("crash: every key of a killed process with many can be taken after one expiry", "[crash][T91]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   taker holder(place->url(), {"--key", "key-0"});
   constexpr int keys = 50;
@@ -154,7 +151,7 @@ TEST_CASE("crash: every key of a killed process with many can be taken after one
   for (int i = 0; i <= keys; ++i) {
     const auto mine = locks.acquire("key-" + std::to_string(i), {.ttl = 1s, .wait = 20s});
     CHECK(mine.fencing_token() == 2);
-    if (i == 0) CHECK(boot_time() <= killed + ttl + pause + sluggish);
+    if (i == 0) CHECK(boot_time() <= killed + taker::ttl + taker::longest_pause + sluggish);
   }
 }
 

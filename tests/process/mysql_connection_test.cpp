@@ -20,10 +20,6 @@ namespace dlock::test {
 
 namespace {
 
-constexpr std::int64_t ttl = 1'000'000;
-constexpr std::int64_t pause = 250'000;
-constexpr std::int64_t sluggish = 1'500'000;
-
 std::string upper(std::string text) {
   for (auto& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
@@ -216,12 +212,12 @@ TEST_CASE("connection: what the server grants to a process that is dead can be t
   taker next(one.tables.url());
   const auto mine = next.take(20s);
   CHECK(mine.fence == one.before.fence + 2);
-  CHECK(mine.at <= killed + ttl + pause + sluggish);
+  CHECK(mine.at <= killed + taker::ttl + taker::longest_pause + sluggish);
   CHECK(next.ask("check", "trusted").size() == 2);
 }
 
 TEST_CASE("connection: a lease outlives the death of all its process's connections, again and again",
-          "[crash][mysql][T13]") {
+          "[crash][mysql][T13][T62]") {
   mysql_place tables;
   user who;
   taker process(who.url(tables.url()), {"--ttl", "2000"});

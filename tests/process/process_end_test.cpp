@@ -3,8 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include "contract/place.hpp"
 #include "dlock/lock_service.hpp"
-#include "process/crash_place.hpp"
 #include "process/taker.hpp"
 
 using namespace std::chrono_literals;
@@ -12,15 +12,12 @@ using namespace std::chrono_literals;
 namespace dlock::test {
 
 namespace {
-constexpr std::int64_t ttl = 1'000'000;
-constexpr std::int64_t pause = 250'000;
-constexpr std::int64_t sluggish = 1'500'000;
 /// Of a service whose close_limit is 300 ms, on a machine that has much else to do.
 constexpr auto end_limit = 5s;
 }  // namespace
 
 TEST_CASE("process: two of one label and host have different sessions", "[crash][T04]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   taker first(place->url(), {"--label", "twin", "--key", "a"});
   taker second(place->url(), {"--label", "twin", "--key", "b"});
   const auto mine = first.take();
@@ -42,7 +39,7 @@ TEST_CASE("process: two of one label and host have different sessions", "[crash]
 }
 
 TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[crash][T47]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   taker parent(place->url());
   const auto mine = parent.take();
@@ -62,7 +59,7 @@ TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[cra
 }
 
 TEST_CASE("process: in a forked child every call on what the parent made is refused", "[crash][T47]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   taker parent(place->url());
   parent.take();
   CHECK(parent.ask("fork refused", "child") == std::vector<std::string>{"child", "0"});
@@ -71,7 +68,7 @@ TEST_CASE("process: in a forked child every call on what the parent made is refu
 }
 
 TEST_CASE("process: a service made in a forked child is another owner than the parent's", "[crash][T04][T47]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   taker parent(place->url(), {"--child-url", place->url_after_fork()});
   const auto mine = parent.take();
@@ -87,7 +84,7 @@ TEST_CASE("process: a service made in a forked child is another owner than the p
 }
 
 TEST_CASE("process: a lease in a global is released when main returns or calls exit()", "[crash]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   const auto end = GENERATE(as<std::string>{}, "quit", "exit");
   const bool after_the_service = GENERATE(false, true);
@@ -102,7 +99,7 @@ TEST_CASE("process: a lease in a global is released when main returns or calls e
 }
 
 TEST_CASE("process: exit() while threads wait for a key ends the process and disturbs nobody", "[crash][T17]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   taker holder(place->url());
   const auto mine = holder.take();
@@ -120,7 +117,7 @@ TEST_CASE("process: exit() while threads wait for a key ends the process and dis
 }
 
 TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits for nothing", "[crash][T90]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   // By a lease, by leases on several keys, by a mutex; in the thread's own name and in that of a task.
   const auto how = GENERATE(as<std::string>{}, "lease", "leases", "mutex", "task", "nested");
@@ -133,7 +130,7 @@ TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits
 }
 
 TEST_CASE("process: exit() while a thread holds a key frees it within its ttl", "[crash][T90]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   lock_service locks(place->url());
   taker process(place->url());
   process.say("hold-in-thread");
@@ -142,7 +139,7 @@ TEST_CASE("process: exit() while a thread holds a key frees it within its ttl", 
   CHECK(process.end(end_limit) == 0);
   const auto ended = boot_time();
   const auto next = locks.acquire("key", {.ttl = 1s, .wait = 20s});
-  CHECK(boot_time() <= ended + ttl + pause + sluggish);
+  CHECK(boot_time() <= ended + taker::ttl + taker::longest_pause + sluggish);
   CHECK(next.fencing_token() == mine.fence + 1);
 }
 

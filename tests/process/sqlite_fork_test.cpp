@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <catch2/catch_test_macros.hpp>
 
+#include "contract/place.hpp"
 #include "dlock/lock_service.hpp"
-#include "process/crash_place.hpp"
 #include "process/taker.hpp"
 
 namespace dlock::test {
 
 TEST_CASE("process: a forked child is refused the SQLite file that its parent has open, and harms nobody",
           "[crash][sqlite][T47]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   taker parent(place->url());
   const auto mine = parent.take();
   CHECK(parent.ask("fork own", "child") == std::vector<std::string>{"child", "0"});

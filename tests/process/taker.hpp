@@ -18,6 +18,9 @@ class taker {
  public:
   using milliseconds = std::chrono::milliseconds;
   static constexpr milliseconds patience{20'000};
+  /// What it uses unless its arguments say otherwise, in us.
+  static constexpr std::int64_t ttl = 1'000'000;
+  static constexpr std::int64_t longest_pause = 250'000;  ///< between two looks
 
   /// Starts it; returns when it is ready. Throws std::runtime_error if it does not get that far.
   explicit taker(const std::string& url, std::vector<std::string> more = {});
@@ -71,6 +74,9 @@ class taker {
   std::deque<std::string> lines_{};  // not yet expected
   std::vector<std::string> history_{};
 };
+
+/// Allowed to a machine that has much else to do, in us.
+inline constexpr std::int64_t sluggish = 1'500'000;
 
 /// CLOCK_BOOTTIME in microseconds, as the takers tell it.
 std::int64_t boot_time();

@@ -7,8 +7,8 @@
 #include <random>
 #include <thread>
 
+#include "contract/place.hpp"
 #include "dlock/lock_service.hpp"
-#include "process/crash_place.hpp"
 #include "process/hold_log.hpp"
 #include "process/taker.hpp"
 #include "support/scratch_folder.hpp"
@@ -86,7 +86,7 @@ hold_record at(char what, std::uint64_t fence, std::int64_t when, std::int64_t p
 }  // namespace
 
 TEST_CASE("torture: processes that are killed and stopped at random never hold a key at the same time", "[crash]") {
-  const auto place = make_crash_place();
+  const auto place = make_store_place();
   const scratch_folder folder;
   const auto log = folder / "holds";
   const auto seed = std::random_device{}();

@@ -133,6 +133,14 @@ mysql_place::~mysql_place() {
 
 std::string mysql_place::url(const std::string& more) const { return with_parameters(owner_url_, prefix_, more); }
 
+std::string mysql_place::url_by(const std::vector<std::uint16_t>& ports, const std::string& more) const {
+  std::string hosts;
+  for (const auto port : ports) hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port);
+  auto by_ports = url(more);
+  const auto begin = by_ports.find('@') + 1;
+  return by_ports.replace(begin, by_ports.find('/', begin) - begin, hosts);
+}
+
 std::string mysql_place::app_url(const std::string& more) const {
   return with_parameters(mysql_setting("DLOCK_TEST_MYSQL_URL"), prefix_, more);
 }

@@ -67,6 +67,8 @@ class mysql_place {
   std::string table(const std::string& name) const { return "`" + prefix_ + name + "`"; }
   /// The owner's URL with our prefix and more parameters, e.g. "&schema=verify".
   std::string url(const std::string& more = {}) const;
+  /// The same by these ports of this host.
+  std::string url_by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const;
   std::string app_url(const std::string& more = {}) const;
   /// Another store object; prepared.
   std::shared_ptr<store> open(const std::string& more = {}) const;

@@ -8,6 +8,7 @@
 #include "contract/row/row_contract.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
+#include "support/calls.hpp"
 
 namespace dlock::test {
 
@@ -21,15 +22,6 @@ struct rows_and_keys {
 
   bool is_free(const lock_key& key) { return static_cast<bool>(b.try_acquire(key)); }
 };
-
-std::error_code code_of(auto&& what) {
-  try {
-    static_cast<void>(what());
-  } catch (const error& e) {
-    return e.code();
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -72,7 +64,7 @@ TEST_CASE("row: a busy row keeps keys and rows from being taken", "[contract][ro
 TEST_CASE("row: one that does not exist is named, and nothing is held", "[contract][rows][T76]") {
   rows_and_keys at;
   const auto one = at.s.make(1);
-  CHECK(code_of([&] { return at.a.acquire_all({one, "k", at.s.key({std::int64_t{7}})}); }) == errc::no_such_row);
+  CHECK(thrown([&] { return at.a.acquire_all({one, "k", at.s.key({std::int64_t{7}})}); }) == errc::no_such_row);
   CHECK(at.is_free(one));
   CHECK(at.is_free("k"));
 }

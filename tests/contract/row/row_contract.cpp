@@ -7,8 +7,6 @@
 
 namespace dlock::test {
 
-row_scene::row_scene(const row_shape& shape) : table(place->make_table(shape)), app(place->connect()) {}
-
 lock_key row_scene::make(std::int64_t id) {
   auto made = key({id});
   insert(made);

@@ -82,7 +82,7 @@ std::unique_ptr<row_place> make_row_place();
 /// A place, a table in it with its rows, and a connection of the application's.
 class row_scene {
  public:
-  explicit row_scene(const row_shape& shape = {});
+  explicit row_scene(const row_shape& shape = {}) : table(place->make_table(shape)), app(place->connect()) {}
 
   /// The key of an integer or text id; makes the row.
   lock_key make(std::int64_t id);

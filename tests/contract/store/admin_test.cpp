@@ -10,12 +10,6 @@ namespace dlock::test {
 
 namespace {
 
-std::vector<holder_info> inspected(actor& by, std::string_view key) {
-  std::vector<holder_info> out;
-  CHECK(answer(by.where->admin()->inspect(*by.on, {.resource = key}, out)) == outcome::yes);
-  return out;
-}
-
 std::vector<std::string> listed(actor& by, std::string_view after, std::size_t limit) {
   std::vector<holder_info> found;
   CHECK(answer(by.where->admin()->list(*by.on, after, limit, found)) == outcome::yes);
@@ -32,14 +26,14 @@ TEST_CASE("store: inspect shows an own expiry until it has passed", "[contract]"
   const auto place = make_store_place();
   actor a(*place), b(*place);
   a.acquire("long", 20min);
-  const auto own = inspected(b, "long");
+  const auto own = b.inspected("long");
   REQUIRE(own.size() == 1);
   CHECK(own[0].kind == lease_kind::expiring);
   CHECK(own[0].left > 15min);
   CHECK(own[0].left <= 20min);
   a.acquire("short", for_moments);
   pass_until(*place, [&] { return b.at("short").expired; });
-  CHECK(inspected(b, "short").empty());
+  CHECK(b.inspected("short").empty());
 }
 
 TEST_CASE("store: list pages through the held keys in byte order", "[contract]") {

@@ -8,16 +8,6 @@
 
 namespace dlock::test {
 
-namespace {
-
-std::vector<holder_info> inspected(actor& by, std::string_view key) {
-  std::vector<holder_info> out;
-  CHECK(answer(by.where->admin()->inspect(*by.on, {.resource = key}, out)) == outcome::yes);
-  return out;
-}
-
-}  // namespace
-
 TEST_CASE("store: a look shows the holder, its fence, how it is kept and who it is", "[contract]") {
   const auto place = make_store_place();
   actor a(*place, for_long, "billing"), b(*place);
@@ -143,10 +133,10 @@ TEST_CASE("store: a take-over by stale sight is refused", "[contract][T57]") {
 TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key", "[contract]") {
   const auto place = make_store_place();
   actor a(*place, for_long, "billing"), b(*place);
-  CHECK(inspected(b, "k").empty());
+  CHECK(b.inspected("k").empty());
   const auto fence = a.acquire("k");
   place->pass(2ms);
-  const auto kept = inspected(b, "k");
+  const auto kept = b.inspected("k");
   REQUIRE(kept.size() == 1);
   CHECK(kept[0].key == "k");
   CHECK(kept[0].session == a.id);
@@ -162,9 +152,9 @@ TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key",
   CHECK(kept[0].left > for_long - 5min);
 
   REQUIRE(answer(b.where->admin()->revoke(*b.on, {.resource = "k"})) == outcome::yes);
-  CHECK(inspected(b, "k").at(0).revoked);
+  CHECK(b.inspected("k").at(0).revoked);
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
-  CHECK(inspected(b, "k").empty());
+  CHECK(b.inspected("k").empty());
 }
 
 TEST_CASE("store: inspect shows a holder whose session is gone, with nothing left", "[contract]") {
@@ -172,7 +162,7 @@ TEST_CASE("store: inspect shows a holder whose session is gone, with nothing lef
   actor a(*place), b(*place);
   a.acquire("k");
   a.close();
-  const auto gone = inspected(b, "k");
+  const auto gone = b.inspected("k");
   REQUIRE(gone.size() == 1);
   CHECK(gone[0].session == a.id);
   CHECK(gone[0].host.empty());
@@ -196,12 +186,12 @@ TEST_CASE("store: inspect and list call a holder dead whose session has expired,
   CHECK_FALSE(found[2].dead);  // an expiry of its own needs no session
   CHECK(found[1].host == "host-a");
   CHECK(found[1].left == 0us);
-  CHECK(inspected(b, "dead").at(0).dead);
-  CHECK_FALSE(inspected(b, "own").at(0).dead);
+  CHECK(b.inspected("dead").at(0).dead);
+  CHECK_FALSE(b.inspected("own").at(0).dead);
   // The next one who asks gets it.
   REQUIRE(b.kill(a.id) == outcome::yes);
   CHECK(answer(b.take_over("dead", b.at("dead"))) == outcome::yes);
-  CHECK_FALSE(inspected(b, "dead").at(0).dead);
+  CHECK_FALSE(b.inspected("dead").at(0).dead);
 }
 
 }  // namespace dlock::test

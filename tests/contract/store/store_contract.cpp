@@ -93,6 +93,12 @@ seen actor::at(std::string_view key) {
   return r.holder;
 }
 
+std::vector<holder_info> actor::inspected(std::string_view key) {
+  std::vector<holder_info> found;
+  CHECK(answer(where->admin()->inspect(*on, {.resource = key}, found)) == outcome::yes);
+  return found;
+}
+
 outcome actor::session(session_verb what, const id128& whose, microseconds ttl) {
   return answer(where->session(*on, what, {.id = whose, .ttl = ttl, .host = "host-a", .pid = 4242, .label = label}));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// What every store must do, whatever it is made of. The test cases are in contract/store; a test
-/// program for a store links them and defines make_store_place(). The library dlock_store_contract asks for leases that end
-/// by their expiry; dlock_session_contract adds what capabilities::session_leases promises: sessions, what they keep, clean-up.
+/// What every store must do, whatever it is made of. The test cases of dlock_store_contract ask for leases
+/// that end by their expiry; dlock_session_contract adds what capabilities::session_leases promises: sessions, what they keep,
+/// clean-up. A backend links them and defines make_store_place().
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -13,7 +13,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "contract/place.hpp"
 #include "dlock/store/id128.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "dlock/store/transactional_store.hpp"
@@ -21,19 +23,6 @@
 namespace dlock::test {
 
 using namespace std::chrono_literals;
-
-/// Somewhere locks live: empty when made, gone when destroyed.
-class store_place {
- public:
-  virtual ~store_place() = default;
-  /// Another store object on the same place, prepared: to the locks it is another process.
-  virtual std::shared_ptr<store> open() = 0;
-  /// Lets so much time pass there, or a little more.
-  virtual void pass(microseconds time) = 0;
-};
-
-/// Defined by the program of each store.
-std::unique_ptr<store_place> make_store_place();
 
 /// Long enough that it does not end during a test.
 inline constexpr microseconds for_long = 1h;
@@ -62,6 +51,8 @@ class actor {
   reply look(std::string_view key);
   /// What a look shows; a failure if there is no row.
   seen at(std::string_view key);
+  /// What operators see of that key.
+  std::vector<holder_info> inspected(std::string_view key);
 
   outcome renew(microseconds ttl) { return session(session_verb::renew, id, ttl); }
   outcome kill(const id128& whose) { return session(session_verb::remove_expired, whose, 0us); }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/transfer/history.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <system_error>
 
 namespace dlock::test {
 
@@ -22,53 +17,16 @@ std::string transfer_record::line() const {
 
 transfer_record transfer_record::parse(std::string_view line) {
   std::istringstream in{std::string(line)};
-  transfer_record one;
+  transfer_record record;
   char what = 0;
-  in >> what >> one.process >> one.transfer;
-  std::getline(in >> std::ws, one.outcome);
-  if (one.transfer.empty() || std::string_view("BHE").find(what) == std::string_view::npos ||
-      (what == 'E') == one.outcome.empty()) {
+  in >> what >> record.process >> record.transfer;
+  std::getline(in >> std::ws, record.outcome);
+  if (record.transfer.empty() || std::string_view("BHE").find(what) == std::string_view::npos ||
+      (what == 'E') == record.outcome.empty()) {
     throw std::invalid_argument(fmt::format("transfer log: '{}' is no record", line));
   }
-  one.what = static_cast<kind>(what);
-  return one;
-}
-
-transfer_log::transfer_log(const std::string& path)
-    : file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) {
-  if (file_ < 0) throw std::system_error(errno, std::system_category(), path);
-}
-
-transfer_log::~transfer_log() { ::close(file_); }
-
-void transfer_log::append(const transfer_record& one) const {
-  const auto line = one.line();
-  if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    throw std::system_error(errno, std::system_category(), "transfer log");
-  }
-}
-
-std::vector<transfer_record> transfer_log::read(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw std::system_error(errno, std::system_category(), path);
-  std::vector<transfer_record> all;
-  for (std::string line; std::getline(in, line);) all.push_back(transfer_record::parse(line));
-  return all;
-}
-
-std::int64_t transfer_log::last_holder(const std::string& path) {
-  std::ifstream in(path, std::ios::ate);
-  const std::streamoff near_end = 4096;
-  in.seekg(std::max<std::streamoff>(in.tellg() - std::streampos{near_end}, 0));
-  std::int64_t holder = 0;
-  std::string line;
-  std::getline(in, line);  // probably a part of one
-  while (std::getline(in, line)) {
-    const auto one = transfer_record::parse(line);
-    if (one.what == transfer_record::kind::holding) holder = one.process;
-    if (one.what == transfer_record::kind::ended && one.process == holder) holder = 0;
-  }
-  return holder;
+  record.what = static_cast<kind>(what);
+  return record;
 }
 
 std::string transfer_findings::text() const {

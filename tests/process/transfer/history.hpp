@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "odb/verify/wallet.hpp"
+#include "process/record_log.hpp"
 
 namespace dlock::test {
 
@@ -31,27 +32,17 @@ struct transfer_record {
   ///   failed      anything else: must not happen
   std::string outcome{};
 
+  /// The process that was the last to take its locks, if it has not ended that transfer. 0: none.
+  std::int64_t holder_after(std::int64_t before) const {
+    if (what == kind::holding) return process;
+    return what == kind::ended && process == before ? 0 : before;
+  }
   std::string line() const;
   /// Throws std::invalid_argument.
   static transfer_record parse(std::string_view line);
 };
 
-/// A file that many processes append to, a line at a time.
-class transfer_log {
- public:
-  explicit transfer_log(const std::string& path);
-  ~transfer_log();
-  transfer_log(const transfer_log&) = delete;
-  transfer_log& operator=(const transfer_log&) = delete;
-
-  void append(const transfer_record& one) const;
-  static std::vector<transfer_record> read(const std::string& path);
-  /// The process that was the last to take its locks, if it has not ended that transfer. 0: none.
-  static std::int64_t last_holder(const std::string& path);
-
- private:
-  int file_;
-};
+using transfer_log = record_log<transfer_record>;
 
 struct transfer_findings {
   std::vector<std::string> violations{};

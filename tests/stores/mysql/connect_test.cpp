@@ -6,9 +6,9 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/error.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/mysql_store_place.hpp"
 
 namespace dlock::test {
 

@@ -10,15 +10,13 @@
 #include <future>
 #include <odb/mysql/database.hxx>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/odb/verify.hpp"
 #include "stores/sql/dialect.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/mysql_row_place.hpp"
 
 namespace dlock::test {
-
-std::unique_ptr<row_place> make_row_place() { return std::make_unique<mysql_row_place>(); }
 
 namespace {
 

@@ -14,9 +14,10 @@
 #include <thread>
 #include <vector>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/mute_server.hpp"
-#include "support/mysql_store_place.hpp"
+#include "support/calls.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -30,11 +31,7 @@ using Catch::Matchers::Predicate;
 struct failover_fixture {
   static std::uint16_t port_of(const std::string& url) { return store_url::parse(url).hosts.at(0).port; }
   std::string by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const {
-    std::string hosts;
-    for (const auto each : ports) hosts += fmt::format("{}127.0.0.1:{}", hosts.empty() ? "" : ",", each);
-    auto url = place.url(more);
-    const auto begin = url.find('@') + 1;
-    return url.replace(begin, url.find('/', begin) - begin, hosts);
+    return place.url_by(ports, more);
   }
   std::string both() const { return by({one.port(), two.port()}); }
   service_options options() const { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen}; }
@@ -44,13 +41,6 @@ struct failover_fixture {
   tcp_proxy two{port_of(place.url())};
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 };
-
-template <class F>
-std::chrono::milliseconds duration_of(F&& what) {
-  const auto begun = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
-}
 
 constexpr auto sluggish = 1s;  // a busy machine
 

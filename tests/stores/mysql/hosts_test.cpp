@@ -12,10 +12,10 @@
 #include <string>
 #include <thread>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/error.hpp"
 #include "stores/mysql/mute_server.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/mysql_store_place.hpp"
 #include "support/own_server.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -32,11 +32,7 @@ struct hosts_fixture {
   std::uint16_t port() const { return store_url::parse(place.url()).hosts.at(0).port; }
   /// The place's URL with these ports of this host.
   std::string by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const {
-    std::string hosts;
-    for (const auto each : ports) hosts += fmt::format("{}127.0.0.1:{}", hosts.empty() ? "" : ",", each);
-    auto url = place.url(more);
-    const auto begin = url.find('@') + 1;
-    return url.replace(begin, url.find('/', begin) - begin, hosts);
+    return place.url_by(ports, more);
   }
   /// How long it took.
   std::chrono::milliseconds connect(store& where, microseconds limit, const std::stop_token& cancel = {}) {

@@ -15,9 +15,10 @@
 #include <string_view>
 #include <thread>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/lock_service.hpp"
+#include "support/calls.hpp"
 #include "support/eventually.hpp"
-#include "support/mysql_store_place.hpp"
 #include "support/tcp_proxy.hpp"
 
 namespace {
@@ -63,13 +64,6 @@ struct lookup_fixture {
   mysql_place place{};
   tcp_proxy proxy{store_url::parse(place.url()).hosts.at(0).port};
 };
-
-template <class F>
-std::chrono::milliseconds duration_of(F&& what) {
-  const auto begun = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
-}
 
 constexpr auto sluggish = 1s;  // a busy machine
 

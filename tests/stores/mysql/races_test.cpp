@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "contract/backends/mysql/places.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/mysql_store_place.hpp"
 
 namespace dlock::test {
 

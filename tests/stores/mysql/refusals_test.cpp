@@ -13,10 +13,10 @@
 #include <string>
 #include <thread>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/eventually.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/mysql_store_place.hpp"
 
 namespace dlock::test {
 

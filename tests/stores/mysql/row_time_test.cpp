@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "contract/backends/mysql/places.hpp"
 #include "stores/mysql/client/connection.hpp"
-#include "support/mysql_row_place.hpp"
 
 namespace dlock::test {
 

@@ -9,9 +9,9 @@
 
 #include <catch2/generators/catch_generators.hpp>
 
+#include "contract/backends/mysql/places.hpp"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/sql/dialect.hpp"
-#include "support/mysql_row_place.hpp"
 
 namespace dlock::test {
 

@@ -10,9 +10,9 @@
 #include <odb/mysql/database.hxx>
 #include <odb/mysql/exceptions.hxx>
 
+#include "contract/backends/mysql/places.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/sql/dialect.hpp"
-#include "support/mysql_row_place.hpp"
 
 namespace dlock::test {
 

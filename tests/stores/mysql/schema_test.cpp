@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/error.hpp"
-#include "support/mysql_store_place.hpp"
 
 namespace dlock::test {
 

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/session.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/mysql_store_place.hpp"
 
 namespace dlock::test {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/lock_service.hpp"
-#include "support/mysql_store_place.hpp"
 #include "support/sql_file.hpp"
 
 namespace dlock::test {

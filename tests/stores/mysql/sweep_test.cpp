@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "contract/backends/mysql/places.hpp"
 #include "support/eventually.hpp"
-#include "support/mysql_store_place.hpp"
 #include "support/mysql_trigger.hpp"
 
 namespace dlock::test {

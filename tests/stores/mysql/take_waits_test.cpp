@@ -7,11 +7,11 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/mysql_row_place.hpp"
 
 namespace dlock::test {
 

@@ -6,12 +6,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
+#include "contract/backends/mysql/places.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
-#include "support/mysql_store_place.hpp"
 
 namespace dlock::test {
 

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <string>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/lock_service.hpp"
-#include "support/mysql_store_place.hpp"
 #include "support/own_server.hpp"
 
 namespace dlock::test {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "contract/backends/mysql/places.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "stores/sql/dialect.hpp"
-#include "support/mysql_row_place.hpp"
 #include "support/mysql_trigger.hpp"
 
 namespace dlock::test {

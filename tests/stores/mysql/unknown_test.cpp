@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "support/mysql_store_place.hpp"
+#include "contract/backends/mysql/places.hpp"
 
 namespace dlock::test {
 

@@ -8,9 +8,9 @@
 #include <chrono>
 #include <thread>
 
+#include "contract/backends/mysql/places.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/sql/dialect.hpp"
-#include "support/mysql_row_place.hpp"
 
 namespace dlock::test {
 

@@ -10,9 +10,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <sstream>
-#include <thread>
 
-#include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
@@ -31,30 +29,19 @@ using machine_ptr = std::shared_ptr<sqlite_machine>;
 constexpr std::int64_t at(microseconds time) { return time.count(); }
 
 /// A file with the table `orders`; stores on it take `machine` for theirs.
-class one_file final : public store_place {
+class one_file final : public sqlite_machine_place {
  public:
-  one_file() {
+  one_file() : sqlite_machine_place("first") {
     raw_sqlite raw(path);
     raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, o TEXT, e INTEGER, f INTEGER)");
     raw.run("INSERT INTO orders(id) VALUES(1), (2)");
   }
-  std::shared_ptr<store> open() override {
-    auto made = open_on("sqlite:" + path, machine);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { machine->pass(time); }
-
   /// The machine boots, and its clock shows `time` when it is seen for the first time.
   void boot(std::string id, microseconds time) {
     machine = std::make_shared<sqlite_machine>(std::move(id));
     machine->set(at(time));
   }
   lock_key order(std::int64_t id) const { return lock_key::of_row(orders_, {id}); }
-
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-  machine_ptr machine = std::make_shared<sqlite_machine>("first");
 
  private:
   const std::shared_ptr<const row_table> orders_ = std::make_shared<const row_table>(

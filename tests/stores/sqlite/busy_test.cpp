@@ -16,35 +16,16 @@
 #include <thread>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/backends/sqlite/file_place.hpp"
 #include "dlock/store/clock.hpp"
-#include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-class busy_place final : public store_place {
- public:
-  explicit busy_place(const std::string& params = "") : url_("sqlite:" + path + params) {}
-  std::shared_ptr<store> open() override {
-    auto made = open_store(url_);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
-
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-
- private:
-  std::string url_;
-};
 
 using clock_type = std::chrono::steady_clock;
 
@@ -60,7 +41,7 @@ reply patiently(Call call) {
 }  // namespace
 
 TEST_CASE("sqlite busy: a stranger's write transaction makes an acquire busy within its bound", "[unit][sqlite]") {
-  busy_place place("?busy_timeout=60");
+  sqlite_file_place place("?busy_timeout=60");
   actor a(place);
   const auto fence = a.acquire("k");
   raw_sqlite stranger(place.path);
@@ -87,7 +68,7 @@ TEST_CASE("sqlite busy: a stranger's write transaction makes an acquire busy wit
 }
 
 TEST_CASE("sqlite busy: opening a file that is ready waits for no writer", "[unit][sqlite]") {
-  busy_place place("?busy_timeout=50");
+  sqlite_file_place place("?busy_timeout=50");
   place.open();
   raw_sqlite stranger(place.path);
   stranger.run("BEGIN IMMEDIATE");
@@ -97,7 +78,7 @@ TEST_CASE("sqlite busy: opening a file that is ready waits for no writer", "[uni
 }
 
 TEST_CASE("sqlite busy: a statement goes on as soon as the stranger has ended", "[unit][sqlite]") {
-  busy_place place("?busy_timeout=60000");
+  sqlite_file_place place("?busy_timeout=60000");
   actor a(place);
   raw_sqlite stranger(place.path);
   stranger.run("BEGIN IMMEDIATE");
@@ -109,7 +90,7 @@ TEST_CASE("sqlite busy: a statement goes on as soon as the stranger has ended", 
 }
 
 TEST_CASE("sqlite busy: the time of a statement is read when it runs, not when it began to wait", "[unit][sqlite]") {
-  busy_place place("?busy_timeout=60000");
+  sqlite_file_place place("?busy_timeout=60000");
   actor a(place);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   raw_sqlite stranger(place.path);
@@ -123,7 +104,7 @@ TEST_CASE("sqlite busy: the time of a statement is read when it runs, not when i
 }
 
 TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", "[unit][sqlite]") {
-  busy_place place("?busy_timeout=3600000");
+  sqlite_file_place place("?busy_timeout=3600000");
   actor a(place), other(place);
   fault why;
   const auto second = a.where->connect(1s, why);  // shares the line of a's store
@@ -158,7 +139,7 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
 }
 
 TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transaction open", "[unit][sqlite]") {
-  busy_place place;
+  sqlite_file_place place;
   place.open();
   const auto machine = std::make_shared<sqlite_machine>("this");
   const auto where = open_on("sqlite:" + place.path, machine);
@@ -187,7 +168,7 @@ TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transact
 }
 
 TEST_CASE("sqlite busy: renewals get their share among busy writers", "[unit][sqlite]") {
-  busy_place place;
+  sqlite_file_place place;
   {
     raw_sqlite raw(place.path);
     raw.run("PRAGMA journal_mode = WAL");
@@ -227,7 +208,7 @@ TEST_CASE("sqlite busy: renewals get their share among busy writers", "[unit][sq
 }
 
 TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a lock in it", "[unit][sqlite]") {
-  busy_place place;
+  sqlite_file_place place;
   const auto made = place.open();
   fault why;
   CHECK(made->transactions()->caller_may_wait(why));
@@ -261,7 +242,7 @@ TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a
 }
 
 TEST_CASE("sqlite busy: an attached lock file that is written to counts too", "[unit][sqlite]") {
-  busy_place place;
+  sqlite_file_place place;
   const auto made = place.open();
   raw_sqlite(place.path).run("CREATE TABLE application(id INTEGER)");
   odb::sqlite::database database(place.folder / "elsewhere.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);

@@ -16,13 +16,12 @@
 #include <latch>
 #include <thread>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/backends/sqlite/file_place.hpp"
 #include "dlock/error.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/without_rights.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -30,21 +29,6 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
 namespace {
-
-/// Files in a folder; open() makes stores on locks.db.
-class sqlite_folder final : public store_place {
- public:
-  std::shared_ptr<store> open() override {
-    auto made = open_store(url);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
-
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-  std::string url = "sqlite:" + path;
-};
 
 void check_refused(const std::string& url, const std::string& text) {
   INFO(url);
@@ -55,7 +39,7 @@ void check_refused(const std::string& url, const std::string& text) {
 }  // namespace
 
 TEST_CASE("sqlite file: schema=create makes a file in WAL mode, and finds what it made", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   {
     actor a(place);
     a.acquire("k");
@@ -69,7 +53,7 @@ TEST_CASE("sqlite file: schema=create makes a file in WAL mode, and finds what i
 }
 
 TEST_CASE("sqlite file: every connection syncs each commit, whatever others have chosen", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   raw_sqlite(place.path).run("PRAGMA journal_mode = DELETE");  // of an application that had the file before
   const auto where = place.open();
   raw_sqlite stranger(place.path);
@@ -85,7 +69,7 @@ TEST_CASE("sqlite file: every connection syncs each commit, whatever others have
 }
 
 TEST_CASE("sqlite file: many may create the same file at once", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   std::latch start(8);
   std::atomic<int> failures{0};
   {
@@ -106,33 +90,33 @@ TEST_CASE("sqlite file: many may create the same file at once", "[unit][sqlite]"
 }
 
 TEST_CASE("sqlite file: schema=verify changes nothing and says what is missing", "[unit][sqlite]") {
-  sqlite_folder place;
-  check_refused(place.url + "?schema=verify", "does not exist");
+  sqlite_file_place place;
+  check_refused(place.url() + "?schema=verify", "does not exist");
   CHECK_FALSE(std::filesystem::exists(place.path));
   raw_sqlite raw(place.path);
   raw.run("CREATE TABLE application(id INTEGER)");
-  check_refused(place.url + "?schema=verify", "no lock tables");
-  check_refused(place.url + "?schema=none", "no such table");
+  check_refused(place.url() + "?schema=verify", "no lock tables");
+  check_refused(place.url() + "?schema=none", "no such table");
   CHECK(raw.text("SELECT COUNT(*) FROM sqlite_master") == "1");
 
   place.open();
   raw.run("INSERT INTO application VALUES(7)");  // a neighbour in the same file
-  CHECK_NOTHROW(open_store(place.url + "?schema=verify")->prepare());
-  CHECK_NOTHROW(open_store(place.url + "?schema=none")->prepare());
+  CHECK_NOTHROW(open_store(place.url() + "?schema=verify")->prepare());
+  CHECK_NOTHROW(open_store(place.url() + "?schema=none")->prepare());
 }
 
 TEST_CASE("sqlite file: lock tables of a newer version are refused", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   place.open();
   raw_sqlite(place.path).run("UPDATE dlock_schema_version SET version = 99");
-  check_refused(place.url, "99");
-  check_refused(place.url + "?schema=verify", "99");
+  check_refused(place.url(), "99");
+  check_refused(place.url() + "?schema=verify", "99");
 }
 
 TEST_CASE("sqlite file: stores with different prefixes in one file don't meet", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   actor a(place);
-  place.url += "?prefix=other_";
+  place.parameters = "?prefix=other_";
   actor b(place);
   CHECK(a.acquire("k") == 1);
   CHECK(b.acquire("k") == 1);
@@ -147,28 +131,28 @@ TEST_CASE("sqlite file: stores with different prefixes in one file don't meet", 
 }
 
 TEST_CASE("sqlite file: what is wrong with a file is said with its path", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   check_refused("sqlite:" + (place.folder / "nowhere/locks.db"), "nowhere' does not exist");
   check_refused("sqlite:" + (place.folder / "."), "is a folder");
   std::ofstream(place.path) << std::string(5000, 'x');
-  check_refused(place.url, "not a database");
-  check_refused(place.url, place.path);
+  check_refused(place.url(), "not a database");
+  check_refused(place.url(), place.path);
 }
 
 TEST_CASE("sqlite file: a file or folder without the right to write is refused", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   place.open();
   const auto file = place.folder / "locks.db";
   ::chmod((place.folder / ".").c_str(), 0755);
   for (const char* part : {"", "-wal", "-shm"}) ::chmod((file + part).c_str(), 0444);
   const as_nobody now;
-  check_refused(place.url, "(code ");
-  check_refused(place.url, file);
+  check_refused(place.url(), "(code ");
+  check_refused(place.url(), file);
   check_refused("sqlite:" + (place.folder / "new.db"), "unable to open database file");
 }
 
 TEST_CASE("sqlite file: a deleted or replaced file is noticed before anything is granted", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   actor a(place);
   const auto fence = a.acquire("k");
   const auto before = a.on->identity();
@@ -197,7 +181,7 @@ TEST_CASE("sqlite file: a deleted or replaced file is noticed before anything is
 }
 
 TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be cancelled later", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   actor a(place);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -227,7 +211,7 @@ TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be canc
 }
 
 TEST_CASE("sqlite file: a missing floor row is said and not taken for a busy key", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   actor a(place);
   raw_sqlite(place.path).run("DELETE FROM dlock_floor");
   const reply made = a.insert("k");
@@ -238,7 +222,7 @@ TEST_CASE("sqlite file: a missing floor row is said and not taken for a busy key
 }
 
 TEST_CASE("sqlite file: whatever another boot of the host left is free", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   actor kept(place), own(place), gone(place);
   const auto fence = kept.acquire("kept");
   own.acquire("own", for_long);
@@ -260,7 +244,7 @@ TEST_CASE("sqlite file: whatever another boot of the host left is free", "[unit]
 }
 
 TEST_CASE("sqlite file: opening again in the same boot leaves everything as it is", "[unit][sqlite]") {
-  sqlite_folder place;
+  sqlite_file_place place;
   actor kept(place), own(place);
   kept.acquire("kept");
   own.acquire("own", for_long);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "dlock/lock_service.hpp"
+#include "support/calls.hpp"
 #include "support/eventually.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/recording_observer.hpp"
@@ -35,13 +36,6 @@ struct limits_fixture {
   const std::string path = folder / "locks.db";
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 };
-
-template <class F>
-std::chrono::milliseconds duration_of(F&& what) {
-  const auto begun = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
-}
 
 constexpr auto sluggish = 800ms;  // a busy machine; a statement's own limit would be a second
 

@@ -6,38 +6,27 @@
 #include <catch2/catch_test_macros.hpp>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/backends/sqlite/file_place.hpp"
 #include "dlock/lock_key.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scarce_memory.hpp"
-#include "support/scratch_folder.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
 
 namespace {
 
-class scarce_place final : public store_place {
+class scarce_place final : public sqlite_file_place {
  public:
   scarce_place() {
     raw_sqlite raw(path);
     raw.run("CREATE TABLE jobs(id INTEGER PRIMARY KEY, o TEXT NOT NULL DEFAULT '', e TIMESTAMP, f INTEGER DEFAULT 0)");
     raw.run("INSERT INTO jobs(id) VALUES(1)");
   }
-  std::shared_ptr<store> open() override {
-    auto made = open_store("sqlite:" + path);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
-
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
   const lock_key job = lock_key::of_row(
       std::make_shared<const row_table>(row_table{.table = "jobs",
                                                   .label = "a table whose name is too long to be kept in place",

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include "contract/backends/sqlite/file_place.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
-#include "stores/sqlite/sqlite_file_place.hpp"
 #include "support/raw_sqlite.hpp"
 
 using namespace dlock;

@@ -11,18 +11,15 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <odb/sqlite/database.hxx>
-#include <thread>
 #include <tuple>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/backends/sqlite/file_place.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/stores/sqlite.hpp"
 #include "stores/sql/dialect.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "support/eventually.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -34,9 +31,9 @@ namespace {
 
 /// A file with the table `orders`, as an application without dlock would have made it, and `jobs`, which follows the
 /// plain-SQL protocol.
-class shop final : public store_place {
+class shop final : public sqlite_file_place {
  public:
-  shop() {
+  shop() : sqlite_file_place("?busy_timeout=200") {
     raw_sqlite raw(path);
     raw.run("PRAGMA journal_mode = WAL");
     raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, state TEXT, version INTEGER NOT NULL DEFAULT 0)");
@@ -60,18 +57,10 @@ class shop final : public store_place {
                       .renewal = row_renewal::column});
   }
 
-  std::shared_ptr<store> open() override {
-    auto made = open_store("sqlite:" + path + "?busy_timeout=200");
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
   dialect& place() const { return dynamic_cast<dialect&>(*store_); }
   lock_key order(std::int64_t id) const { return lock_key::of_row(orders, {id}); }
   lock_key nightly() const { return lock_key::of_row(jobs, {std::string("nightly")}); }
 
-  scratch_folder folder{};
-  std::string path = folder / "shop.db";
   std::shared_ptr<const row_table> orders{};
   std::shared_ptr<const row_table> jobs{};
 

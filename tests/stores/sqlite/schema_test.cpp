@@ -9,11 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/backends/sqlite/file_place.hpp"
 #include "dlock/error.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -22,27 +21,17 @@ using Catch::Matchers::MessageMatches;
 
 namespace {
 
-class made_file final : public store_place {
+class made_file final : public sqlite_file_place {
  public:
   explicit made_file(bool made = true) {
     if (made) open();
   }
-  std::shared_ptr<store> open() override {
-    auto made = open_store(url);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds) override {}
-  void check_refused(const std::string& parameters, const std::string& text) {
-    INFO(parameters);
-    const auto refused = open_store(url + parameters);
+  void check_refused(const std::string& more, const std::string& text) {
+    INFO(more);
+    const auto refused = open_store(url() + more);
     CHECK_THROWS_MATCHES(refused->prepare(), store_error, MessageMatches(ContainsSubstring(text)));
   }
   void run(const std::string& sql) { raw_sqlite(path).run(sql); }
-
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-  std::string url = "sqlite:" + path;
 };
 
 /// What a whole set of tables is good for.

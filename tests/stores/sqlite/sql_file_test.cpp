@@ -6,31 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/backends/sqlite/file_place.hpp"
 #include "dlock/store/store_url.hpp"
-#include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
 #include "support/sql_file.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
 
 namespace {
-
-class sqlite_file_place final : public store_place {
- public:
-  std::shared_ptr<store> open() override {
-    auto made = open_store("sqlite:" + path + more);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds) override {}
-
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-  std::string more{};
-};
 
 /// All that a file has in it, one line for each table, index and row.
 std::vector<std::string> contents(const std::string& path) {
@@ -56,7 +40,7 @@ TEST_CASE("sqlite schema: sql/schema-sqlite.sql makes what schema=create makes",
     raw_sqlite raw(by_hand.path);
     for (const auto& statement : statements_of("schema-sqlite.sql")) raw.run(statement);
   }
-  by_hand.more = "?schema=verify";
+  by_hand.parameters = "?schema=verify";
   by_hand.open();  // rows 2 and 3 of the floor are made by whoever opens the file
   sqlite_file_place created;
   created.open();

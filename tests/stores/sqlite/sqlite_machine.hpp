@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "contract/backends/sqlite/file_place.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::test {
@@ -64,5 +65,21 @@ inline std::shared_ptr<store> open_on(const std::string& url, std::shared_ptr<co
   return std::make_shared<stores::sqlite::lease_table::sqlite_store>(
       stores::sqlite::lease_table::lease_settings::parse(store_url::parse(url)), std::move(machine));
 }
+
+/// A lock file whose stores take `machine` for theirs. Time passes on it by hand, if a test has set it.
+class sqlite_machine_place : public sqlite_file_place {
+ public:
+  explicit sqlite_machine_place(const std::string& boot = "this") : machine(std::make_shared<sqlite_machine>(boot)) {}
+
+  std::shared_ptr<store> open() override { return open_by(machine); }
+  std::shared_ptr<store> open_by(std::shared_ptr<const sqlite_machine> by) {
+    auto opened = open_on(url(), std::move(by));
+    opened->prepare();
+    return opened;
+  }
+  void pass(microseconds time) override { machine->pass(time); }
+
+  std::shared_ptr<sqlite_machine> machine;
+};
 
 }  // namespace dlock::test

@@ -7,33 +7,22 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <string>
 
-#include "contract/store/store_contract.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
 
 namespace {
 
-class swept_place final : public store_place {
+class swept_place final : public sqlite_machine_place {
  public:
   swept_place() { machine->set(microseconds{1h}.count()); }
-  std::shared_ptr<store> open() override { return opened(machine); }
   void pass(microseconds time) override {
     machine->pass(time);
     cleaners->set(machine->now());
   }
-  std::shared_ptr<store> opened(std::shared_ptr<const sqlite_machine> by) {
-    auto made = open_on("sqlite:" + path, std::move(by));
-    made->prepare();
-    return made;
-  }
 
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-  std::shared_ptr<sqlite_machine> machine = std::make_shared<sqlite_machine>("this");
   std::shared_ptr<sqlite_machine> cleaners = std::make_shared<sqlite_machine>("this");  ///< the same clock
 };
 
@@ -42,7 +31,7 @@ class cleaner {
  public:
   explicit cleaner(swept_place& place) : place_(place) {
     place.pass(0us);
-    where_ = place.opened(place.cleaners);
+    where_ = place.open_by(place.cleaners);
     fault why;
     on_ = where_->connect(1s, why);
     REQUIRE(on_ != nullptr);

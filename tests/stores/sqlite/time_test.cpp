@@ -8,18 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
 #include "dlock/lock_key.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
 
 namespace {
 
-class timed_place final : public store_place {
+class timed_place final : public sqlite_machine_place {
  public:
   timed_place() {
     raw_sqlite raw(path);
@@ -29,18 +27,9 @@ class timed_place final : public store_place {
     raw.run("INSERT INTO jobs(id) VALUES(1)");
     machine->set(microseconds{1h}.count());
   }
-  std::shared_ptr<store> open() override {
-    auto made = open_on("sqlite:" + path, machine);
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { machine->pass(time); }
   std::int64_t now() const { return machine->now(); }
   std::int64_t number(const std::string& sql) { return std::stoll(raw_sqlite(path).text(sql)); }
 
-  scratch_folder folder{};
-  std::string path = folder / "locks.db";
-  std::shared_ptr<sqlite_machine> machine = std::make_shared<sqlite_machine>("this");
   const lock_key order = row_of("orders", row_renewal::session);
   const lock_key job = row_of("jobs", row_renewal::column);
 

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
+#include "contract/backends/sqlite/file_place.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/bound_statement.hpp"
-#include "stores/sqlite/sqlite_file_place.hpp"
 #include "support/raw_sqlite.hpp"
 
 using namespace dlock;

@@ -16,18 +16,15 @@
 #include <odb/exceptions.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
-#include <thread>
 #include <vector>
 
+#include "contract/backends/sqlite/file_place.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/stores/sqlite.hpp"
 #include "stores/sql/dialect.hpp"
 #include "stores/sqlite/bound_statement.hpp"
-#include "stores/sqlite/sqlite_file_place.hpp"
 #include "support/eventually.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -38,25 +35,15 @@ using clock_type = std::chrono::steady_clock;
 namespace {
 
 /// A file with accounts to write to.
-class bank final : public store_place {
+class bank final : public sqlite_file_place {
  public:
-  bank() {
+  bank() : sqlite_file_place("?busy_timeout=100") {
     raw_sqlite raw(path);
     raw.run("PRAGMA journal_mode = WAL");
     raw.run("CREATE TABLE account(id INTEGER PRIMARY KEY, money INTEGER NOT NULL)");
     raw.run("INSERT INTO account VALUES(1, 100)");
   }
-  std::string url() const { return "sqlite:" + path + "?busy_timeout=100"; }
-  std::shared_ptr<store> open() override {
-    auto made = open_store(url());
-    made->prepare();
-    return made;
-  }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
   std::string money() { return raw_sqlite(path).text("SELECT money FROM account"); }
-
-  scratch_folder folder{};
-  std::string path = folder / "bank.db";
 };
 
 }  // namespace

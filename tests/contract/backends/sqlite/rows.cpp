@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <thread>
 #include <type_traits>
 
 #include "contract/row/row_contract.hpp"
@@ -65,7 +64,6 @@ class sqlite_row_place final : public row_place {
     made->prepare();
     return made;
   }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
   std::unique_ptr<application> connect() override { return std::make_unique<sqlite_application>(path_); }
   bool locks_rows() const override { return false; }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#pragma once
-
-/// What a lock_service does with several keys at once on every store: included beside service_contract.hpp. The
-/// services here are straight on the store, so that its own batches run.
+/// What a lock_service does with several keys at once on every store. The services here are straight on the store, so that
+/// its own batches run.
 
 #include <algorithm>
 #include <array>
@@ -14,11 +12,12 @@
 
 #include "contract/service/service_contract.hpp"
 #include "dlock/multi_lease.hpp"
+#include "dlock/owner.hpp"
 
 namespace dlock::test {
 
 struct multi_service_fixture {
-  std::unique_ptr<service_place> place = make_service_place();
+  std::unique_ptr<store_place> place = make_store_place();
   service_options how{.close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()};
   lock_service a{place->open(), how};
   lock_service b{place->open(), how};
@@ -89,7 +88,7 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: a dead process's are take
   CHECK(mine["b"].fencing_token() == 2);
   CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
   dying.where->cut(false);
-  CHECK(code_of([&] { return dead.release(), 0; }) == errc::lost);
+  CHECK(thrown([&] { return dead.release(), 0; }) == errc::lost);
   CHECK_NOTHROW(mine.ensure_held());
   CHECK(b.holder("a")->fence == 2);
 }

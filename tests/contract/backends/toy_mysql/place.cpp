@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <thread>
-
 #include "contract/backends/toy_mysql/toy_mysql_store.hpp"
 #include "contract/store/store_contract.hpp"
 #include "support/mysql_place.hpp"
@@ -19,7 +17,6 @@ class toy_place final : public store_place {
     made->prepare();
     return made;
   }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
 
  private:
   const std::string owner_ = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");

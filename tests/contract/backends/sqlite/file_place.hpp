@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <utility>
 
 #include "contract/store/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
@@ -13,17 +13,23 @@
 namespace dlock::test {
 
 /// One lock file in a folder of its own.
-class sqlite_file_place final : public store_place {
+class sqlite_file_place : public store_place {
  public:
+  /// `with`: parameters of the URL, e.g. "?busy_timeout=60".
+  explicit sqlite_file_place(std::string with = {}) : parameters(std::move(with)) {}
+
   std::shared_ptr<store> open() override {
-    auto made = open_store("sqlite:" + path);
-    made->prepare();
-    return made;
+    auto opened = open_store(url());
+    opened->prepare();
+    return opened;
   }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
+  std::string url() const override { return "sqlite:" + path + parameters; }
+  /// Who forks may not open the same file again.
+  std::string url_after_fork() const override { return "sqlite:" + (folder / "childs.db"); }
 
   scratch_folder folder{};
-  std::string path = folder / "locks.db";
+  const std::string path = folder / "locks.db";
+  std::string parameters;  ///< of the stores to come
 };
 
 /// What names that grant of an actor's in a statement for a transaction.

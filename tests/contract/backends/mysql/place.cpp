@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "contract/store/store_contract.hpp"
-#include "support/mysql_store_place.hpp"
+#include "contract/backends/mysql/places.hpp"
 
 namespace dlock::test {
 

@@ -2,9 +2,22 @@
 #pragma once
 
 #include "contract/row/row_contract.hpp"
-#include "support/mysql_store_place.hpp"
+#include "support/mysql_place.hpp"
 
 namespace dlock::test {
+
+/// Tables of their own on the server that the environment names.
+class mysql_store_place final : public store_place {
+ public:
+  std::shared_ptr<store> open() override { return tables.open(more); }
+  std::string url() const override { return tables.url(more); }
+
+  mysql_place tables{};
+  std::string more{};  ///< parameters of the stores to come
+};
+
+/// The server's number of an actor's connection.
+inline std::uint64_t connection_id(const actor& of) { return of.on->identity().id; }
 
 /// An application whose sessions live eight hours ahead of the server's.
 class mysql_application final : public application {
@@ -23,7 +36,7 @@ class mysql_row_place final : public row_place {
  public:
   ~mysql_row_place() override;
   std::shared_ptr<store> open() override { return locks.open(more); }
-  void pass(microseconds time) override { std::this_thread::sleep_for(time); }
+  std::string url() const override { return locks.url(more); }
   std::shared_ptr<const row_table> make_table(const row_shape& shape) override;
   std::unique_ptr<application> connect() override;
   std::string literal(const std::string& text) const override;

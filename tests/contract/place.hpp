@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "dlock/store/clock.hpp"
+#include "dlock/store/store.hpp"
+
+namespace dlock::test {
+
+/// Somewhere locks live: empty when made, gone when destroyed. Each backend has one, and all suites run on it. Unless it
+/// says otherwise, time there is the machine's.
+class store_place {
+ public:
+  virtual ~store_place() = default;
+  /// Another store object on the same place, prepared: to the locks it is another process.
+  virtual std::shared_ptr<store> open() = 0;
+  /// Lets so much time pass there, or a little more.
+  virtual void pass(std::chrono::microseconds time) { std::this_thread::sleep_for(time); }
+  /// The clock that services on it go by. It runs by itself from now on.
+  virtual time_source& time() { return system_time(); }
+  /// For a service in any process of this host. Empty: other processes can't reach it.
+  virtual std::string url() const { return {}; }
+  /// For a child of fork() whose parent has url() open: the same, if the store can be opened there.
+  virtual std::string url_after_fork() const { return url(); }
+};
+
+/// Defined by each backend.
+std::unique_ptr<store_place> make_store_place();
+
+}  // namespace dlock::test
