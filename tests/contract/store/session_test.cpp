@@ -2,6 +2,10 @@
 
 /// Sessions: what keeps the grants of a process.
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
@@ -23,6 +27,44 @@ TEST_CASE("store: renewal moves a session's expiry forward, never back", "[contr
   REQUIRE(a.renew(1ms) == outcome::yes);
   CHECK(b.at("k").left > for_long);
   CHECK(b.at("k").fence == fence);
+}
+
+TEST_CASE("store: renewal prolongs its own session and nobody else's", "[contract][T16]") {
+  const auto place = make_store_place();
+  actor dying(*place, for_moments), renewed(*place), other(*place);
+  dying.acquire("k");
+  REQUIRE(renewed.renew(2 * for_long) == outcome::yes);
+  pass_until(*place, [&] { return other.at("k").expired; });
+  REQUIRE(renewed.renew(2 * for_long) == outcome::yes);
+  CHECK(other.at("k").expired);
+  CHECK(other.kill(dying.id) == outcome::yes);
+  CHECK(other.kill(renewed.id) == outcome::no);
+}
+
+TEST_CASE("store: a grant belongs to its session, each verb about it may go over another connection",
+          "[contract][T95]") {
+  const auto place = make_store_place();
+  actor holder(*place), other(*place);
+  std::vector<std::unique_ptr<connection>> before;  // they stay open
+  const auto connect_anew = [&] {
+    fault why;
+    before.push_back(std::exchange(holder.on, holder.where->connect(10s, why)));
+    INFO(why.text);
+    REQUIRE(holder.on != nullptr);
+  };
+  const auto fence = holder.acquire("k");
+  connect_anew();
+  CHECK(holder.at("k").holder == holder.id);
+  CHECK(holder.renew(2 * for_long) == outcome::yes);
+  connect_anew();
+  CHECK(answer(other.take("k")) == outcome::no);
+  CHECK(answer(holder.release("k", fence)) == outcome::yes);
+  CHECK(holder.acquire("k") == fence + 1);
+  connect_anew();
+  CHECK(answer(holder.cancel("k", holder.nonce)) == outcome::yes);
+  connect_anew();
+  CHECK(other.acquire("k") == fence + 2);
+  CHECK(holder.close() == outcome::yes);
 }
 
 TEST_CASE("store: an expired session is not renewed although it still exists", "[contract]") {

@@ -152,7 +152,7 @@ TEST_CASE("claim: rows of a table shared with plain SQL", "[rows]") {
   CHECK(r.load<job>(2)->state == "done");
 }
 
-TEST_CASE("claim: inside a transaction of the caller's, that one stays current [T75]", "[rows][T75]") {
+TEST_CASE("claim: inside a transaction of the caller's, that one stays current", "[rows][T75]") {
   rows r;
   add_orders(r, 4);
   odb::transaction mine(r.db.begin());
@@ -161,7 +161,7 @@ TEST_CASE("claim: inside a transaction of the caller's, that one stays current [
   CHECK(&odb::transaction::current() == &mine);
 }
 
-TEST_CASE("claim: a row that was claimed anew meanwhile is not written by its first holder, the others are [T74]",
+TEST_CASE("claim: a row that was claimed anew meanwhile is not written by its first holder, the others are",
           "[rows][T74]") {
   rows r;
   add_orders(r, 2);
@@ -183,7 +183,7 @@ TEST_CASE("claim: a closed service takes nothing", "[rows]") {
   CHECK(claim<order>(r.others, r.db, query::id > 0, 2).size() == 2);
 }
 
-TEST_CASE("claim: eight threads of two services take each row once [T74]", "[rows][T74]") {
+TEST_CASE("claim: eight threads of two services take each row once", "[rows][T74]") {
   rows r;
   constexpr int count = 120;
   add_orders(r, count);

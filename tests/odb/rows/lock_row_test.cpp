@@ -133,8 +133,7 @@ TEST_CASE("row lock: an owner enters its own row again without a statement, othe
   CHECK_FALSE(try_lock_row<order>(r.locks, r.db, 42));
 }
 
-TEST_CASE("row lock: inside a transaction of the caller's, that one stays current and is not used [T75]",
-          "[rows][T75]") {
+TEST_CASE("row lock: inside a transaction of the caller's, that one stays current and is not used", "[rows][T75]") {
   rows r;
   r.add(order{.id = 1, .status = "paid"});
   odb::transaction mine(r.db.begin());

@@ -110,7 +110,7 @@ TEST_CASE("locked row: a lock that was lost before the commit writes nothing", "
   CHECK(now->lock.fence() == 2);
 }
 
-TEST_CASE("locked row: a copy loaded before a grant can't be written any more, and no lock column by anybody [T72]",
+TEST_CASE("locked row: a copy loaded before a grant can't be written any more, and no lock column by anybody",
           "[rows][T72]") {
   rows r;
   r.add(order{.id = 1, .status = "paid"});
@@ -130,8 +130,7 @@ TEST_CASE("locked row: a copy loaded before a grant can't be written any more, a
   CHECK_FALSE(try_lock_row<order>(r.others, r.db, 1));
 }
 
-TEST_CASE("locked row: after a take-over the former holder's own update is refused by ODB as well [T72]",
-          "[rows][T72]") {
+TEST_CASE("locked row: after a take-over the former holder's own update is refused by ODB as well", "[rows][T72]") {
   rows r;
   r.add(order{.id = 1, .status = "paid"});
   auto row = lock_row<order>(r.locks, r.db, 1);
@@ -156,7 +155,7 @@ TEST_CASE("locked row: a write past the lock is found at the commit, and the row
   CHECK(try_lock_row<order>(r.others, r.db, 1));
 }
 
-TEST_CASE("locked row: renewals change neither the version nor anything else of the row [T73]", "[rows][T73]") {
+TEST_CASE("locked row: renewals change neither the version nor anything else of the row", "[rows][T73]") {
   rows r;
   r.add(order{.id = 1, .status = "paid"});
   auto row = lock_row<order>(r.locks, r.db, 1, {.ttl = 2s});

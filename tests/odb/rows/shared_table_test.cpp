@@ -67,7 +67,7 @@ TEST_CASE("shared table: a lock of plain SQL that has expired is taken over, and
   CHECK_THROWS_AS(r.update(*theirs), odb::object_changed);
 }
 
-TEST_CASE("shared table: the expiry column is renewed, and the version stays [T73]", "[rows][T73]") {
+TEST_CASE("shared table: the expiry column is renewed, and the version stays", "[rows][T73]") {
   rows r;
   r.add(job{.id = 1, .state = "new"});
   plain_program plain{r};

@@ -102,8 +102,7 @@ TEST_CASE("row write: an entity may be gone when the transaction that wrote it i
   CHECK(lock_row<order>(r.others, r.db, 1)->status == "paid");
 }
 
-TEST_CASE("row write: an update is done in the transaction it is given, though another one is current [T75]",
-          "[rows][T75]") {
+TEST_CASE("row write: an update is done in the transaction it is given, though another one is current", "[rows][T75]") {
   rows r;
   r.add(order{.id = 1, .status = "paid"});
   auto row = lock_row<order>(r.locks, r.db, 1);

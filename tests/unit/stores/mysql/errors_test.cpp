@@ -24,7 +24,7 @@ TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy", 
   }
 }
 
-TEST_CASE("mysql errors: a statement without an answer has an unknown outcome", "[unit]") {
+TEST_CASE("mysql errors: a statement without an answer has an unknown outcome", "[unit][T60]") {
   // Lost, killed, shut down, in the middle of a commit, or nothing that we know of the client library.
   for (const unsigned code : {2013u, 2055u, 2026u, 2027u, 1927u, 3169u, 1053u, 1158u, 1159u, 1160u, 1161u, 1180u, 1598u,
                               2999u, 5014u, 5123u}) {

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What keeps tests/ as tests/README.md describes it:
+#   - the list of known faults has each number once, and each test that it names exists and has the number as a tag;
+#   - every file with test cases is built by some CMakeLists.txt, and every folder is explained;
+#   - tests/unit has no file, process or sleep.
+# Prints each offence as file:line: text; exit code 1 when there is one.
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "${BASH_SOURCE[0]}")/../tests"
+
+offences=0
+offend() {
+  printf 'tests/%s\n' "$1"
+  offences=$((offences + 1))
+}
+
+# ---- the list of known faults ------------------------------------------------------------------------------------
+
+test_cases() { # file: one line for each, "text" and then its tags
+  awk '{ sub(/^ +/, ""); text = text " " $0 }
+    END {
+      gsub(/" +"/, "", text)
+      while (match(text, /TEST_CASE(_METHOD)?\([^"{]*"([^"\\]|\\.)*"(, *"[^"]*")?\)/)) {
+        one = substr(text, RSTART, RLENGTH); text = substr(text, RSTART + RLENGTH)
+        sub(/^[^"]*/, "", one); print one
+      }
+    }' "$1"
+}
+
+difference=$(diff <(seq -f 'T%02g' 95) <(sed -nE 's/^- \*\*(T[0-9]+)\*\* .*/\1/p' README.md) || true)
+if [ -n "$difference" ]; then
+  offend "README.md:1: the list of known faults has not each of T01 to T95 once, in order (> is the list):"
+  printf '%s\n' "$difference"
+fi
+# "- **T01** Sentence." and below it a line "  `file`: "text"" for each test, or the words "No test" in the sentence.
+while IFS=$'\t' read -r line number file text; do
+  if [ -z "$file" ]; then
+    offend "README.md:$line: $number names no test, and does not say so"
+  elif [ ! -f "$file" ]; then
+    offend "README.md:$line: $number: there is no $file"
+  elif ! found=$(test_cases "$file" | grep -F -- "$text"); then
+    offend "README.md:$line: $number: $file has no test case $text"
+  elif ! grep -qF -- "[$number]" <<<"$found"; then
+    offend "README.md:$line: $number: the test case $text has no tag [$number]"
+  fi
+done < <(awk '
+  function end() { if (number != "" && !tested) print at "\t" number "\t\t"; number = "" }
+  /^- \*\*T[0-9]+\*\* / { end(); at = NR; number = $2; gsub(/\*/, "", number); tested = /No test/; next }
+  /^  `[^`]+`: ".*"$/ && number != "" {
+    tested = 1; file = $1; gsub(/[`:]/, "", file); sub(/^[^"]*/, ""); print NR "\t" number "\t" file "\t" $0; next }
+  /No test/ { tested = 1 }
+  !/^  / { end() }
+  END { end() }' README.md)
+
+# ---- the folders -------------------------------------------------------------------------------------------------
+
+while IFS= read -r folder; do
+  grep -qF "| \`$folder\`" README.md || offend "README.md:1: does not explain the folder $folder"
+done < <(find . -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort)
+words() { # CMakeLists.txt: its words, one a line, and those with ${store} for each database
+  tr ' ()' '\n\n\n' <"$1" | sed -n 'p; /\${store}/ { s//mysql/p; s/mysql/sqlite/p }'
+}
+while IFS= read -r file; do
+  folder=$(dirname "$file")
+  while [ ! -f "$folder/CMakeLists.txt" ]; do folder=$(dirname "$folder"); done
+  words "$folder/CMakeLists.txt" | grep -xF -- "${file#"$folder"/}" >/dev/null ||
+    offend "${file#./}:1: ${folder#./}/CMakeLists.txt does not build it"
+done < <(find . -name '*_test.cpp' | sort)
+while IFS= read -r line; do
+  offend "${line#./}: a unit test has no file, process or sleep"
+done < <(grep -rnE 'sleep_(for|until)|fork\(|scratch_folder|<fstream>' unit | cut -d: -f1,2)
+
+if [ $offences -gt 0 ]; then
+  echo "check_tests: $offences offences" >&2
+  exit 1
+fi
