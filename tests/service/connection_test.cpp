@@ -179,8 +179,8 @@ TEST_CASE_METHOD(connection_fixture,
     { const auto mine = std::move(held); }
     over = true;
   });
-  REQUIRE(connects->reached(2));  // one for renewals
-  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
+  REQUIRE(connects->reached(2));                      // one for renewals
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));  // the limit has been read from the clock
   clock.advance(300ms - 1us);
   CHECK_FALSE(over);
   clock.advance(1us);
@@ -200,8 +200,8 @@ TEST_CASE_METHOD(connection_fixture,
   where->hold_connects(connects);
   std::error_code code;
   std::thread acquiring([&] { code = thrown([&] { return locks->acquire("k", {.wait = 500ms}); }); });
-  REQUIRE(connects->reached(2));  // one for renewals
-  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
+  REQUIRE(connects->reached(2));                      // one for renewals
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));  // the limit has been read from the clock
   clock.advance(2s);
   acquiring.join();
   CHECK(code == errc::store_unreachable);

@@ -21,7 +21,7 @@ using namespace dlock::test;
 /// Somebody else's, after the first.
 struct waiting_rival {
   waiting_rival(engine_fixture& in, const lock_key& key)
-      : rival(in.stranger()), thread([this, &in, key] {
+      : rival(in.stranger()), thread([this, key] {
           const auto theirs = rival->acquire(key, {.ttl = 30s, .wait = 1h});
           saw = committed.load();
           has = true;

@@ -72,7 +72,7 @@ TEST_CASE("verification: of what is not ours any more changes nothing", "[contra
   row_actor c(s), d(s);
   c.insert("k");
   CHECK(s.app->run(c.verify_text(key, 1)) == 1);
-  for (const std::uint64_t other : {0, 2}) {
+  for (const std::uint64_t other : {0U, 2U}) {
     CHECK(s.app->run(c.verify_text(key, other)) == 0);
     CHECK(s.app->run(c.release_text(key, other)) == 0);
     CHECK(answer(c.actor::release("k", other)) == outcome::no);

@@ -69,13 +69,13 @@ TEST_CASE("sqlite sweep: a step takes as many keys as it may, and the next one g
   place.pass(1h);
   for (int i = 0; i < 25; ++i) use(a, "used:" + std::to_string(i));
   cleaner by(place);
-  for (const std::uint64_t expected : {10, 10, 5, 0}) CHECK(by.sweep(1h, 10) == expected);
+  for (const std::uint64_t expected : {10U, 10U, 5U, 0U}) CHECK(by.sweep(1h, 10) == expected);
   raw_sqlite raw(place.path);
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "25");
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock WHERE lock_key LIKE 'idle%'") == "0");
   // Behind the end it begins anew.
   place.pass(1h);
-  for (const std::uint64_t expected : {10, 10, 5, 0}) CHECK(by.sweep(1h, 10) == expected);
+  for (const std::uint64_t expected : {10U, 10U, 5U, 0U}) CHECK(by.sweep(1h, 10) == expected);
 }
 
 TEST_CASE("sqlite sweep: a step after a full one does not read again what that one has read", "[unit][sqlite]") {

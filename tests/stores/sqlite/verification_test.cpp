@@ -92,7 +92,7 @@ TEST_CASE("sqlite verification: both forms say the same of a row with a composit
   };
   grant.fence = 6;
   expect(grant, 1);
-  for (const std::uint64_t fence : {5, 7}) {
+  for (const std::uint64_t fence : {5U, 7U}) {
     request other = grant;
     other.fence = fence;
     expect(other, 0);

@@ -101,7 +101,8 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
     submit_all(at);
     CHECK(whole->batches().size() == 2);
     CHECK(where->count(verb::take) == 3);
-    for (const auto& each : whole->batches()) CHECK((each.size() == 1) == (all[each[0] - 'a'].ask.looked));
+    for (const auto& each : whole->batches())
+      CHECK((each.size() == 1) == (all.at(static_cast<std::size_t>(each[0] - 'a')).ask.looked));
   }
   SECTION("a take-over and an extension are about one holder each") {
     const auto what = GENERATE(verb::take_over, verb::extend);

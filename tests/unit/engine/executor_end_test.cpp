@@ -68,7 +68,6 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is int
 TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted again and again",
                  "[statement_executor]") {
   run_executor at(where, clock, 1);
-  std::atomic<int> interrupted{0};
   const auto stop = std::make_shared<gate>();
   connection_call holds(stop);
   auto held = holds.in(*this);
