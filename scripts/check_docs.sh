@@ -138,17 +138,17 @@ fi
 
 # ---- the statements of docs/protocol.md --------------------------------------------------------------------------
 
-sql_of_source() { # file: its string literals in one line, without blanks, with plain names; NOW and ? for parameters
+sql_of_source() { # file: its text in one line, without blanks, with the default names of tables and columns
   local text grant
-  text=$(sed 's|//.*||' "$1" | tr -d '\n' | sed -E 's/"[[:space:]]*"//g; s/[[:space:]]//g; s/\{now\}|\?1/NOW/g; s/\?[2-9]/?/g
+  text=$(sed 's|//.*||' "$1" | tr -d '\n' | sed -E 's/[[:space:]]//g; s/\{now\}/:now/g
     s/\{(lock|session|floor)\}/dlock_\1/g; s/\{(lock|session|floor)\.([a-z_]+)\}/\2/g')
-  grant=$(sed -nE 's/.*grant="([^"]*)".*/\1/p' <<<"$text")
+  grant=$(grep -oP 'grant=R"\(\K.*?(?=\)";)' <<<"$text")
   printf '%s\n' "${text//\{grant\}/$grant}"
 }
-sql_of_page() { # heading: one line for each block below it, as above
+sql_of_page() { # heading: one line for each block below it, without blanks
   awk -v heading="## $1" '/^## / { inside = $0 == heading } !inside { next }
     /^```sql/ { code = 1; text = ""; next } /^```/ && code { print text; code = 0 } code { text = text $0 }' docs/protocol.md |
-    sed -E 's/:now/NOW/g; s/:[a-z_]+/?/g; s/[[:space:]]//g'
+    sed -E 's/[[:space:]]//g'
 }
 compare_sql() { # file heading
   local source statement count=0

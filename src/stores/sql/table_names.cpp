@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "stores/sql/named_sql.hpp"
+
 namespace dlock::stores::sql {
 namespace {
 
@@ -46,24 +48,12 @@ void table_names::add_column(const std::string& placeholder, const char* generat
 
 void table_names::add_text(const std::string& placeholder, std::string text) { texts_[placeholder] = std::move(text); }
 
-std::string table_names::expand(std::string_view sql) const {
-  std::string out;
-  out.reserve(sql.size() * 2);
-  while (!sql.empty()) {
-    const auto open = sql.find('{');
-    out.append(sql.substr(0, open));
-    if (open == std::string_view::npos) break;
-    const auto close = sql.find('}', open);
-    const auto name = sql.substr(open + 1, close == std::string_view::npos ? close : close - open - 1);
-    const auto found = texts_.find(name);
-    if (close == std::string_view::npos || found == texts_.end()) {
-      throw std::logic_error(fmt::format("dlock: SQL text names '{}', which is no table or column", name));
-    }
-    out.append(found->second);
-    sql.remove_prefix(close + 1);
-  }
-  return out;
+const std::string* table_names::find(std::string_view placeholder) const {
+  const auto found = texts_.find(placeholder);
+  return found == texts_.end() ? nullptr : &found->second;
 }
+
+std::string table_names::expand(std::string_view sql) const { return sql::expand(*this, sql, {}); }
 
 std::string table_names::adapt(std::string_view generated) const {
   std::string text(generated);

@@ -41,6 +41,8 @@ class table_names {
 
   /// Replaces {lock}, {lock.fence}, ... Throws std::logic_error for one that is not known.
   std::string expand(std::string_view sql) const;
+  /// Null if it is not known.
+  const std::string* find(std::string_view placeholder) const;
   /// Puts the prefix in place of the default one in a statement of ODB's, and makes the creation of a table
   /// harmless where it is there already.
   std::string adapt(std::string_view generated) const;

@@ -121,11 +121,11 @@ TEST_CASE("mysql service: no hot statement touches more than the rows that it na
           "(lock_key, session_id, nonce, fence, acquired_at_us, verified_by, verifies) VALUES " + locks);
   raw.run("INSERT INTO " + place.table("session") +
           "(id, expires_at_us, ttl_us, beat, doomed, host, pid, label, started_at_us, boot) VALUES " + sessions);
-  const stores::mysql::lease_table::mysql_sql sql(stores::sql::make_table_names<odb::id_mysql>(place.prefix(), '`'));
+  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(place.prefix(), '`'));
   const bool mariadb = raw.is_mariadb();
   const std::size_t table = 2, type = mariadb ? 3 : 4, rows = mariadb ? 8 : 9;
-  for (std::size_t i = 0; i < stores::mysql::lease_table::mysql_hot_count; ++i) {
-    const auto& hot = sql.hot(static_cast<stores::mysql::lease_table::mysql_hot>(i));
+  for (std::size_t i = 0; i < stores::mysql::lease_table::statement_count; ++i) {
+    const auto& hot = sql.statement(static_cast<stores::mysql::lease_table::statement_id>(i));
     INFO(hot.name << ": " << hot.sql);
     for (const auto& step : raw.rows("EXPLAIN FORMAT=TRADITIONAL " + filled(hot.sql))) {
       if (!step.at(rows)) continue;  // an INSERT of values reads nothing, and its access type means nothing

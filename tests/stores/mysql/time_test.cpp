@@ -46,7 +46,7 @@ class summer_time {
 TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a local clock jumps",
           "[mysql][T26][T27]") {
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  const stores::mysql::lease_table::mysql_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
+  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
   const auto now = sql.names().expand("SELECT {now}");
   // Half an hour before, at, and half an hour after both changes of a year in Europe: 2026-03-29 and 2026-10-25,
   // 01:00 UTC.

@@ -169,13 +169,13 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
     CHECK_THAT(*steps.back(), StartsWith("SEARCH"));
   };
   const id128 session = id128::random();
+  using namespace stores::sqlite::lease_table;
   for (const auto& [table, first, second] :
        {std::tuple{*place.orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
         std::tuple{*place.jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
         std::tuple{lines, row_id{nullptr, {1, std::string("x")}}, row_id{nullptr, {2, std::string("y")}}}}) {
-    for (int i = 0; i < static_cast<int>(stores::sqlite::lease_table::row_hot::count_); ++i) {
-      check(stores::sqlite::lease_table::row_sql(static_cast<stores::sqlite::lease_table::row_hot>(i), table, names));
-    }
+    for (std::size_t i = 0; i < row_statement_count; ++i)
+      check(row_statement(static_cast<row_statement_id>(i), table, names).sql);
     const row_id* const rows[] = {&first, &second};
     check(place.place().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
     row_id one{std::make_shared<const row_table>(table), second.values};

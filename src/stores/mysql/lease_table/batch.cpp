@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -15,46 +16,46 @@
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
-std::string literal(const id128& id) { return mysql_literal(bytes_of(id)); }
-
+/// "X'61',X'62'": the keys of a condition.
 std::string key_list(std::span<const request> requests) {
-  std::string made;
-  for (const auto& one : requests) made += (made.empty() ? "" : ",") + mysql_literal(one.resource);
-  return made;
+  std::string list;
+  for (const auto& each : requests) list += (list.empty() ? "" : ",") + mysql_literal(each.resource);
+  return list;
 }
 
-/// CASE lock_key WHEN ... THEN <number of its request> ... END
+/// "WHEN X'61' THEN 7 WHEN X'62' THEN 8": to each key the number of its request.
 template <class Number>
-std::string number_of_key(std::span<const request> requests, Number number) {
-  std::string made = "CASE {lock.lock_key}";
-  for (const auto& one : requests) made += fmt::format(" WHEN {} THEN {}", mysql_literal(one.resource), number(one));
-  return made + " END";
+std::string number_by_key(std::span<const request> requests, Number number) {
+  std::string cases;
+  for (const auto& each : requests) {
+    fmt::format_to(std::back_inserter(cases), "{}WHEN {} THEN {}", cases.empty() ? "" : " ",
+                   mysql_literal(each.resource), number(each));
+  }
+  return cases;
+}
+std::string nonces(std::span<const request> requests) {
+  return number_by_key(requests, [](const request& each) { return each.nonce; });
+}
+std::string fences(std::span<const request> requests) {
+  return number_by_key(requests, [](const request& each) { return each.fence; });
 }
 
-std::uint64_t nonce_of(const request& from) { return from.nonce; }
-std::uint64_t fence_of(const request& from) { return from.fence; }
-
-std::string take_sql(const mysql_sql& sql, std::span<const request> requests) {
+/// The statement that changes all rows.
+std::string change_text(const lease_sql& statements, std::span<const request> requests) {
   const auto& first = requests.front();
-  const auto expiry =
-      first.kind != lease_kind::session ? fmt::format("{}+{{now}}", first.ttl.count()) : std::string("NULL");
-  // Rule 1, and as for one key: each row is judged when it is locked, by its own columns alone.
-  return sql.names().expand("UPDATE {lock} SET {lock.session_id}=" + literal(requests.front().session) +
-                            ", {lock.nonce}=" + number_of_key(requests, nonce_of) +
-                            ", {lock.fence}=LAST_INSERT_ID({lock.fence}+1), {lock.acquired_at_us}={now}, "
-                            "{lock.expires_at_us}=" +
-                            expiry + ", {lock.verified_by}=0 WHERE {lock.lock_key} IN (" + key_list(requests) +
-                            ") AND ({lock.session_id} IS NULL OR {lock.expires_at_us}<={now})");
-}
-
-// Rule 6: of each key the session and the fence, or the nonce.
-std::string free_sql(const mysql_sql& sql, std::span<const request> requests) {
-  const bool release = requests.front().action == verb::release;
-  return sql.names().expand(
-      "UPDATE {lock} SET {lock.session_id}=NULL, {lock.expires_at_us}=NULL WHERE "
-      "{lock.lock_key} IN (" +
-      key_list(requests) + ") AND {lock.session_id}=" + literal(requests.front().session) + " AND " +
-      (release ? "{lock.fence}=" : "{lock.nonce}=") + number_of_key(requests, release ? fence_of : nonce_of));
+  const auto keys = key_list(requests);
+  const auto session = mysql_literal(bytes_of(first.session));
+  if (first.action == verb::release) {
+    return sql::write_values(statements.text(text_id::batch_release),
+                             {{"keys", keys}, {"session", session}, {"fences", fences(requests)}});
+  }
+  if (first.action == verb::cancel) {
+    return sql::write_values(statements.text(text_id::batch_cancel),
+                             {{"keys", keys}, {"session", session}, {"nonces", nonces(requests)}});
+  }
+  const auto own_ttl = first.kind != lease_kind::session ? std::to_string(first.ttl.count()) : std::string("NULL");
+  return sql::write_values(statements.text(text_id::batch_take),
+                           {{"keys", keys}, {"session", session}, {"nonces", nonces(requests)}, {"own_ttl", own_ttl}});
 }
 
 struct row {
@@ -64,46 +65,43 @@ struct row {
   std::uint64_t fence = 0;
 };
 
-outcome read_rows(lease_connection& on, const mysql_sql& sql, std::span<const request> requests,
+outcome read_rows(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                   std::map<std::string, row, std::less<>>& found, fault& why) {
   mysql_rows rows;
-  const auto said = on.query(
-      sql.names().expand("SELECT {lock.lock_key}, {lock.session_id}=" + literal(requests.front().session) +
-                         ", {lock.session_id} IS NULL, {lock.nonce}, {lock.fence} FROM {lock} WHERE {lock.lock_key} "
-                         "IN (" +
-                         key_list(requests) + ")"),
-      "read a batch", &rows, nullptr, why);
+  const auto session = mysql_literal(bytes_of(requests.front().session));
+  const auto text =
+      sql::write_values(statements.text(text_id::batch_read), {{"session", session}, {"keys", key_list(requests)}});
+  const auto said = on.query(text, "read a batch", &rows, nullptr, why);
   if (said != outcome::yes) return said;
   for (const auto& from : rows) {
-    auto& made = found[from.at(0).value_or("")];
-    made.ours = from.at(1).value_or("0") == "1";
-    made.free = from.at(2).value_or("0") == "1";
-    made.nonce = std::strtoull(from.at(3).value_or("0").c_str(), nullptr, 10);
-    made.fence = std::strtoull(from.at(4).value_or("0").c_str(), nullptr, 10);
+    auto& now = found[from.at(0).value_or("")];
+    now.ours = from.at(1).value_or("0") == "1";
+    now.free = from.at(2).value_or("0") == "1";
+    now.nonce = std::strtoull(from.at(3).value_or("0").c_str(), nullptr, 10);
+    now.fence = std::strtoull(from.at(4).value_or("0").c_str(), nullptr, 10);
   }
   return said;
 }
 
-reply answer(const request& to, const row* now) {
-  reply made;
-  made.result = outcome::no;
-  if (now == nullptr) return made;
-  if (to.action == verb::take) {
-    if (!now->ours || now->nonce != to.nonce) return made;
-    made.fence = now->fence;
+reply answer_of(const request& asked, const row* now) {
+  reply answer{.result = outcome::no};
+  if (now == nullptr) return answer;
+  if (asked.action == verb::take) {
+    if (!now->ours || now->nonce != asked.nonce) return answer;
+    answer.fence = now->fence;
   } else {
-    const bool same = to.action == verb::release ? now->fence == to.fence : now->nonce == to.nonce;
-    if (!now->free || !same) return made;
+    const bool same = asked.action == verb::release ? now->fence == asked.fence : now->nonce == asked.nonce;
+    if (!now->free || !same) return answer;
   }
-  made.result = outcome::yes;
-  return made;
+  answer.result = outcome::yes;
+  return answer;
 }
 
-void fill_all(std::span<reply> replies, outcome what, const fault& why) {
-  for (auto& one : replies) {
-    one = reply{};
-    one.result = what;
-    one.why = why;
+void fill_all(std::span<reply> replies, outcome said, const fault& why) {
+  for (auto& each : replies) {
+    each = reply{};
+    each.result = said;
+    each.why = why;
   }
 }
 
@@ -117,12 +115,12 @@ void doubt(lease_connection& on, std::span<reply> replies) {
   }
 }
 
-reply execute_all(lease_connection& on, const mysql_sql& sql, std::span<const request> requests,
+reply execute_all(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                   std::span<reply> replies) {
   const bool take = requests.front().action == verb::take;
   std::uint64_t changed = 0;
   fault why;
-  const auto text = take ? std::string(on.quick_prefix()) + take_sql(sql, requests) : free_sql(sql, requests);
+  const auto text = std::string(take ? on.quick_prefix() : "") + change_text(statements, requests);
   const auto said = on.query(text, "a batch", nullptr, &changed, why);
   on.explain(why);
   if (said != outcome::yes || changed == 0 || (!take && changed == requests.size())) {
@@ -131,14 +129,14 @@ reply execute_all(lease_connection& on, const mysql_sql& sql, std::span<const re
   }
   const reply two{.result = outcome::yes, .statements = 2};
   std::map<std::string, row, std::less<>> found;
-  if (read_rows(on, sql, requests, found, why) != outcome::yes) {
+  if (read_rows(on, statements, requests, found, why) != outcome::yes) {
     fill_all(replies, outcome::unknown, why);
     return two;
   }
   std::uint64_t done = 0;
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto at = found.find(requests[i].resource);
-    replies[i] = answer(requests[i], at == found.end() ? nullptr : &at->second);
+    replies[i] = answer_of(requests[i], at == found.end() ? nullptr : &at->second);
     if (replies[i].result == outcome::yes) ++done;
   }
   if (take && done < changed) doubt(on, replies);
@@ -150,25 +148,25 @@ reply execute_all(lease_connection& on, const mysql_sql& sql, std::span<const re
 bool one_statement_can(std::span<const request> requests) noexcept {
   const auto& first = requests.front();
   if (first.action != verb::take && first.action != verb::release && first.action != verb::cancel) return false;
-  return std::all_of(requests.begin(), requests.end(), [&](const request& one) {
-    return one.row == nullptr && one.action == first.action && one.session == first.session && !one.resource.empty() &&
-           one.resource.size() <= 255 &&
-           (first.action != verb::take || (one.kind == first.kind && one.ttl == first.ttl)) &&
-           (first.action != verb::release || one.min_hold.count() <= 0);
+  return std::all_of(requests.begin(), requests.end(), [&](const request& each) {
+    return each.row == nullptr && each.action == first.action && each.session == first.session &&
+           !each.resource.empty() && each.resource.size() <= 255 &&
+           (first.action != verb::take || (each.kind == first.kind && each.ttl == first.ttl)) &&
+           (first.action != verb::release || each.min_hold.count() <= 0);
   });
 }
 
-void execute_in_one(lease_connection& on, const mysql_sql& sql, std::span<const request> requests,
+void execute_in_one(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                     std::span<reply> replies) noexcept {
-  const auto whole = guarded(on, "a batch", [&] { return execute_all(on, sql, requests, replies); });
-  for (auto& one : replies) one.statements = 0;
+  const auto whole = guarded(on, "a batch", [&] { return execute_all(on, statements, requests, replies); });
+  for (auto& each : replies) each.statements = 0;
   replies.front().statements = whole.statements;
   if (whole.result == outcome::yes) return;
-  for (auto& one : replies) {
-    one.result = whole.result;
-    one.why.native = whole.why.native;
-    one.why.transient = whole.why.transient;
-    one.why.connection = whole.why.connection;
+  for (auto& each : replies) {
+    each.result = whole.result;
+    each.why.native = whole.why.native;
+    each.why.transient = whole.why.transient;
+    each.why.connection = whole.why.connection;
   }
 }
 

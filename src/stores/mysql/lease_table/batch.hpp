@@ -14,7 +14,7 @@ bool one_statement_can(std::span<const request> requests) noexcept;
 
 /// One UPDATE for all keys. A take that granted any is followed by one SELECT of the fences (LAST_INSERT_ID
 /// tells one of them), a release or cancel that did not change all by one SELECT of which are free now.
-void execute_in_one(lease_connection& on, const mysql_sql& sql, std::span<const request> requests,
+void execute_in_one(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                     std::span<reply> replies) noexcept;
 
 }  // namespace dlock::stores::mysql::lease_table

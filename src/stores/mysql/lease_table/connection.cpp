@@ -8,38 +8,39 @@
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
-mysql_field field_of(mysql_value which, mysql_values& from) {
+mysql_field field_of(parameter which, lease_values& from) {
   switch (which) {
-    case mysql_value::key: return mysql_field::bytes(from.key);
-    case mysql_value::session: return mysql_field::bytes(from.session);
-    case mysql_value::holder: return mysql_field::bytes(from.holder);
-    case mysql_value::nonce: return mysql_field::number(from.nonce);
-    case mysql_value::fence: return mysql_field::number(from.fence);
-    case mysql_value::seen_fence: return mysql_field::number(from.seen_fence);
-    case mysql_value::own_ttl: return mysql_field::number_or_null(from.own_ttl, from.no_own_ttl);
-    case mysql_value::min_hold: return mysql_field::number(from.min_hold);
-    case mysql_value::ttl: return mysql_field::number(from.ttl);
-    case mysql_value::pid: return mysql_field::number(from.pid);
-    case mysql_value::host: return mysql_field::text(from.host);
-    case mysql_value::label: return mysql_field::text(from.label);
+    case parameter::key: return mysql_field::bytes(from.key);
+    case parameter::session: return mysql_field::bytes(from.session);
+    case parameter::holder: return mysql_field::bytes(from.holder);
+    case parameter::nonce: return mysql_field::number(from.nonce);
+    case parameter::fence: return mysql_field::number(from.fence);
+    case parameter::seen_fence: return mysql_field::number(from.seen_fence);
+    case parameter::own_ttl: return mysql_field::number_or_null(from.own_ttl, from.no_own_ttl);
+    case parameter::min_hold: return mysql_field::number(from.min_hold);
+    case parameter::ttl: return mysql_field::number(from.ttl);
+    case parameter::pid: return mysql_field::number(from.pid);
+    case parameter::host: return mysql_field::text(from.host);
+    case parameter::label: return mysql_field::text(from.label);
+    case parameter::count_: break;
   }
   throw std::logic_error("dlock: no such parameter");
 }
 
 }  // namespace
 
-mysql_statement make_statement(const mysql_hot_text& text, mysql_values& values) {
-  std::vector<mysql_field> parameters;
-  parameters.reserve(text.count);
-  for (std::size_t i = 0; i != text.count; ++i) parameters.push_back(field_of(text.values[i], values));
-  return {text.sql, text.name, std::move(parameters)};
+mysql_statement make_statement(const sql::statement_text& text, lease_values& values) {
+  std::vector<mysql_field> fields;
+  fields.reserve(text.parameters.size());
+  for (const auto number : text.parameters) fields.push_back(field_of(static_cast<parameter>(number), values));
+  return {text.sql, text.name, std::move(fields)};
 }
 
-lease_connection::lease_connection(mysql_opened from, const mysql_sql& sql, mysql_hosts& hosts)
+lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, mysql_hosts& hosts)
     : mysql_connection(std::move(from), hosts), prefix_(sql.names().prefix()) {
-  statements_.reserve(mysql_hot_count);
-  for (std::size_t i = 0; i != mysql_hot_count; ++i) {
-    statements_.push_back(make_statement(sql.hot(static_cast<mysql_hot>(i), quick()), values_));
+  statements_.reserve(statement_count);
+  for (std::size_t i = 0; i != statement_count; ++i) {
+    statements_.push_back(make_statement(sql.statement(static_cast<statement_id>(i), quick()), values_));
   }
 }
 
@@ -55,7 +56,7 @@ outcome lease_connection::look(mysql_look_row& row, fault& why) {
                                           mysql_field::number(row.kept),    mysql_field::number(row.gone),
                                           mysql_field::number(row.left_us), mysql_field::text(row.host),
                                           mysql_field::number(row.pid),     mysql_field::text(row.label)};
-  return fetch(statement(mysql_hot::look), fields, why);
+  return fetch(statement(statement_id::look), fields, why);
 }
 
 bool lease_connection::prepare_all(fault& why) {

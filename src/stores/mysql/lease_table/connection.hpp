@@ -12,8 +12,8 @@
 
 namespace dlock::stores::mysql::lease_table {
 
-/// Room for all parameters of the hot statements, one for each connection: they are bound once, to these places.
-struct mysql_values {
+/// Room for all parameters of the prepared statements, one for each connection: they are bound once, to these places.
+struct lease_values {
   mysql_bytes<255> key{};
   mysql_bytes<16> session{};
   mysql_bytes<16> holder{};
@@ -41,32 +41,32 @@ struct mysql_look_row {
   mysql_bytes<256> label{};
 };
 
-/// A hot statement whose parameters are those values. Both must outlive it.
-mysql_statement make_statement(const mysql_hot_text& text, mysql_values& values);
+/// A statement whose parameters are those values. Both must outlive it.
+mysql_statement make_statement(const sql::statement_text& text, lease_values& values);
 
-/// A connection with the hot statements of the lock tables and room for their parameters.
+/// A connection with the prepared statements of the lock tables and room for their parameters.
 class lease_connection final : public mysql_connection {
  public:
   /// `sql` and `hosts` must outlive it. Throws as mysql_connection does.
-  lease_connection(mysql_opened from, const mysql_sql& sql, mysql_hosts& hosts);
+  lease_connection(mysql_opened from, const lease_sql& sql, mysql_hosts& hosts);
 
   void explain(fault& why) const override;
 
   /// Where the parameters of the next run() go.
-  mysql_values& values() noexcept { return values_; }
+  lease_values& values() noexcept { return values_; }
 
   using mysql_connection::run;
-  outcome run(mysql_hot which, mysql_done& done, fault& why) { return run(statement(which), done, why); }
-  /// The hot statement that reads: yes and the row, or absent. Else failed or unknown.
+  outcome run(statement_id which, mysql_done& done, fault& why) { return run(statement(which), done, why); }
+  /// The statement that reads: yes and the row, or absent. Else failed or unknown.
   outcome look(mysql_look_row& row, fault& why);
-  /// Prepares all hot statements: what the server won't have shows now. False, and the reason.
+  /// Prepares all statements: what the server won't have shows now. False, and the reason.
   bool prepare_all(fault& why);
 
  private:
-  mysql_statement& statement(mysql_hot which) noexcept { return statements_[static_cast<std::size_t>(which)]; }
+  mysql_statement& statement(statement_id which) noexcept { return statements_[static_cast<std::size_t>(which)]; }
 
   const std::string prefix_;  // of the names of the tables
-  mysql_values values_{};
+  lease_values values_{};
   std::vector<mysql_statement> statements_{};
 };
 

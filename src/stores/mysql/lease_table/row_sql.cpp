@@ -3,122 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <variant>
+#include <array>
 
 #include "stores/mysql/client/native.hpp"
+#include "stores/mysql/lease_table/row_condition.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
-/// The unit of a shared expiry column: whole seconds, whatever its precision, because others compare it with now().
-constexpr std::string_view column_clock = "UNIX_TIMESTAMP()";
-
-bool by_column(const row_table& table) noexcept { return table.renewal == row_renewal::column; }
-
-/// Where grants are counted by the version column, ordinary updates raise it while the row is held: only the owner's
-/// text, which names session and attempt, tells a grant then.
-bool fence_is_ours(const row_table& table) noexcept { return !table.version.empty() && table.version != table.fence; }
-
-/// What a statement begins with.
-std::string_view zone_prefix(const row_table& table, session_zone in) {
-  return by_column(table) && in == session_zone::any_mariadb ? "SET STATEMENT time_zone='+00:00' FOR " : "";
-}
-
-/// Seconds since 1970 as a value for a TIMESTAMP column.
-std::string timestamp(std::string_view seconds, session_zone in) {
-  if (in != session_zone::any_mysql) return fmt::format("FROM_UNIXTIME({})", seconds);
-  return fmt::format("CONCAT(DATE_ADD('1970-01-01', INTERVAL {} SECOND), '+00:00')", seconds);
-}
-
-/// Passed, by the rule of the programs that share the column: expiry < now(), in whole seconds.
-std::string expired(const row_table& table) {
-  return by_column(table) ? fmt::format("UNIX_TIMESTAMP({})<{}", table.expires_at, column_clock)
-                          : fmt::format("{}<={{now}}", table.expires_at);
-}
-
-std::string alive(const row_table& table) {
-  return by_column(table) ? fmt::format("UNIX_TIMESTAMP({})>={}", table.expires_at, column_clock)
-                          : fmt::format("{}>{{now}}", table.expires_at);
-}
-
-std::string nobody(const row_table& table) { return fmt::format("{0} IS NULL OR {0}=''", table.owner); }
-
-std::string ours(const row_table& table, const sql::row_owner& who) {
-  return fmt::format("{} IN ('{}','{}')", table.owner, who.text(), who.verified_text());
-}
-
-verification::parameter parameter_of(const row_value& from) {
-  return std::visit([](const auto& value) { return verification::parameter(value); }, from);
-}
-
-const text_column& text_of(const row_table& table, std::size_t column) {
-  static const text_column unknown;
-  return column < table.id_text.size() ? table.id_text[column] : unknown;
-}
-
-/// Characters that every character set has alike.
-bool ascii(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
-/// A value of the id for its column: bytes where that holds bytes; a text in the character set in which the application
-/// has it, which the server translates into the column's.
-bound value_of(const row_id& row, std::size_t column) {
-  const auto* const text = std::get_if<std::string>(&row.values.at(column));
-  if (text == nullptr) return {parameter_of(row.values[column])};
-  if (text_of(*row.table, column).charset == "binary") return {verification::bytes{*text}};
-  if (row.table->charset.empty() || row.table->charset == "utf8mb4" || ascii(*text)) return {*text};
-  return {*text, "_" + row.table->charset + " " + mysql_literal(*text)};
-}
-
-std::string literal_of(const row_id& row, std::size_t column) {
-  const auto value = value_of(row, column);
-  return value.literal.empty() ? mysql_value_literal(value.value) : value.literal;
-}
-
-/// "a=1": a condition that names the value of one column. A character that the column's character set lacks would be an
-/// error (1267), or become a question mark: there is no such row. The collation is the column's own, as ever.
-std::string is_value(const row_id& row, std::size_t column, std::string_view alias) {
-  const auto name = fmt::format("{}{}", alias, row.table->id.at(column));
-  const auto literal = literal_of(row, column);
-  const auto& is = text_of(*row.table, column);
-  const auto* const text = std::get_if<std::string>(&row.values[column]);
-  const bool same = is.charset.empty() || is.charset == "binary" || is.charset == "utf8mb4";
-  if (same || text == nullptr || ascii(*text)) return fmt::format("{}={}", name, literal);
-  const auto there = fmt::format("CONVERT({} USING {})", literal, is.charset);
-  return fmt::format("{}={} COLLATE {} AND CONVERT({} USING utf8mb4)=CONVERT({} USING utf8mb4) COLLATE utf8mb4_bin",
-                     name, there, is.collation, there, literal);
-}
-
-/// "a=1 AND b=2"; `alias` before each column.
-std::string where(const row_id& row, std::string_view alias = "") {
-  std::string made;
-  for (std::size_t i = 0; i != row.values.size(); ++i) made += (i == 0 ? "" : " AND ") + is_value(row, i, alias);
-  return made;
-}
-
-/// The same of a row that is there.
-void bind_where(bound_sql& to, const row_id& row) {
-  for (std::size_t i = 0; i != row.values.size(); ++i) {
-    to << (i == 0 ? "" : " AND ") << row.table->id.at(i) << "=" << value_of(row, i);
-  }
-}
-
 /// Of a grant: 0 if its session keeps it.
 microseconds own_ttl(const request& grant) noexcept {
   return grant.kind == lease_kind::session ? microseconds{0} : grant.ttl;
-}
-
-sql::row_owner owner_of(const request& from) { return {from.session, from.nonce}; }
-
-void bind_ours(bound_sql& to, const request& grant) {
-  const auto& table = *grant.row->table;
-  bind_where(to, *grant.row);
-  const auto who = owner_of(grant);
-  to << " AND " << table.owner << " IN (" << bound{who.text()} << "," << bound{who.verified_text()} << ")";
-  if (fence_is_ours(table)) to << " AND " << table.fence << "=" << bound{grant.fence};
 }
 
 }  // namespace
@@ -129,10 +25,14 @@ mysql_row_sql::mysql_row_sql(const sql::table_names& names, const std::string& d
   }
 }
 
+std::string mysql_row_sql::expand(std::string_view text, std::initializer_list<sql::named_part> parts) const {
+  return sql::expand(names_, text, parts);
+}
+
 std::string mysql_row_sql::expiry(const row_table& table, microseconds own_ttl, session_zone in) const {
-  if (!by_column(table)) return own_ttl.count() > 0 ? fmt::format("{}+{{now}}", own_ttl.count()) : "NULL";
+  if (!by_column(table)) return own_ttl.count() > 0 ? fmt::format("{}+{}", own_ttl.count(), server_clock) : "NULL";
   // Rounded up: it must not look passed to others while we trust it.
-  return timestamp(fmt::format("({{now}}+{}) DIV 1000000", own_ttl.count() + 999'999), in);
+  return timestamp(fmt::format("({}+{}) DIV 1000000", server_clock, own_ttl.count() + 999'999), in);
 }
 
 std::string mysql_row_sql::grant(const row_table& table, const std::string& owner, const std::string& expiry,
@@ -147,62 +47,119 @@ std::string mysql_row_sql::grant(const row_table& table, const std::string& owne
 // Rule 1, without a read before it.
 std::string mysql_row_sql::take(const request& what) const {
   const auto& table = *what.row->table;
-  return expand(fmt::format("UPDATE {} SET {} WHERE {} AND ({} OR {})", table.table,
-                            grant(table, owner_of(what).text(), expiry(table, own_ttl(what)), true), where(*what.row),
-                            nobody(table), expired(table)));
+  static const auto text = sql::in_one_line(R"(
+UPDATE {table}
+SET {grant}
+WHERE {row}
+  AND ({nobody} OR {expired})
+)");
+  return expand(text, {{"table", table.table},
+                       {"grant", grant(table, owner_of(what).text(), expiry(table, own_ttl(what)), true)},
+                       {"row", where(*what.row)},
+                       {"nobody", nobody(table)},
+                       {"expired", expired(table)}});
 }
 
 std::string mysql_row_sql::look(const request& what) const {
   const auto& table = *what.row->table;
-  const auto left = by_column(table)
-                        ? fmt::format("CAST((UNIX_TIMESTAMP(t.{})+1)*1000000 AS SIGNED)-{{now}}", table.expires_at)
-                        : fmt::format("IFNULL(t.{}, s.{{session.expires_at_us}})-{{now}}", table.expires_at);
-  return expand(
-      fmt::format("SELECT t.{0}, t.{1}, t.{2} IS NULL, s.{{session.id}} IS NULL, {3}, s.{{session.host}}, "
-                  "s.{{session.pid}}, s.{{session.label}}, s.{{session.doomed}} FROM {4} t LEFT JOIN {{session}} s ON "
-                  "s.{{session.id}}=UNHEX(LEFT(t.{0},32)) WHERE {5}",
-                  table.owner, table.fence, table.expires_at, left, table.table, where(*what.row, "t.")));
+  const auto left = expand(by_column(table) ? "CAST((UNIX_TIMESTAMP(t.{expires_at})+1)*1000000 AS SIGNED)-{now}"
+                                            : "IFNULL(t.{expires_at}, s.{session.expires_at_us})-{now}",
+                           {{"expires_at", table.expires_at}});
+  static const auto text = sql::in_one_line(R"(
+SELECT
+  t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {left},
+  s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.doomed}
+FROM {table} t
+LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner},32))
+WHERE {row}
+)");
+  return expand(text, {{"owner", table.owner},
+                       {"fence", table.fence},
+                       {"expires_at", table.expires_at},
+                       {"left", left},
+                       {"table", table.table},
+                       {"row", where(*what.row, "t.")}});
+}
+
+std::string mysql_row_sql::ask(const row_id& row) const {
+  return expand("SELECT 1 FROM {table} WHERE {row} FOR UPDATE NOWAIT",
+                {{"table", row.table->table}, {"row", rows_by_id(*row.table, std::array{&row})}});
 }
 
 // A plain sub-query: it names the holder of this moment, and an operator cannot mean more. Another program's owner is no
 // session's id.
 std::string mysql_row_sql::revoke(const row_id& row) const {
   const auto& table = *row.table;
-  return expand(fmt::format(
-      "UPDATE {{session}} SET {{session.doomed}}=1 WHERE {{session.id}}=(SELECT UNHEX(LEFT({0},32)) FROM {1} "
-      "WHERE {2} AND {3} IS NULL AND CHAR_LENGTH({0})>=49)",
-      table.owner, table.table, where(row), table.expires_at));
+  static const auto text = sql::in_one_line(R"(
+UPDATE {session}
+SET {session.doomed} = 1
+WHERE {session.id} = (
+  SELECT UNHEX(LEFT({owner},32))
+  FROM {table}
+  WHERE {row}
+    AND {expires_at} IS NULL
+    AND CHAR_LENGTH({owner})>=49)
+)");
+  return expand(
+      text, {{"owner", table.owner}, {"table", table.table}, {"row", where(row)}, {"expires_at", table.expires_at}});
 }
 
 // Rule 2: about the holder and the grant that were seen. Another program has no session: only its expiry ends its lock.
 std::string mysql_row_sql::take_over(const request& what) const {
   const auto& table = *what.row->table;
-  const auto dead = by_column(table) || what.expected->holder == sql::foreign_owner
+  const bool foreign = what.expected->holder == sql::foreign_owner;
+  const auto holder = foreign ? fmt::format("{}<>''", table.owner)
+                              : ours(table, sql::row_owner{what.expected->holder, what.expected->nonce});
+  const auto dead = by_column(table) || foreign
                         ? expired(table)
-                        : fmt::format(
-                              "({} OR ({} IS NULL AND NOT EXISTS (SELECT 1 FROM {{session}} s WHERE "
-                              "s.{{session.id}}=X'{}')))",
-                              expired(table), table.expires_at, what.expected->holder.hex());
-  const auto holder = what.expected->holder == sql::foreign_owner
-                          ? fmt::format("{}<>''", table.owner)
-                          : ours(table, sql::row_owner{what.expected->holder, what.expected->nonce});
-  return expand(fmt::format("UPDATE {} SET {} WHERE {} AND {} AND {}={} AND {}", table.table,
-                            grant(table, owner_of(what).text(), expiry(table, own_ttl(what)), true), where(*what.row),
-                            holder, table.fence, what.expected->fence, dead));
+                        : expand(
+                              "({expired} OR ({expires_at} IS NULL AND NOT EXISTS (SELECT 1 FROM {session} s WHERE "
+                              "s.{session.id}=X'{holder}')))",
+                              {{"expired", expired(table)},
+                               {"expires_at", table.expires_at},
+                               {"holder", what.expected->holder.hex()}});
+  static const auto text = sql::in_one_line(R"(
+UPDATE {table}
+SET {grant}
+WHERE {row}
+  AND {holder}
+  AND {fence}={seen_fence}
+  AND {dead}
+)");
+  return expand(text, {{"table", table.table},
+                       {"grant", grant(table, owner_of(what).text(), expiry(table, own_ttl(what)), true)},
+                       {"row", where(*what.row)},
+                       {"holder", holder},
+                       {"fence", table.fence},
+                       {"seen_fence", std::to_string(what.expected->fence)},
+                       {"dead", dead}});
 }
 
 std::string mysql_row_sql::fence_of(const request& what) const {
   const auto& table = *what.row->table;
-  return fmt::format("SELECT {} FROM {} WHERE {} AND {}", table.fence, table.table, where(*what.row),
-                     ours(table, owner_of(what)));
+  return expand("SELECT {fence} FROM {table} WHERE {row} AND {ours}", {{"fence", table.fence},
+                                                                       {"table", table.table},
+                                                                       {"row", where(*what.row)},
+                                                                       {"ours", ours(table, owner_of(what))}});
 }
 
 std::string mysql_row_sql::extend(const request& what) const {
   const auto& table = *what.row->table;
   const auto fence = fence_is_ours(table) ? fmt::format(" AND {}={}", table.fence, what.fence) : std::string();
-  return expand(fmt::format("UPDATE {0} SET {1}=GREATEST({1}, {2}) WHERE {3} AND {4}{5} AND {6}", table.table,
-                            table.expires_at, expiry(table, what.ttl), where(*what.row), ours(table, owner_of(what)),
-                            fence, alive(table)));
+  static const auto text = sql::in_one_line(R"(
+UPDATE {table}
+SET {expires_at}=GREATEST({expires_at}, {expiry})
+WHERE {row}
+  AND {ours}{fence}
+  AND {alive}
+)");
+  return expand(text, {{"table", table.table},
+                       {"expires_at", table.expires_at},
+                       {"expiry", expiry(table, what.ttl)},
+                       {"row", where(*what.row)},
+                       {"ours", ours(table, owner_of(what))},
+                       {"fence", fence},
+                       {"alive", alive(table)}});
 }
 
 namespace {
@@ -218,8 +175,10 @@ std::string freed(const row_table& table, session_zone in) {
 // Rule 6: names session and nonce: the attempt, whatever fence it got.
 std::string mysql_row_sql::cancel(const request& what) const {
   const auto& table = *what.row->table;
-  return fmt::format("UPDATE {} SET {} WHERE {} AND {}", table.table, freed(table, session_zone::utc), where(*what.row),
-                     ours(table, owner_of(what)));
+  return expand("UPDATE {table} SET {freed} WHERE {row} AND {ours}", {{"table", table.table},
+                                                                      {"freed", freed(table, session_zone::utc)},
+                                                                      {"row", where(*what.row)},
+                                                                      {"ours", ours(table, owner_of(what))}});
 }
 
 verification mysql_row_sql::release(const request& grant, session_zone in) const {
@@ -260,24 +219,33 @@ row_table qualified(const row_table& table) {
 
 std::string mysql_row_sql::free_rows(const row_table& table) const {
   const auto as = qualified(table);
-  return expand(fmt::format("({} OR {})", nobody(as), expired(as)));
+  return expand("({nobody} OR {expired})", {{"nobody", nobody(as)}, {"expired", expired(as)}});
 }
 
 std::string mysql_row_sql::abandoned_rows(const row_table& table) const {
   // A shared expiry column says it all, and free_rows() has read it.
   if (by_column(table)) return "FALSE";
   const auto as = qualified(table);
-  return expand(
-      fmt::format("({0} IS NULL AND CHAR_LENGTH({1})>=49 AND NOT EXISTS (SELECT 1 FROM {{session}} s WHERE "
-                  "s.{{session.id}}=UNHEX(LEFT({1},32)) AND s.{{session.expires_at_us}}>{{now}}))",
-                  as.expires_at, as.owner));
+  static const auto text = sql::in_one_line(R"(
+({expires_at} IS NULL
+ AND CHAR_LENGTH({owner})>=49
+ AND NOT EXISTS (
+   SELECT 1
+   FROM {session} s
+   WHERE s.{session.id} = UNHEX(LEFT({owner},32))
+     AND s.{session.expires_at_us} > {now}))
+)");
+  return expand(text, {{"expires_at", as.expires_at}, {"owner", as.owner}});
 }
 
 std::string mysql_row_sql::claim(const sql::claim_request& what, session_zone in) const {
   const auto owner = sql::row_owner{what.session, what.nonce}.text();
-  return expand(fmt::format("{}UPDATE {} SET {} WHERE {} AND {}", zone_prefix(what.table, in), what.table.table,
-                            grant(what.table, owner, expiry(what.table, what.own_ttl, in), false),
-                            rows_by_id(what.table, what.rows), free_rows(what.table)));
+  return expand("{zone}UPDATE {table} SET {grant} WHERE {rows} AND {free}",
+                {{"zone", zone_prefix(what.table, in)},
+                 {"table", what.table.table},
+                 {"grant", grant(what.table, owner, expiry(what.table, what.own_ttl, in), false)},
+                 {"rows", rows_by_id(what.table, what.rows)},
+                 {"free", free_rows(what.table)}});
 }
 
 std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,18 +9,12 @@
 #include "dlock/store/store_types.hpp"
 #include "dlock/store/verification.hpp"
 #include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/lease_table/row_condition.hpp"
 #include "stores/sql/dialect.hpp"
+#include "stores/sql/named_sql.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::mysql::lease_table {
-
-/// The time zone of the session in which a statement runs, and so how it may write a TIMESTAMP. Not through local time,
-/// which in one hour of a year means two times.
-enum class session_zone {
-  utc,          ///< a connection of dlock's
-  any_mariadb,  ///< one of the application's: the statement sets the zone for itself
-  any_mysql,    ///< likewise, where a literal may have an offset (since 8.0.19)
-};
 
 /// SQL about rows of the application's that are locked in place. All values stand in the texts: tables are many, and none
 /// is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Immutable.
@@ -36,6 +31,8 @@ class mysql_row_sql {
   std::string look(const request& what) const;
   /// Rule 12: the session that keeps the row.
   std::string revoke(const row_id& row) const;
+  /// Whether somebody's transaction has the row locked: an error, if so.
+  std::string ask(const row_id& row) const;
   std::string take_over(const request& what) const;
   /// The fence of a row that this attempt was granted.
   std::string fence_of(const request& what) const;
@@ -53,7 +50,7 @@ class mysql_row_sql {
   std::string add_columns(const row_table& table) const;
 
  private:
-  std::string expand(const std::string& sql) const { return names_.expand(sql); }
+  std::string expand(std::string_view text, std::initializer_list<sql::named_part> parts = {}) const;
   std::string grant(const row_table& table, const std::string& owner, const std::string& expiry, bool tell_fence) const;
   std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) const;
 

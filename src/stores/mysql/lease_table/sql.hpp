@@ -5,57 +5,85 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stores/mysql/client/native.hpp"
+#include "stores/sql/named_sql.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
-/// The hot statements: prepared once on each connection.
-enum class mysql_hot {
+/// The statements that a connection prepares once and keeps.
+enum class statement_id : unsigned char {
   take,
   insert,
   look,
   take_over,
   extend,
   release,
-  release_later,  ///< with min_hold
+  release_min_hold,
   cancel,
   session_open,
   session_renew,
   session_remove_expired,
   session_close,
+  count_  // how many there are
 };
-constexpr std::size_t mysql_hot_count = 12;
+constexpr auto statement_count = static_cast<std::size_t>(statement_id::count_);
 
-/// What a parameter marker stands for; the statement's markers in their order are a list of these.
-enum class mysql_value { key, session, nonce, fence, own_ttl, min_hold, holder, seen_fence, ttl, host, pid, label };
+/// What they have as parameters, and under which names.
+enum class parameter : unsigned char {
+  key,
+  session,
+  nonce,
+  fence,
+  own_ttl,
+  min_hold,
+  holder,
+  seen_fence,
+  ttl,
+  host,
+  pid,
+  label,
+  count_
+};
+constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::count_)> parameter_names{
+    "key", "session", "nonce", "fence", "own_ttl", "min_hold", "holder", "seen_fence", "ttl", "host", "pid", "label"};
 
-struct mysql_hot_text {
-  std::string sql{};
-  std::array<mysql_value, 10> values{};
-  std::size_t count = 0;
-  const char* name = "";
+/// Statements that are sent as text with their values in it.
+enum class text_id : unsigned char {
+  batch_take,
+  batch_release,
+  batch_cancel,
+  batch_read,
+  granted_fence,
+  ask_for_row,
+  revoke,
+  verifiers,
+  count_
 };
 
-/// All of a store's SQL, with its table names. Immutable.
-class mysql_sql {
+/// All of a store's SQL about its lock tables, with their names. Immutable.
+class lease_sql {
  public:
-  explicit mysql_sql(sql::table_names names);
+  explicit lease_sql(sql::table_names names);
 
   const sql::table_names& names() const noexcept { return names_; }
   /// `quick`: the server understands the prefix below.
-  const mysql_hot_text& hot(mysql_hot which, bool quick = false) const noexcept {
-    return (quick ? quick_ : hot_)[static_cast<std::size_t>(which)];
+  const sql::statement_text& statement(statement_id which, bool quick = false) const noexcept {
+    return (quick ? quick_ : statements_)[static_cast<std::size_t>(which)];
   }
+  /// To be filled in by sql::write_values().
+  const std::string& text(text_id which) const noexcept { return texts_[static_cast<std::size_t>(which)]; }
 
   /// Before a take: a row that somebody's transaction has locked is busy at once, not after the lock wait timeout.
   static constexpr std::string_view quick_prefix = mysql::quick_prefix;
 
  private:
   sql::table_names names_;
-  std::array<mysql_hot_text, mysql_hot_count> hot_{};
-  std::array<mysql_hot_text, mysql_hot_count> quick_{};
+  std::vector<sql::statement_text> statements_{};
+  std::vector<sql::statement_text> quick_{};
+  std::array<std::string, static_cast<std::size_t>(text_id::count_)> texts_{};
 };
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -89,13 +89,14 @@ class mysql_store final : public store, private store_admin, private transaction
   /// For a condition of a statement that runs on a connection of the application's: " AND <this is our server>". Its
   /// address may lead to another server by then, with a copy of our rows.
   std::string and_here() const;
+  verification on_this_server(verification of) const;
   /// Of the sessions on connections of the application's.
   session_zone zone() const noexcept;
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
 
   lease_settings settings_;
-  mysql_sql sql_;
+  lease_sql sql_;
   mysql_row_sql row_sql_;
   mysql_client client_;
   std::mutex sweep_mutex_;

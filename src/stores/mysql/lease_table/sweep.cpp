@@ -62,24 +62,24 @@ class sweeper {
     return true;
   }
 
-  bool run(const std::string& sql, mysql_rows* rows, std::uint64_t* changed) {
-    result_.result = on_.query(names_.expand(sql), "sweep", rows, changed, result_.why);
+  bool run(std::string_view text, mysql_rows* rows, std::uint64_t* changed) {
+    result_.result = on_.query(sql::in_one_line(names_.expand(text)), "sweep", rows, changed, result_.why);
     return result_.result == outcome::yes;
   }
 
   /// A statement about one row, which looks again whether it may.
-  did change(const std::string& sql, std::uint64_t& changed) {
+  did change(const std::string& text, std::uint64_t& changed) {
     const auto began = std::chrono::steady_clock::now();
     changed = 0;
-    if (run(std::string(on_.quick_prefix()) + sql, nullptr, &changed)) return did::it;
+    if (run(std::string(on_.quick_prefix()) + text, nullptr, &changed)) return did::it;
     if (result_.result != outcome::failed || !result_.why.contended) return did::failed;
     result_ = {.result = outcome::yes};
     waited_ = waited_ || std::chrono::steady_clock::now() - began > long_wait;
     return did::nothing;
   }
-  bool change(const std::string& sql) {
+  bool change(const std::string& text) {
     std::uint64_t changed = 0;
-    if (change(sql, changed) == did::failed) return false;
+    if (change(text, changed) == did::failed) return false;
     gone_now_ = changed;
     return true;
   }
@@ -92,11 +92,10 @@ class sweeper {
     std::vector<std::string> names;
     for (const auto& each : candidates) names.push_back(mysql_literal(name(each)));
     mysql_rows rows;
-    if (!run(fmt::format("SELECT {0} FROM {1} WHERE {0} IN ({2}) FOR UPDATE SKIP LOCKED", column, from,
-                         fmt::join(names, ",")),
-             &rows, nullptr)) {
-      return false;
-    }
+    const auto text =
+        sql::write_values("SELECT :column FROM :table WHERE :column IN (:names) FOR UPDATE SKIP LOCKED",
+                          {{"column", column}, {"table", from}, {"names", fmt::to_string(fmt::join(names, ","))}});
+    if (!run(text, &rows, nullptr)) return false;
     std::erase_if(candidates, [&](const auto& each) {
       return std::none_of(rows.begin(), rows.end(), [&](const auto& row) { return row.at(0) == name(each); });
     });
@@ -107,12 +106,15 @@ class sweeper {
   bool note_dead_sessions() {
     mysql_rows rows;
     at_.dead.clear();
-    if (!run("SELECT {session.id} FROM {session} WHERE {session.expires_at_us}+{session.ttl_us}<={now} ORDER BY "
-             "{session.id} LIMIT " +
-                 std::to_string(most_sessions),
-             &rows, nullptr)) {
-      return false;
-    }
+    const auto text = sql::write_values(R"(
+SELECT {session.id}
+FROM {session}
+WHERE {session.expires_at_us} + {session.ttl_us} <= {now}
+ORDER BY {session.id}
+LIMIT :most
+)",
+                                        {{"most", std::to_string(most_sessions)}});
+    if (!run(text, &rows, nullptr)) return false;
     for (const auto& row : rows) at_.dead.insert(row.at(0).value_or(""));
     return true;
   }
@@ -131,36 +133,44 @@ class sweeper {
   /// Where the window ends; empty: the table ends before.
   bool find_end(std::string& end) {
     mysql_rows rows;
-    if (!run(fmt::format("SELECT {{lock.lock_key}} FROM {{lock}} WHERE {{lock.lock_key}}>{} ORDER BY {{lock.lock_key}} "
-                         "LIMIT 1 OFFSET {}",
-                         mysql_literal(at_.after), window - 1),
-             &rows, nullptr)) {
-      return false;
-    }
+    const auto text = sql::write_values(R"(
+SELECT {lock.lock_key}
+FROM {lock}
+WHERE {lock.lock_key} > :after
+ORDER BY {lock.lock_key}
+LIMIT 1 OFFSET :window
+)",
+                                        {{"after", mysql_literal(at_.after)}, {"window", std::to_string(window - 1)}});
+    if (!run(text, &rows, nullptr)) return false;
     if (!rows.empty()) end = rows.front().at(0).value_or("");
     return true;
   }
 
   std::string in_window(const std::string& end) const {
-    const auto begin = "l.{lock.lock_key}>" + mysql_literal(at_.after);
-    return end.empty() ? begin : begin + " AND l.{lock.lock_key}<=" + mysql_literal(end);
+    const auto begin = "l.{lock.lock_key} > " + mysql_literal(at_.after);
+    return end.empty() ? begin : begin + " AND l.{lock.lock_key} <= " + mysql_literal(end);
   }
 
   /// Twice as many as may go, because some may be locked.
   bool find_idle(const std::string& end, std::vector<idle_key>& found) {
     if (idle_ <= 0) return true;
     mysql_rows rows;
-    if (!run(
-            "SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us} IS NULL FROM "
-            "{lock} l LEFT JOIN {session} s ON s.{session.id}=l.{lock.session_id} WHERE " +
-                in_window(end) + " AND l.{lock.acquired_at_us}+" + std::to_string(idle_) +
-                "<={now} AND (l.{lock.session_id} IS NULL OR IF(l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL "
-                "OR s.{session.expires_at_us}+s.{session.ttl_us}<={now}, l.{lock.expires_at_us}<={now})) "
-                "ORDER BY l.{lock.lock_key} LIMIT " +
-                std::to_string(2 * limit_),
-            &rows, nullptr)) {
-      return false;
-    }
+    const auto text = sql::write_values(
+        R"(
+SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us} IS NULL
+FROM {lock} l
+LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+WHERE :in_window
+  AND l.{lock.acquired_at_us} + :idle <= {now}
+  AND (l.{lock.session_id} IS NULL
+       OR IF(l.{lock.expires_at_us} IS NULL,
+             s.{session.id} IS NULL OR s.{session.expires_at_us} + s.{session.ttl_us} <= {now},
+             l.{lock.expires_at_us} <= {now}))
+ORDER BY l.{lock.lock_key}
+LIMIT :most
+)",
+        {{"in_window", in_window(end)}, {"idle", std::to_string(idle_)}, {"most", std::to_string(2 * limit_)}});
+    if (!run(text, &rows, nullptr)) return false;
     for (const auto& row : rows) {
       found.push_back({row.at(0).value_or(""), row.at(1).value_or(""),
                        std::strtoull(row.at(2).value_or("0").c_str(), nullptr, 10), row.at(3) == "1"});
@@ -190,10 +200,13 @@ class sweeper {
     const auto highest = std::max_element(found.begin(), found.end(),
                                           [](const idle_key& a, const idle_key& b) { return a.fence < b.fence; });
     std::uint64_t changed = 0;
-    const auto done = change(fmt::format("UPDATE {{floor}} SET {{floor.fence}}=GREATEST({{floor.fence}}, {}) WHERE "
-                                         "{{floor.id}}=1",
-                                         highest->fence),
-                             changed);
+    const auto text = sql::write_values(R"(
+UPDATE {floor}
+SET {floor.fence} = GREATEST({floor.fence}, :seen_fence)
+WHERE {floor.id} = 1
+)",
+                                        {{"seen_fence", std::to_string(highest->fence)}});
+    const auto done = change(text, changed);
     if (done != did::it || changed != 0) return done;
     result_ = {.why = make_own_fault(fmt::format("sweep: table {} has no row with id 1", names_.table("floor")))};
     return did::failed;
@@ -203,22 +216,38 @@ class sweeper {
   // session killed first. A key that nobody asks for again could never be cleaned up otherwise.
   bool free_dead(const idle_key& what) {
     const auto holder = mysql_literal(what.holder);
-    if (what.kept && !change("DELETE FROM {session} WHERE {session.id}=" + holder +
-                             " AND {session.expires_at_us}+{session.ttl_us}<={now}")) {
+    if (what.kept && !change(sql::write_values(R"(
+DELETE FROM {session}
+WHERE {session.id} = :holder
+  AND {session.expires_at_us} + {session.ttl_us} <= {now}
+)",
+                                               {{"holder", holder}}))) {
       return false;
     }
-    return change(
-        fmt::format("UPDATE {{lock}} SET {{lock.session_id}}=NULL, {{lock.expires_at_us}}=NULL WHERE "
-                    "{{lock.lock_key}}={} AND {{lock.session_id}}={} AND {{lock.fence}}={} AND "
-                    "({{lock.expires_at_us}}<={{now}} OR ({{lock.expires_at_us}} IS NULL AND NOT EXISTS "
-                    "(SELECT 1 FROM {{session}} s WHERE s.{{session.id}}={})))",
-                    mysql_literal(what.key), holder, what.fence, holder));
+    return change(sql::write_values(
+        R"(
+UPDATE {lock}
+SET
+  {lock.session_id} = NULL,
+  {lock.expires_at_us} = NULL
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :holder
+  AND {lock.fence} = :seen_fence
+  AND ({lock.expires_at_us} <= {now}
+       OR ({lock.expires_at_us} IS NULL
+           AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))
+)",
+        {{"key", mysql_literal(what.key)}, {"holder", holder}, {"seen_fence", std::to_string(what.fence)}}));
   }
 
   bool delete_key(const idle_key& what) {
-    if (!change(fmt::format("DELETE FROM {{lock}} WHERE {{lock.lock_key}}={} AND {{lock.session_id}} IS NULL AND "
-                            "{{lock.fence}}<={}",
-                            mysql_literal(what.key), what.fence))) {
+    if (!change(sql::write_values(R"(
+DELETE FROM {lock}
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} IS NULL
+  AND {lock.fence} <= :seen_fence
+)",
+                                  {{"key", mysql_literal(what.key)}, {"seen_fence", std::to_string(what.fence)}}))) {
       return false;
     }
     gone_ += gone_now_;
@@ -228,12 +257,15 @@ class sweeper {
   /// Dead sessions that hold something here.
   bool note_holders(const std::string& end) {
     mysql_rows rows;
-    if (!run("SELECT DISTINCT l.{lock.session_id} FROM {lock} l JOIN {session} s ON s.{session.id}=l.{lock.session_id} "
-             "WHERE " +
-                 in_window(end) + " AND s.{session.expires_at_us}+s.{session.ttl_us}<={now}",
-             &rows, nullptr)) {
-      return false;
-    }
+    const auto text = sql::write_values(R"(
+SELECT DISTINCT l.{lock.session_id}
+FROM {lock} l
+JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+WHERE :in_window
+  AND s.{session.expires_at_us} + s.{session.ttl_us} <= {now}
+)",
+                                        {{"in_window", in_window(end)}});
+    if (!run(text, &rows, nullptr)) return false;
     for (const auto& row : rows) at_.dead.erase(row.at(0).value_or(""));
     return true;
   }
@@ -245,8 +277,12 @@ class sweeper {
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(many));
     if (!leave_out_locked("{session}", "{session.id}", now, [](const std::string& each) { return each; })) return false;
     for (const auto& each : now) {
-      if (!change("DELETE FROM {session} WHERE {session.id}=" + mysql_literal(each) +
-                  " AND {session.expires_at_us}<={now}")) {
+      if (!change(sql::write_values(R"(
+DELETE FROM {session}
+WHERE {session.id} = :dead
+  AND {session.expires_at_us} <= {now}
+)",
+                                    {{"dead", mysql_literal(each)}}))) {
         return false;
       }
       gone_ += gone_now_;

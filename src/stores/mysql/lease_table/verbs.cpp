@@ -19,12 +19,12 @@ namespace dlock::stores::mysql::lease_table {
 namespace {
 
 reply refuse(std::string text) {
-  reply made;
-  made.why = make_own_fault(std::move(text));
-  return made;
+  reply answer;
+  answer.why = make_own_fault(std::move(text));
+  return answer;
 }
 
-void fill(mysql_values& to, const request& from) noexcept {
+void fill(lease_values& to, const request& from) noexcept {
   to.key.assign(from.resource);
   to.session.assign(bytes_of(from.session));
   to.nonce = from.nonce;
@@ -35,114 +35,116 @@ void fill(mysql_values& to, const request& from) noexcept {
 }
 
 /// Affected rows alone say whether the condition held.
-reply changed(lease_connection& on, mysql_hot which, mysql_done& done) {
-  reply made;
-  made.result = on.run(which, done, made.why);
-  if (made.result == outcome::yes && done.rows == 0) made.result = outcome::no;
-  return made;
+reply changed(lease_connection& on, statement_id which, mysql_done& done) {
+  reply answer;
+  answer.result = on.run(which, done, answer.why);
+  if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
+  return answer;
 }
 
-reply changed(lease_connection& on, mysql_hot which) {
+reply changed(lease_connection& on, statement_id which) {
   mysql_done done;
   return changed(on, which, done);
 }
 
 /// LAST_INSERT_ID's value means something only if the condition held.
-reply granted(lease_connection& on, const mysql_sql& sql, mysql_hot which, const request& what) {
+reply granted(lease_connection& on, const lease_sql& statements, statement_id which, const request& asked) {
   mysql_done done;
-  reply made = changed(on, which, done);
-  if (made.result != outcome::yes) return made;
+  reply answer = changed(on, which, done);
+  if (answer.result != outcome::yes) return answer;
   tell_fence(
       on, done.insert_id,
       [&] {
-        return sql.names().expand(
-            fmt::format("SELECT {{lock.fence}} FROM {{lock}} WHERE {{lock.lock_key}}={} AND "
-                        "{{lock.session_id}}={} AND {{lock.nonce}}={}",
-                        mysql_literal(what.resource), mysql_literal(bytes_of(what.session)), what.nonce));
+        return sql::write_values(statements.text(text_id::granted_fence),
+                                 {{"key", mysql_literal(asked.resource)},
+                                  {"session", mysql_literal(bytes_of(asked.session))},
+                                  {"nonce", std::to_string(asked.nonce)}});
       },
-      made);
-  return made;
+      answer);
+  return answer;
 }
 
 /// An INSERT that found the row there already says no: somebody else made it.
-reply unless_there(reply made) {
-  if (made.result != outcome::failed || made.why.native != static_cast<int>(mysql_duplicate_key)) return made;
+reply unless_there(reply answer) {
+  if (answer.result != outcome::failed || answer.why.native != static_cast<int>(mysql_duplicate_key)) return answer;
   return {outcome::no, 0, {}, {}};
 }
 
-reply insert(lease_connection& on, const mysql_sql& sql, const request& what) {
-  reply made = granted(on, sql, mysql_hot::insert, what);
-  if (made.result != outcome::no) return unless_there(std::move(made));
+reply insert(lease_connection& on, const lease_sql& statements, const request& asked) {
+  reply answer = granted(on, statements, statement_id::insert, asked);
+  if (answer.result != outcome::no) return unless_there(std::move(answer));
   return refuse(fmt::format("insert: table {} has no row with id 1: open the store with schema=create to repair it",
-                            sql.names().table("floor")));
+                            statements.names().table("floor")));
 }
 
 seen seen_of(const mysql_look_row& row) {
-  seen made;
-  made.fence = row.fence;
-  made.holder = id_of(row.holder.view());
-  if (!made.holder) return made;
-  made.kind = row.kept != 0 ? lease_kind::session : lease_kind::expiring;
-  made.gone = row.kept != 0 && row.gone != 0;
-  made.expired = row.left_us <= 0;
-  made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
+  seen shown;
+  shown.fence = row.fence;
+  shown.holder = id_of(row.holder.view());
+  if (!shown.holder) return shown;
+  shown.kind = row.kept != 0 ? lease_kind::session : lease_kind::expiring;
+  shown.gone = row.kept != 0 && row.gone != 0;
+  shown.expired = row.left_us <= 0;
+  shown.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
   if (row.gone == 0) {
-    made.who =
+    shown.who =
         describe_holder({row.host.bytes.data(), row.host.size}, row.pid, {row.label.bytes.data(), row.label.size});
   }
-  return made;
+  return shown;
 }
 
 reply look(lease_connection& on) {
-  reply made;
+  reply answer;
   mysql_look_row row;
-  made.result = on.look(row, made.why);
-  if (made.result == outcome::yes) made.holder = seen_of(row);
-  return made;
+  answer.result = on.look(row, answer.why);
+  if (answer.result == outcome::yes) answer.holder = seen_of(row);
+  return answer;
 }
 
-reply take_over(lease_connection& on, const mysql_sql& sql, const request& what) {
-  on.values().holder.assign(bytes_of(what.expected->holder));
-  on.values().seen_fence = what.expected->fence;
-  return granted(on, sql, mysql_hot::take_over, what);
+reply take_over(lease_connection& on, const lease_sql& statements, const request& asked) {
+  on.values().holder.assign(bytes_of(asked.expected->holder));
+  on.values().seen_fence = asked.expected->fence;
+  return granted(on, statements, statement_id::take_over, asked);
 }
 
-reply execute_one(lease_connection& on, const mysql_sql& sql, const mysql_row_sql& rows, const request& what) {
-  if (what.row != nullptr) return execute_on_row(on, rows, what);
-  if (what.resource.empty() || what.resource.size() > on.values().key.bytes.size()) {
-    return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", what.resource.size()));
+reply execute_one(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows, const request& asked) {
+  if (asked.row != nullptr) return execute_on_row(on, rows, asked);
+  if (asked.resource.empty() || asked.resource.size() > on.values().key.bytes.size()) {
+    return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", asked.resource.size()));
   }
-  fill(on.values(), what);
-  switch (what.action) {
-    case verb::take: return granted(on, sql, mysql_hot::take, what);
-    case verb::insert: return insert(on, sql, what);
+  fill(on.values(), asked);
+  switch (asked.action) {
+    case verb::take: return granted(on, statements, statement_id::take, asked);
+    case verb::insert: return insert(on, statements, asked);
     case verb::look: return look(on);
-    case verb::take_over: return take_over(on, sql, what);
-    case verb::extend: return changed(on, mysql_hot::extend);
-    case verb::release: return changed(on, what.min_hold.count() > 0 ? mysql_hot::release_later : mysql_hot::release);
-    case verb::cancel: return changed(on, mysql_hot::cancel);
+    case verb::take_over: return take_over(on, statements, asked);
+    case verb::extend: return changed(on, statement_id::extend);
+    case verb::release:
+      return changed(on, asked.min_hold.count() > 0 ? statement_id::release_min_hold : statement_id::release);
+    case verb::cancel: return changed(on, statement_id::cancel);
   }
   return refuse("no such verb");
 }
 
 /// A dead holder may have left a transaction open that has the row locked. MySQL can't bound the wait of an UPDATE below
 /// a second (MariaDB can, and its statements do), so it is asked first, by a read that locks and does not wait.
-bool asks_first(const lease_connection& on, const request& what) noexcept {
+bool asks_first(const lease_connection& on, const request& asked) noexcept {
   if (!on.quick_prefix().empty()) return false;
-  return what.action == verb::take_over || (what.action == verb::take && what.looked);
+  return asked.action == verb::take_over || (asked.action == verb::take && asked.looked);
 }
 
-reply execute_after_asking(lease_connection& on, const mysql_sql& sql, const mysql_row_sql& rows, const request& what) {
-  const auto from = what.row != nullptr
-                        ? what.row->table->table + " WHERE " + rows.rows_by_id(*what.row->table, {&what.row, 1})
-                        : sql.names().expand("{lock} WHERE {lock.lock_key}=") + mysql_literal(what.resource);
-  reply made;
-  made.result = on.query("SELECT 1 FROM " + from + " FOR UPDATE NOWAIT", "ask for a row", nullptr, nullptr, made.why);
-  if (made.result == outcome::unknown) made.result = outcome::failed;  // a read: nothing of it can be done later
-  if (made.result != outcome::yes) return made;
-  made = execute_one(on, sql, rows, what);
-  ++made.statements;
-  return made;
+reply execute_after_asking(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows,
+                           const request& asked) {
+  const auto text = asked.row != nullptr ? rows.ask(*asked.row)
+                                         : sql::write_values(statements.text(text_id::ask_for_row),
+                                                             {{"key", mysql_literal(asked.resource)}});
+  reply answer;
+  answer.result = on.query(text, "ask for a row", nullptr, nullptr, answer.why);
+  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read: nothing of it can be done later
+  if (answer.result != outcome::yes) return answer;
+  answer = execute_one(on, statements, rows, asked);
+  ++answer.statements;
+  return answer;
 }
 
 }  // namespace
@@ -170,10 +172,10 @@ reply mysql_store::session(connection& on, session_verb action, const session_re
         values.host.assign(clip_utf8(of.host, 255));
         values.pid = of.pid;
         values.label.assign(clip_utf8(of.label, 64));
-        return unless_there(changed(with, mysql_hot::session_open));
-      case session_verb::renew: return changed(with, mysql_hot::session_renew);
-      case session_verb::remove_expired: return changed(with, mysql_hot::session_remove_expired);
-      case session_verb::close: return changed(with, mysql_hot::session_close);
+        return unless_there(changed(with, statement_id::session_open));
+      case session_verb::renew: return changed(with, statement_id::session_renew);
+      case session_verb::remove_expired: return changed(with, statement_id::session_remove_expired);
+      case session_verb::close: return changed(with, statement_id::session_close);
     }
     return refuse("no such session verb");
   });

@@ -36,18 +36,23 @@ std::int64_t clamped(std::size_t limit) noexcept {
 }
 
 // Held is: by a session, whatever became of it, or until an own expiry that has not passed.
-constexpr const char* held_until_now =
-    "SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, t.now - l.{lock.acquired_at_us},"
-    " COALESCE(l.{lock.expires_at_us}, s.{session.expires_at_us}, t.now) - t.now, l.{lock.expires_at_us} IS "
-    "NULL,"
-    " COALESCE(s.{session.doomed}, 0),"
-    " l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= t.now OR"
-    " s.{session.boot} <> t.boot AND s.{session.expires_at_us} > t.now + s.{session.ttl_us}),"
-    " COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0), COALESCE(s.{session.label}, '') FROM (SELECT";
-constexpr const char* held_since_now =
-    "AS boot) AS t CROSS JOIN {lock} AS l LEFT JOIN {session} AS s ON s.{session.id} = l.{lock.session_id}"
-    " WHERE l.{lock.session_id} IS NOT NULL AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > "
-    "t.now)";
+constexpr const char* held_until_now = R"(
+SELECT
+  l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, t.now - l.{lock.acquired_at_us},
+  COALESCE(l.{lock.expires_at_us}, s.{session.expires_at_us}, t.now) - t.now,
+  l.{lock.expires_at_us} IS NULL,
+  COALESCE(s.{session.doomed}, 0),
+  l.{lock.expires_at_us} IS NULL
+    AND (s.{session.id} IS NULL
+         OR s.{session.expires_at_us} <= t.now
+         OR s.{session.boot} <> t.boot AND s.{session.expires_at_us} > t.now + s.{session.ttl_us}),
+  COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0), COALESCE(s.{session.label}, '')
+FROM (SELECT)";
+constexpr const char* held_since_now = R"(AS boot) AS t
+CROSS JOIN {lock} l
+LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+WHERE l.{lock.session_id} IS NOT NULL
+  AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > t.now))";
 
 /// The held locks that `condition` chooses. Several tries see the same place in `out`.
 reply select_held(lease_connection& on, const query& condition, std::vector<holder_info>& out) {
@@ -61,8 +66,8 @@ reply select_held(lease_connection& on, const query& condition, std::vector<hold
       out.resize(before);
       sql::scoped_transaction scope(on.odb());
       const std::int64_t now = on.file().now();
-      const query text = query(names.expand(held_until_now)) + query::_val(now) + "AS now," +
-                         query::_val(on.file().boot) + names.expand(held_since_now);
+      const query text = query(sql::in_one_line(names.expand(held_until_now))) + query::_val(now) + "AS now," +
+                         query::_val(on.file().boot) + sql::in_one_line(names.expand(held_since_now));
       for (const held_lock_view& row : on.file().database().query<held_lock_view>(text + condition)) {
         out.push_back(sql::described(row));
       }
@@ -157,8 +162,8 @@ reply sqlite_store::revoke(connection& on, const request& key) noexcept {
       code = c.run(
           revoke, row_revoke(*key.row, c.file().names), turn, [](sqlite_statement&, std::int64_t) {}, no_rows);
     } else {
-      code = c.run(
-          hot::revoke, turn, [&](sqlite_statement& s, std::int64_t) { s.bind_blob(2, key.resource); }, no_rows);
+      lease_values values{.key = key.resource};
+      code = c.run(statement_id::revoke, turn, values);
     }
     if (code != SQLITE_DONE) return c.refused(code, true);
     return {.result = c.changed() ? outcome::yes : outcome::no};

@@ -13,16 +13,28 @@
 
 namespace dlock::stores::sqlite::lease_table {
 
-/// A connection with the hot statements of the lock tables, and those of the application's tables used last.
+/// A connection with the prepared statements of the lock tables, and those of the application's tables used last.
 class lease_connection final : public sqlite_connection {
  public:
   explicit lease_connection(const std::shared_ptr<lease_file>& file) : sqlite_connection(file), file_(*file) {}
 
   using sqlite_connection::run;
-  /// Runs a hot statement to its end.
-  template <class Bind, class Row>
-  int run(hot which, sqlite_turn& turn, Bind&& bind, Row&& row) {
-    return run(statements_[static_cast<std::size_t>(which)], file_.sql[which], turn, bind, row);
+  /// Runs a statement of the lock tables to its end: begin() before each try, when values.now is set, and row(statement) for
+  /// each row.
+  template <class Begin, class Row>
+  int run(statement_id which, sqlite_turn& turn, lease_values& values, Begin&& begin, Row&& row) {
+    const auto& text = file_.sql.statement(which);
+    const auto give = [&](sqlite_statement& to, std::int64_t now) {
+      values.now = now;
+      begin();
+      bind(to, text, values);
+    };
+    return run(statements_[static_cast<std::size_t>(which)], text.sql, turn, give, row);
+  }
+  /// One that shows no row.
+  int run(statement_id which, sqlite_turn& turn, lease_values& values) {
+    return run(
+        which, turn, values, [] {}, [](const sqlite_statement&) {});
   }
 
   lease_file& file() noexcept { return file_; }
@@ -35,7 +47,7 @@ class lease_connection final : public sqlite_connection {
 
  private:
   lease_file& file_;  // the base keeps it
-  std::array<sqlite_statement, static_cast<std::size_t>(hot::count_)> statements_{};
+  std::array<sqlite_statement, statement_count> statements_{};
   sqlite_row_statements rows_{};
 };
 

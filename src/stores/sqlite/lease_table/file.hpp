@@ -20,7 +20,7 @@ class lease_file final : public sqlite_file {
 
   const sql::schema_mode schema;
   const sql::table_names names;
-  const sqlite_sql sql;
+  const lease_sql sql;
 
   /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set while
   /// this boot lasts. Known after prepare().

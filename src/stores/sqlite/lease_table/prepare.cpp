@@ -49,20 +49,21 @@ void check_system(const sqlite_file& file) {
 
 /// Why a statement of ours can't be prepared, by SQLite; empty: all can, so tables and columns are there.
 std::string unfit_tables(lease_connection& on) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(hot::count_); ++i) {
+  for (std::size_t i = 0; i < statement_count; ++i) {
     sqlite_statement s;
-    if (s.prepare(on.handle(), on.file().sql[static_cast<hot>(i)]) != SQLITE_OK) return ::sqlite3_errmsg(on.handle());
+    if (s.prepare(on.handle(), on.file().sql.statement(static_cast<statement_id>(i)).sql) != SQLITE_OK)
+      return ::sqlite3_errmsg(on.handle());
   }
   return {};
 }
 
-/// Whether the statement, whose parameters are the name and the version of our tables, shows a row. Throws as ODB does.
+/// Whether the statement, which may name our tables' :schema and :version, shows a row. Throws as ODB does.
 bool finds_row(lease_connection& on, const std::string& sql) {
   sqlite_statement s;
   int code = s.prepare(on.handle(), sql);
   if (code == SQLITE_OK) {
-    s.bind_named("?1", std::string_view(sql::table_names::schema));
-    s.bind_named("?2",
+    s.bind_named(":schema", std::string_view(sql::table_names::schema));
+    s.bind_named(":version",
                  std::uint64_t{odb::schema_catalog::current_version(on.file().database(), sql::table_names::schema)});
     code = s.step();
   }
@@ -72,10 +73,14 @@ bool finds_row(lease_connection& on, const std::string& sql) {
 
 /// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
 bool is_made(lease_connection& on) try {
-  return unfit_tables(on).empty() &&
-         finds_row(on,
-                   on.file().names.expand("SELECT 1 FROM {version} WHERE name = ?1 AND version = ?2 AND NOT migration"
-                                          " AND EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 1)"));
+  return unfit_tables(on).empty() && finds_row(on, on.file().names.expand(R"(
+SELECT 1
+FROM {version}
+WHERE name = :schema
+  AND version = :version
+  AND NOT migration
+  AND EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 1)
+)"));
 } catch (const odb::sqlite::database_exception&) {
   return false;  // whoever makes it finds out what is the matter
 }
@@ -87,7 +92,7 @@ void begin_anew(lease_connection& on) {
   const std::string there = fmt::format(
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE", names.table("schema_version"));
   if (!finds_row(on, there)) return;
-  finds_row(on, names.expand("DELETE FROM {version} WHERE name = ?1 AND migration AND version <= ?2"));
+  finds_row(on, names.expand("DELETE FROM {version} WHERE name = :schema AND migration AND version <= :version"));
 }
 
 void make_schema(lease_connection& on) {
@@ -101,9 +106,13 @@ void make_schema(lease_connection& on) {
     if (const std::string why = unfit_tables(on); !why.empty()) refuse_tables(file, why);
     if (on.odb().writes) {
       // Above what can be seen: if the row was lost, nobody knows what has been given out and swept.
-      on.odb().execute(
-          file.names.expand("INSERT INTO {floor} ({floor.id}, {floor.fence})"
-                            " SELECT 1, COALESCE(MAX({lock.fence}), 0) FROM {lock} WHERE TRUE ON CONFLICT DO NOTHING"));
+      on.odb().execute(file.names.expand(R"(
+INSERT INTO {floor} ({floor.id}, {floor.fence})
+SELECT 1, COALESCE(MAX({lock.fence}), 0)
+FROM {lock}
+WHERE TRUE
+ON CONFLICT DO NOTHING
+)"));
     } else if (!finds_row(on, file.names.expand("SELECT 1 FROM {floor} WHERE {floor.id} = 1"))) {
       refuse(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it", file.settings.path,
                          file.names.table("floor")));

@@ -17,18 +17,30 @@ namespace {
 
 // Row 2 of the floor table is a time that had come when it was written: that of the last session that was closed.
 // A session's row tells when it was renewed last.
-constexpr const char* of_the_future =
-    "(EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 2 AND {floor.fence} > :now)"
-    " OR EXISTS (SELECT 1 FROM {session}"
-    " WHERE {session.boot} <> :boot AND {session.expires_at_us} - {session.ttl_us} > :now))";
+constexpr const char* of_the_future = R"((
+  EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 2 AND {floor.fence} > :now)
+  OR EXISTS (
+    SELECT 1
+    FROM {session}
+    WHERE {session.boot} <> :boot
+      AND {session.expires_at_us} - {session.ttl_us} > :now)))";
 
 constexpr const char* free_the_dead[] = {
     // A session of this boot that lives has its expiry in (now, now + ttl].
-    ("DELETE FROM {session}"
-     " WHERE {session.expires_at_us} <= :now OR {session.expires_at_us} > :now + {session.ttl_us}"),
+    R"(
+DELETE FROM {session}
+WHERE {session.expires_at_us} <= :now
+   OR {session.expires_at_us} > :now + {session.ttl_us}
+)",
     // No process of this boot has been here before: it would have found and changed what proves the reboot.
-    ("UPDATE {lock} SET {lock.session_id} = NULL, {lock.expires_at_us} = NULL WHERE {lock.expires_at_us} IS NOT NULL"
-     " OR {lock.session_id} NOT IN (SELECT {session.id} FROM {session})"),
+    R"(
+UPDATE {lock}
+SET
+  {lock.session_id} = NULL,
+  {lock.expires_at_us} = NULL
+WHERE {lock.expires_at_us} IS NOT NULL
+   OR {lock.session_id} NOT IN (SELECT {session.id} FROM {session})
+)",
     // Else clean-up would wait for a time that is far off.
     "UPDATE {lock} SET {lock.acquired_at_us} = :now WHERE {lock.acquired_at_us} > :now",
     "DELETE FROM {floor} WHERE {floor.id} IN (2, 3)",

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "stores/sql/row_owner.hpp"
 
@@ -29,10 +31,10 @@ std::string free_row(const row_table& table, std::string_view now, std::string_v
 
 /// Rule 1: a kept grant writes NULL over an old expiry, which would free it.
 std::string grant(const row_table& table, std::string_view owner, std::string_view expiry) {
-  std::string sql = fmt::format("UPDATE {} SET {} = {}, {} = COALESCE({}, 0) + 1, {} = {}", table.table, table.owner,
-                                owner, table.fence, table.fence, table.expires_at, expiry);
-  if (has_own_fence(table)) fmt::format_to(std::back_inserter(sql), ", {} = {} + 1", table.version, table.version);
-  return sql;
+  auto text = fmt::format("UPDATE {} SET {} = {}, {} = COALESCE({}, 0) + 1, {} = {}", table.table, table.owner, owner,
+                          table.fence, table.fence, table.expires_at, expiry);
+  if (has_own_fence(table)) fmt::format_to(std::back_inserter(text), ", {} = {} + 1", table.version, table.version);
+  return text;
 }
 
 /// The moment from which it is free: of whole seconds, the one after.
@@ -41,13 +43,12 @@ std::string free_from(const row_table& table) {
   return fmt::format("CASE typeof({0}) WHEN 'text' THEN (strftime('%s', {0}) + 1) * 1000000 END", table.expires_at);
 }
 
-std::string bound_id(const row_table& table) {
-  std::string sql;
-  int at = row_parameter::id;
-  for (const auto& column : table.id) {
-    fmt::format_to(std::back_inserter(sql), "{}{} = ?{}", sql.empty() ? "" : " AND ", column, at++);
+std::string named_id(const row_table& table) {
+  std::string condition;
+  for (std::size_t i = 0; i != table.id.size(); ++i) {
+    fmt::format_to(std::back_inserter(condition), "{}{} = :id{}", i == 0 ? "" : " AND ", table.id[i], i + 1);
   }
-  return sql;
+  return condition;
 }
 
 /// SQL ends at a zero byte, and bytes that are cast to text would be taken for the file's encoding.
@@ -77,44 +78,77 @@ std::string row_free_it(const row_table& table, std::string_view now) {
                      table.expires_at, renews_column(table) ? now : "NULL");
 }
 
-std::string row_sql(row_hot what, const row_table& table, const sql::table_names& names) {
-  const auto where = [&](std::string_view condition) {
-    return fmt::format(" WHERE {} AND {}", bound_id(table), condition);
+namespace {
+
+std::string text_of(row_statement_id which, const row_table& table, const sql::table_names& names) {
+  const auto ours = fmt::format("{} IN (:owner, :verified_owner)", table.owner);
+  const auto fenced = has_own_fence(table) ? fmt::format("{} AND {} = :fence", ours, table.fence) : ours;
+  const auto fill = [&](const char* text, std::initializer_list<sql::named_part> parts) {
+    return sql::expand(names, text, parts);
   };
-  const std::string given = grant(table, "?2", "?4");
-  const std::string returning = " RETURNING " + table.fence;
-  const std::string ours = fmt::format("{} IN (?2, ?3)", table.owner);
-  const std::string fenced = has_own_fence(table) ? fmt::format("{} AND {} = ?5", ours, table.fence) : ours;
+  const auto taken = [&](const std::string& condition) {
+    return fill("{grant} WHERE {row} AND {condition} RETURNING {fence}", {{"grant", grant(table, ":owner", ":expiry")},
+                                                                          {"row", named_id(table)},
+                                                                          {"condition", condition},
+                                                                          {"fence", table.fence}});
+  };
   // Rule 2: only of the holder and grant that were seen.
-  const std::string seen = fmt::format("{} IN (?6, ?7) AND {} = ?5 AND ", table.owner, table.fence);
-  switch (what) {
-    case row_hot::take: return given + where(free_row(table, "?1", "?9")) + returning;
-    case row_hot::look: {
-      return fmt::format("SELECT {}, {}, {} FROM {} WHERE {}", table.owner, table.fence, free_from(table), table.table,
-                         bound_id(table));
-    }
-    case row_hot::take_over_kept:
-      return given +
-             where(seen + table.expires_at + " IS NULL" +
-                   names.expand(" AND NOT EXISTS (SELECT 1 FROM {session} WHERE {session.id} = ?8)")) +
-             returning;
-    case row_hot::take_over_own: return given + where(seen + expired(table, "?1", "?9")) + returning;
-    case row_hot::take_over_stranger: {
+  const auto seen = [&](const std::string& condition) {
+    return taken(fmt::format("{} IN (:seen_owner, :seen_verified_owner) AND {} = :fence AND {}", table.owner,
+                             table.fence, condition));
+  };
+  switch (which) {
+    case row_statement_id::take: return taken(free_row(table, ":now", ":horizon"));
+    case row_statement_id::look:
+      return fill("SELECT {owner}, {fence}, {free_from} FROM {table} WHERE {row}", {{"owner", table.owner},
+                                                                                    {"fence", table.fence},
+                                                                                    {"free_from", free_from(table)},
+                                                                                    {"table", table.table},
+                                                                                    {"row", named_id(table)}});
+    case row_statement_id::take_over_kept:
+      return seen(
+          fill("{expires_at} IS NULL AND NOT EXISTS (SELECT 1 FROM {session} WHERE {session.id} = :seen_session)",
+               {{"expires_at", table.expires_at}}));
+    case row_statement_id::take_over_own: return seen(expired(table, ":now", ":horizon"));
+    case row_statement_id::take_over_foreign:
       // Another program has no session: only its expiry ends its lock.
-      const auto held = fmt::format("{} <> '' AND {} = ?5 AND ", table.owner, table.fence);
-      return given + where(held + expired(table, "?1", "?9")) + returning;
-    }
-    case row_hot::extend: {
+      return taken(
+          fmt::format("{} <> '' AND {} = :fence AND {}", table.owner, table.fence, expired(table, ":now", ":horizon")));
+    case row_statement_id::extend:
       // Rule 12: never shortens, never revives.
-      const char* const in_time = renews_column(table) ? ">=" : ">";
-      return fmt::format("UPDATE {} SET {} = MAX({}, ?4)", table.table, table.expires_at, table.expires_at) +
-             where(fmt::format("{} AND {} {} ?1", fenced, table.expires_at, in_time));
-    }
-    case row_hot::release: return row_free_it(table, "?1") + where(fenced);
-    case row_hot::cancel: return row_free_it(table, "?1") + where(ours);
-    case row_hot::count_: break;
+      return fill(R"(
+UPDATE {table}
+SET {expires_at} = MAX({expires_at}, :expiry)
+WHERE {row}
+  AND {ours}
+  AND {expires_at} {in_time} :now
+)",
+                  {{"table", table.table},
+                   {"expires_at", table.expires_at},
+                   {"row", named_id(table)},
+                   {"ours", fenced},
+                   {"in_time", renews_column(table) ? ">=" : ">"}});
+    case row_statement_id::release:
+      return fmt::format("{} WHERE {} AND {}", row_free_it(table, ":now"), named_id(table), fenced);
+    case row_statement_id::cancel:
+      return fmt::format("{} WHERE {} AND {}", row_free_it(table, ":now"), named_id(table), ours);
+    case row_statement_id::count_: break;
   }
   return {};
+}
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(row_parameter::id)> parameter_names{
+    "now",          "owner",  "verified_owner", "expiry", "fence", "seen_owner", "seen_verified_owner",
+    "seen_session", "horizon"};
+
+}  // namespace
+
+sql::statement_text row_statement(row_statement_id which, const row_table& table, const sql::table_names& names) {
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i != table.id.size(); ++i) ids.push_back(fmt::format("id{}", i + 1));
+  std::vector<std::string_view> known(parameter_names.begin(), parameter_names.end());
+  known.insert(known.end(), ids.begin(), ids.end());
+  return sql::find_parameters("row", text_of(which, table, names), known, sql::marker::name);
 }
 
 std::string row_time::text(microseconds at, bool up) {
@@ -134,14 +168,14 @@ microseconds row_time::wall_clock() noexcept {
 
 std::string row_literal(const verification::parameter& value) {
   return std::visit(
-      [](const auto& one) -> std::string {
-        using type = std::decay_t<decltype(one)>;
+      [](const auto& parameter) -> std::string {
+        using type = std::decay_t<decltype(parameter)>;
         if constexpr (std::is_same_v<type, std::string>) {
-          return quoted(one);
+          return quoted(parameter);
         } else if constexpr (std::is_same_v<type, verification::bytes>) {
-          return hex(one.value);
+          return hex(parameter.value);
         } else {
-          return fmt::format("{}", static_cast<std::int64_t>(one));  // SQLite has signed integers only
+          return fmt::format("{}", static_cast<std::int64_t>(parameter));  // SQLite has signed integers only
         }
       },
       value);
@@ -149,11 +183,11 @@ std::string row_literal(const verification::parameter& value) {
 
 verification::parameter row_argument(const row_value& value) {
   return std::visit(
-      [](const auto& one) -> verification::parameter {
-        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::uint64_t>) {
-          return static_cast<std::int64_t>(one);
+      [](const auto& parameter) -> verification::parameter {
+        if constexpr (std::is_same_v<std::decay_t<decltype(parameter)>, std::uint64_t>) {
+          return static_cast<std::int64_t>(parameter);
         } else {
-          return one;
+          return parameter;
         }
       },
       value);
@@ -202,12 +236,12 @@ std::string any_of(const row_table& table, std::span<const row_id* const> rows) 
     const auto half = rows.size() / 2;
     return fmt::format("({} OR {})", any_of(table, rows.first(half)), any_of(table, rows.subspan(half)));
   }
-  std::string one;
+  std::string condition;
   for (std::size_t i = 0; i < table.id.size(); ++i) {
-    one +=
+    condition +=
         fmt::format("{}{} = {}", i == 0 ? "(" : " AND ", table.id[i], row_literal(row_argument(rows[0]->values.at(i))));
   }
-  return one + ")";
+  return condition + ")";
 }
 
 }  // namespace
@@ -221,10 +255,18 @@ std::string row_free(const row_table& plain, microseconds now) {
 std::string row_abandoned(const row_table& plain, const sql::table_names& names, microseconds now) {
   const row_table table = qualified(plain);
   if (renews_column(table)) return "FALSE";  // an expiry that has passed frees a row by itself
-  return fmt::format("({} IS NULL AND {} LIKE '{:_<32}/{:_<16}%' AND substr({}, 1, 32) NOT IN ({}{}))",
-                     table.expires_at, table.owner, "", "", table.owner,
-                     names.expand("SELECT lower(hex({session.id})) FROM {session} WHERE {session.expires_at_us} > "),
-                     now.count());
+  return sql::in_one_line(sql::expand(names, R"(
+({expires_at} IS NULL
+ AND {owner} LIKE '{form}'
+ AND substr({owner}, 1, 32) NOT IN (
+   SELECT lower(hex({session.id}))
+   FROM {session}
+   WHERE {session.expires_at_us} > {time}))
+)",
+                                      {{"expires_at", table.expires_at},
+                                       {"owner", table.owner},
+                                       {"form", fmt::format("{:_<32}/{:_<16}%", "", "")},
+                                       {"time", fmt::to_string(now.count())}}));
 }
 
 std::string row_claim(const row_table& table, std::string_view owner, const std::string& ids, microseconds now,
@@ -261,22 +303,37 @@ std::string row_columns(const row_table& table) {
 
 std::string row_holder(const row_id& row, const sql::table_names& names) {
   const row_table table = qualified(*row.table);
-  const row_id* const one = &row;
-  const auto session = names.expand(
-      "s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.doomed}, "
-      "s.{session.ttl_us}, s.{session.boot}");
-  const auto join = names.expand("LEFT JOIN {session} AS s ON lower(hex(s.{session.id})) = substr(");
-  return fmt::format("SELECT {}, {}, {}, {} FROM {} {}{}, 1, 32) WHERE {}", table.owner, table.fence, free_from(table),
-                     session, table.table, join, table.owner, row_ids(*row.table, {&one, 1}));
+  return sql::in_one_line(sql::expand(names, R"(
+SELECT
+  {owner}, {fence}, {free_from},
+  s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.doomed},
+  s.{session.ttl_us}, s.{session.boot}
+FROM {table}
+LEFT JOIN {session} s ON lower(hex(s.{session.id})) = substr({owner}, 1, 32)
+WHERE {row}
+)",
+                                      {{"owner", table.owner},
+                                       {"fence", table.fence},
+                                       {"free_from", free_from(table)},
+                                       {"table", table.table},
+                                       {"row", row_ids(*row.table, std::array{&row})}}));
 }
 
 std::string row_revoke(const row_id& row, const sql::table_names& names) {
   const row_table table = qualified(*row.table);
-  const row_id* const one = &row;
-  const auto revoke =
-      names.expand("UPDATE {session} SET {session.doomed} = 1 WHERE lower(hex({session.id})) = (SELECT ");
-  return fmt::format("{}substr({}, 1, 32) FROM {} WHERE {} AND {} IS NULL)", revoke, table.owner, table.table,
-                     row_ids(*row.table, {&one, 1}), table.expires_at);
+  return sql::in_one_line(sql::expand(names, R"(
+UPDATE {session}
+SET {session.doomed} = 1
+WHERE lower(hex({session.id})) = (
+  SELECT substr({owner}, 1, 32)
+  FROM {table}
+  WHERE {row}
+    AND {expires_at} IS NULL)
+)",
+                                      {{"owner", table.owner},
+                                       {"table", table.table},
+                                       {"row", row_ids(*row.table, std::array{&row})},
+                                       {"expires_at", table.expires_at}}));
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -12,38 +12,41 @@
 #include "dlock/store/row_table.hpp"
 #include "dlock/store/store_types.hpp"
 #include "dlock/store/verification.hpp"
+#include "stores/sql/named_sql.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
 /// The statements about a row that a connection prepares.
-enum class row_hot : unsigned char {
+enum class row_statement_id : unsigned char {
   take,
   look,
   take_over_kept,
   take_over_own,
-  take_over_stranger,
+  take_over_foreign,
   extend,
   release,
   cancel,
   count_  // how many there are
 };
 
-/// The numbers of their parameters; a statement need not have all.
-struct row_parameter {
-  static constexpr int now = 1;
-  static constexpr int owner = 2;
-  static constexpr int verified_owner = 3;
-  static constexpr int expiry = 4;
-  static constexpr int fence = 5;
-  static constexpr int seen_owner = 6;
-  static constexpr int seen_verified_owner = 7;
-  static constexpr int seen_session = 8;
-  static constexpr int horizon = 9;  ///< no expiry of ours can be later
-  static constexpr int id = 10;      ///< and those after it
+constexpr auto row_statement_count = static_cast<std::size_t>(row_statement_id::count_);
+
+/// What they have as parameters, and under which names.
+enum class row_parameter : unsigned char {
+  now,
+  owner,
+  verified_owner,
+  expiry,
+  fence,
+  seen_owner,
+  seen_verified_owner,
+  seen_session,
+  horizon,  ///< no expiry of ours can be later
+  id,       ///< the first column of the primary key: "id1"; those after it are the others
 };
 
-std::string row_sql(row_hot what, const row_table& table, const sql::table_names& names);
+sql::statement_text row_statement(row_statement_id which, const row_table& table, const sql::table_names& names);
 
 /// Whether the fence is a column of its own: the version, where that is the fence, is raised by the holder's own updates
 /// too. The owner's text names the grant by itself.

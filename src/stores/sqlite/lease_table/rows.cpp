@@ -20,19 +20,20 @@ constexpr auto no_rows = [](const sqlite_statement&) {};
 /// What is left of a lock whose end nobody knows: a waiter looks again at its leisure.
 constexpr microseconds no_end = std::chrono::hours{1};
 
-row_hot statement_for(const request& q) noexcept {
+row_statement_id statement_for(const request& q) noexcept {
   switch (q.action) {
     case verb::take:
-    case verb::insert: return row_hot::take;
-    case verb::look: return row_hot::look;
+    case verb::insert: return row_statement_id::take;
+    case verb::look: return row_statement_id::look;
     case verb::take_over:
-      if (q.expected->kind == lease_kind::session) return row_hot::take_over_kept;
-      return q.expected->holder == sql::foreign_owner ? row_hot::take_over_stranger : row_hot::take_over_own;
-    case verb::extend: return row_hot::extend;
-    case verb::release: return row_hot::release;
-    case verb::cancel: return row_hot::cancel;
+      if (q.expected->kind == lease_kind::session) return row_statement_id::take_over_kept;
+      return q.expected->holder == sql::foreign_owner ? row_statement_id::take_over_foreign
+                                                      : row_statement_id::take_over_own;
+    case verb::extend: return row_statement_id::extend;
+    case verb::release: return row_statement_id::release;
+    case verb::cancel: return row_statement_id::cancel;
   }
-  return row_hot::look;
+  return row_statement_id::look;
 }
 
 /// The values of one request; they live until its statement was stepped to its end.
@@ -56,46 +57,56 @@ class row_values {
     return column_ ? file_.wall_clock() : microseconds{boot_time} + file_.row_epoch();
   }
 
-  void operator()(sqlite_statement& s, std::int64_t boot_time) {
-    bind_times(s, now(boot_time));
-    s.bind_text(row_parameter::owner, owner_);
-    s.bind_text(row_parameter::verified_owner, verified_owner_);
-    s.bind(row_parameter::fence, fence_);
-    s.bind_text(row_parameter::seen_owner, seen_owner_);
-    s.bind_text(row_parameter::seen_verified_owner, seen_verified_owner_);
-    s.bind_id(row_parameter::seen_session, seen_session_);
-    int at = row_parameter::id;
-    for (const row_value& value : q_.row->values) {
-      if (const auto* text = std::get_if<std::string>(&value)) {
-        s.bind_text(at++, *text);
-      } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
-        s.bind(at++, *number);
-      } else {
-        s.bind(at++, std::get<std::uint64_t>(value));
-      }
-    }
+  void bind(sqlite_statement& to, const sql::statement_text& text, std::int64_t boot_time) {
+    note_times(now(boot_time));
+    int at = 0;
+    for (const auto number : text.parameters) bind(to, ++at, number);
   }
 
  private:
-  void bind_times(sqlite_statement& s, microseconds at) {
-    const microseconds end = at + q_.ttl;
-    if (column_) {
-      now_text_ = row_time::text(at, false);
-      end_text_ = row_time::text(end, true);
-      s.bind_text(row_parameter::now, now_text_);
-      s.bind_text(row_parameter::expiry, end_text_);
-      return;
+  void bind(sqlite_statement& to, int at, std::size_t number) {
+    switch (static_cast<row_parameter>(number)) {
+      case row_parameter::now: return column_ ? to.bind_text(at, now_text_) : to.bind(at, now_);
+      case row_parameter::owner: return to.bind_text(at, owner_);
+      case row_parameter::verified_owner: return to.bind_text(at, verified_owner_);
+      case row_parameter::expiry: return bind_expiry(to, at);
+      case row_parameter::fence: return to.bind(at, fence_);
+      case row_parameter::seen_owner: return to.bind_text(at, seen_owner_);
+      case row_parameter::seen_verified_owner: return to.bind_text(at, seen_verified_owner_);
+      case row_parameter::seen_session: return to.bind_id(at, seen_session_);
+      case row_parameter::horizon: return to.bind(at, now_ + row_horizon.count());
+      case row_parameter::id: break;
     }
-    s.bind(row_parameter::now, std::int64_t{at.count()});
-    s.bind(row_parameter::horizon, std::int64_t{(at + row_horizon).count()});
-    if (q_.kind != lease_kind::session || q_.action == verb::extend) {
-      s.bind(row_parameter::expiry, std::int64_t{end.count()});
+    const row_value& value = q_.row->values.at(number - static_cast<std::size_t>(row_parameter::id));
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      to.bind_text(at, *text);
+    } else if (const auto* signed_number = std::get_if<std::int64_t>(&value)) {
+      to.bind(at, *signed_number);
     } else {
-      s.bind_null(row_parameter::expiry);
+      to.bind(at, std::get<std::uint64_t>(value));
     }
   }
 
+  void bind_expiry(sqlite_statement& to, int at) {
+    const bool kept = q_.kind == lease_kind::session && q_.action != verb::extend;
+    if (column_) {
+      to.bind_text(at, end_text_);
+    } else if (kept) {
+      to.bind_null(at);
+    } else {
+      to.bind(at, now_ + q_.ttl.count());
+    }
+  }
+
+  void note_times(microseconds at) {
+    now_ = at.count();
+    if (!column_) return;
+    now_text_ = row_time::text(at, false);
+    end_text_ = row_time::text(at + q_.ttl, true);
+  }
+
   const request& q_;
+  std::int64_t now_ = 0;
   std::uint64_t fence_;  // take_over: that was seen
   id128 seen_session_{};
   const bool column_;
@@ -105,71 +116,67 @@ class row_values {
 
 /// Fills in what became of the session that the row names.
 int look_at_session(lease_connection& on, sqlite_turn& turn, seen& now) {
+  lease_values values{.session = now.holder};
   bool found = false;
-  std::int64_t asked = 0;
-  const auto bind = [&](sqlite_statement& s, std::int64_t at) {
-    found = false;
-    asked = at;
-    s.bind_id(2, now.holder);
-  };
+  const auto begin = [&found] { found = false; };
   const auto row = [&](const sqlite_statement& s) {
     found = true;
     now.who = fmt::format("{}/{}", s.text(1), s.integer(2));
     if (!s.text(3).empty()) now.who.append(" ").append(s.text(3));
     if (now.kind != lease_kind::session) return;
-    now.left = microseconds{std::max<std::int64_t>(0, s.integer(0) - asked)};
-    now.expired = s.integer(0) <= asked;
+    now.left = microseconds{std::max<std::int64_t>(0, s.integer(0) - values.now)};
+    now.expired = s.integer(0) <= values.now;
   };
-  const int code = on.run(hot::look_session, turn, bind, row);
+  const int code = on.run(statement_id::look_session, turn, values, begin, row);
   if (code == SQLITE_DONE && !found && now.kind == lease_kind::session) now.gone = now.expired = true;
   return code;
 }
 
 /// Session and row are read one after the other: a take-over looks at both again, in one statement.
 reply look(lease_connection& on, sqlite_turn& turn, const request& q, row_values& values,
-           sqlite_row_statements::one& prepared) {
-  reply made{.result = outcome::absent};
+           sqlite_row_statements::prepared& prepared) {
+  reply answer{.result = outcome::absent};
   microseconds asked{0};
   std::optional<microseconds> end;
   std::string owner;
   const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) {
-    made.result = outcome::absent;
+    answer.result = outcome::absent;
     owner.clear();
     asked = values.now(boot_time);
-    values(s, boot_time);
+    values.bind(s, prepared.text, boot_time);
   };
   const auto row = [&](const sqlite_statement& s) {
-    made.result = outcome::yes;
+    answer.result = outcome::yes;
     owner = s.text(0);
-    made.holder.fence = static_cast<std::uint64_t>(s.integer(1));
+    answer.holder.fence = static_cast<std::uint64_t>(s.integer(1));
     end.reset();
     if (!s.is_null(2)) end = microseconds{s.integer(2)};
   };
-  int code = on.run(prepared.statement, prepared.sql, turn, bind, row);
+  int code = on.run(prepared.statement, prepared.text.sql, turn, bind, row);
   if (code != SQLITE_DONE) return on.refused(code, false);
-  if (owner.empty()) return made;
+  if (owner.empty()) return answer;
   const auto ours = sql::row_owner::parse(owner);
-  made.holder.kind = end ? sql::kind_of_expiry(*q.row->table) : lease_kind::session;
-  made.holder.left = no_end;
+  answer.holder.kind = end ? sql::kind_of_expiry(*q.row->table) : lease_kind::session;
+  answer.holder.left = no_end;
   if (end) {
     const bool too_far = q.row->table->renewal == row_renewal::session && *end > asked + row_horizon;
-    made.holder.expired = *end <= asked || too_far;
-    made.holder.left = made.holder.expired ? microseconds{0} : *end - asked;
+    answer.holder.expired = *end <= asked || too_far;
+    answer.holder.left = answer.holder.expired ? microseconds{0} : *end - asked;
   }
-  made.holder.holder = ours ? ours->session : sql::foreign_owner;
+  answer.holder.holder = ours ? ours->session : sql::foreign_owner;
   if (!ours) {
-    made.holder.who = std::move(owner);
-    return made;
+    answer.holder.who = std::move(owner);
+    return answer;
   }
-  made.holder.nonce = ours->nonce;
-  code = look_at_session(on, turn, made.holder);
-  return code == SQLITE_DONE ? made : on.refused(code, false);
+  answer.holder.nonce = ours->nonce;
+  code = look_at_session(on, turn, answer.holder);
+  return code == SQLITE_DONE ? answer : on.refused(code, false);
 }
 
 }  // namespace
 
-sqlite_row_statements::one& sqlite_row_statements::of(const std::shared_ptr<const row_table>& table, row_hot what,
-                                                      const sql::table_names& names) {
+sqlite_row_statements::prepared& sqlite_row_statements::of(const std::shared_ptr<const row_table>& table,
+                                                           row_statement_id which, const sql::table_names& names) {
   auto& all = used_last_first_;
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.table == table; });
   if (found != all.end()) {
@@ -178,9 +185,9 @@ sqlite_row_statements::one& sqlite_row_statements::of(const std::shared_ptr<cons
     if (all.size() == most_tables) all.pop_back();
     all.emplace_front().table = table;
   }
-  one& made = all.front().statements[static_cast<std::size_t>(what)];
-  if (made.sql.empty()) made.sql = row_sql(what, *table, names);
-  return made;
+  auto& statement = all.front().statements[static_cast<std::size_t>(which)];
+  if (statement.text.sql.empty()) statement.text = row_statement(which, *table, names);
+  return statement;
 }
 
 reply run_row(lease_connection& on, sqlite_turn& turn, const request& q) {
@@ -193,19 +200,20 @@ reply run_row(lease_connection& on, sqlite_turn& turn, const request& q) {
   auto& prepared = on.rows().of(q.row->table, statement_for(q), on.file().names);
   if (q.action == verb::look) return look(on, turn, q, values, prepared);
   if (q.action == verb::take || q.action == verb::take_over) {
-    reply made{.result = outcome::no};
+    reply answer{.result = outcome::no};
     // The row is shown before the change is committed: it counts only after SQLITE_DONE.
-    const auto row = [&made](const sqlite_statement& s) {
-      made = {.result = outcome::yes, .fence = static_cast<std::uint64_t>(s.integer(0))};
+    const auto row = [&answer](const sqlite_statement& s) {
+      answer = {.result = outcome::yes, .fence = static_cast<std::uint64_t>(s.integer(0))};
     };
     const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) {
-      made = {.result = outcome::no};
-      values(s, boot_time);
+      answer = {.result = outcome::no};
+      values.bind(s, prepared.text, boot_time);
     };
-    const int code = on.run(prepared.statement, prepared.sql, turn, bind, row);
-    return code == SQLITE_DONE ? made : on.refused(code, true);
+    const int code = on.run(prepared.statement, prepared.text.sql, turn, bind, row);
+    return code == SQLITE_DONE ? answer : on.refused(code, true);
   }
-  const int code = on.run(prepared.statement, prepared.sql, turn, values, no_rows);
+  const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) { values.bind(s, prepared.text, boot_time); };
+  const int code = on.run(prepared.statement, prepared.text.sql, turn, bind, no_rows);
   if (code != SQLITE_DONE) return on.refused(code, true);
   return {.result = on.changed() ? outcome::yes : outcome::no};
 }

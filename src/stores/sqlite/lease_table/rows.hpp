@@ -23,19 +23,19 @@ class lease_connection;
 /// The prepared statements of one connection about the application's tables: those of the tables used last.
 class sqlite_row_statements {
  public:
-  struct one {
-    std::string sql{};
+  struct prepared {
+    sql::statement_text text{};
     sqlite_statement statement{};
   };
   static constexpr std::size_t most_tables = 16;
 
   /// Valid until the next call. Throws only std::bad_alloc.
-  one& of(const std::shared_ptr<const row_table>& table, row_hot what, const sql::table_names& names);
+  prepared& of(const std::shared_ptr<const row_table>& table, row_statement_id which, const sql::table_names& names);
 
  private:
   struct table_statements {
     std::shared_ptr<const row_table> table;  // kept, so that no other can come to its address
-    std::array<one, static_cast<std::size_t>(row_hot::count_)> statements{};
+    std::array<prepared, row_statement_count> statements{};
   };
   std::list<table_statements> used_last_first_;
 };

@@ -3,19 +3,23 @@
 
 #include <array>
 #include <cstddef>
-#include <string>
+#include <cstdint>
+#include <string_view>
+#include <vector>
 
+#include "dlock/store/id128.hpp"
+#include "stores/sql/named_sql.hpp"
 #include "stores/sql/table_names.hpp"
+#include "stores/sqlite/client/statement.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
 /// The statements that a connection prepares once and keeps.
-enum class hot : unsigned char {
+enum class statement_id : unsigned char {
   take,
   insert,
   look,
-  take_over_kept,
-  take_over_own,
+  take_over,
   extend,
   release,
   release_min_hold,
@@ -34,15 +38,68 @@ enum class hot : unsigned char {
   sweep_key,
   count_  // how many there are
 };
+constexpr auto statement_count = static_cast<std::size_t>(statement_id::count_);
 
-/// Their texts. ?1 is always the time: microseconds since boot, read anew for each try.
-class sqlite_sql {
+/// What they have as parameters, and under which names.
+enum class parameter : unsigned char {
+  now,
+  key,
+  session,
+  nonce,
+  fence,
+  own_ttl,
+  min_hold,
+  holder,
+  seen_fence,
+  ttl,
+  host,
+  pid,
+  label,
+  boot,
+  idle,
+  most,
+  after,
+  count_
+};
+constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::count_)> parameter_names{
+    "now", "key",  "session", "nonce", "fence", "own_ttl", "min_hold", "holder", "seen_fence",
+    "ttl", "host", "pid",     "label", "boot",  "idle",    "most",     "after"};
+
+/// Their values, for one statement. What they refer to must live until the statement was stepped to its end.
+struct lease_values {
+  std::int64_t now = 0;  ///< microseconds since boot, read anew for each try
+  std::string_view key{};
+  id128 session{};
+  id128 holder{};
+  std::uint64_t nonce = 0;
+  std::uint64_t fence = 0;
+  std::uint64_t seen_fence = 0;
+  std::int64_t own_ttl = 0;
+  bool no_own_ttl = false;  ///< binds NULL instead: kept by the session
+  std::int64_t min_hold = 0;
+  std::int64_t ttl = 0;
+  std::string_view host{};
+  std::int64_t pid = 0;
+  std::string_view label{};
+  std::string_view boot{};
+  std::int64_t idle = 0;
+  std::int64_t most = 0;
+  std::int64_t after = 0;  ///< a rowid
+};
+
+/// Gives a statement, prepared from that text, what it has as parameters.
+void bind(sqlite_statement& to, const sql::statement_text& text, const lease_values& values) noexcept;
+
+/// All of a store's SQL about its lock tables, with their names. Immutable.
+class lease_sql {
  public:
-  explicit sqlite_sql(const sql::table_names& names);
-  const std::string& operator[](hot which) const noexcept { return texts_[static_cast<std::size_t>(which)]; }
+  explicit lease_sql(const sql::table_names& names);
+  const sql::statement_text& statement(statement_id which) const noexcept {
+    return statements_[static_cast<std::size_t>(which)];
+  }
 
  private:
-  std::array<std::string, static_cast<std::size_t>(hot::count_)> texts_;
+  std::vector<sql::statement_text> statements_;
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -15,11 +15,10 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-constexpr auto no_rows = [](const sqlite_statement&) {};
-
 /// What a step looks at, copied: the statement must not stay open while rows are deleted.
 struct candidate {
-  std::string name{};  // of a key or a session
+  std::string name{};  // of a key
+  id128 session{};
   std::int64_t row = 0;
   std::uint64_t fence = 0;
 };
@@ -31,21 +30,21 @@ class sweeper {
 
   reply run() {
     // All keys have to be read to find the sessions that hold none: once in a round, unless there are more.
-    if ((at_.sessions || at_.after == 0) && !sweep(hot::sweep_sessions)) return failed_;
-    if (idle_ > 0 && !sweep(hot::sweep_keys)) return failed_;
+    if ((at_.sessions || at_.after == 0) && !sweep(statement_id::sweep_sessions)) return failed_;
+    if (idle_ > 0 && !sweep(statement_id::sweep_keys)) return failed_;
     return {.result = outcome::yes, .fence = gone_};
   }
 
  private:
   /// Up to the limit, or to the end of what there is. What was granted or renewed since it was looked at stays.
-  bool sweep(hot kind) {
+  bool sweep(statement_id kind) {
     const std::uint64_t before = gone_;
     for (bool full = true; full && gone_ - before < limit_;) {
       const std::size_t wanted = limit_ - static_cast<std::size_t>(gone_ - before);
       if (!look(kind, wanted)) return false;
       full = found_.size() == wanted;
       if (!found_.empty() && !remove(kind)) return false;
-      if (kind == hot::sweep_keys) {
+      if (kind == statement_id::sweep_keys) {
         at_.after = full ? found_.back().row : 0;
       } else {
         at_.sessions = full;
@@ -55,32 +54,26 @@ class sweeper {
     return true;
   }
 
-  bool look(hot kind, std::size_t wanted) {
+  bool look(statement_id kind, std::size_t wanted) {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
-    const auto bind = [&](sqlite_statement& s, std::int64_t now) {
-      found_.clear();
-      s.bind(1, now);
-      s.bind(3, static_cast<std::int64_t>(std::min(wanted, most)));
-      if (kind == hot::sweep_sessions) return;
-      s.bind(2, idle_);
-      s.bind(4, at_.after);
-    };
+    lease_values values{.idle = idle_, .most = static_cast<std::int64_t>(std::min(wanted, most)), .after = at_.after};
+    const auto begin = [&] { found_.clear(); };
     const auto row = [&](const sqlite_statement& s) {
-      candidate next{.name = std::string(s.bytes(0))};
-      if (kind == hot::sweep_keys) {
+      candidate next{.name = std::string(s.bytes(0)), .session = s.id(0)};
+      if (kind == statement_id::sweep_keys) {
         next.row = s.integer(1);
         next.fence = static_cast<std::uint64_t>(s.integer(2));
       }
       found_.push_back(std::move(next));
     };
     sqlite_turn turn(on_, lane::read, on_.file().settings.statement_timeout());
-    const int code = on_.run(kind, turn, bind, row);
+    const int code = on_.run(kind, turn, values, begin, row);
     if (code != SQLITE_DONE) failed_ = on_.refused(code, false);
     return code == SQLITE_DONE;
   }
 
-  bool remove(hot kind) {
-    const bool keys = kind == hot::sweep_keys;
+  bool remove(statement_id kind) {
+    const bool keys = kind == statement_id::sweep_keys;
     const auto highest = std::max_element(found_.begin(), found_.end(), [](const candidate& a, const candidate& b) {
                            return a.fence < b.fence;
                          })->fence;
@@ -88,16 +81,12 @@ class sweeper {
     sqlite_turn turn(on_, lane::write, on_.file().settings.statement_timeout());
     const bool done = on_.transact(turn, failed_, [&] {
       // What tells of those that go, first.
-      const auto floor = [&](sqlite_statement& s, std::int64_t) { s.bind(2, highest); };
-      const auto latest = [](sqlite_statement& s, std::int64_t now) { s.bind(1, now); };
-      if (!(keys ? change(turn, hot::sweep_floor, floor) : change(turn, hot::latest, latest))) return false;
+      lease_values values{.seen_fence = highest, .idle = idle_};
+      if (!change(turn, keys ? statement_id::sweep_floor : statement_id::latest, values)) return false;
       return std::all_of(found_.begin(), found_.end(), [&](const candidate& each) {
-        const bool executed =
-            change(turn, keys ? hot::sweep_key : hot::sweep_session, [&](sqlite_statement& s, auto now) {
-              s.bind(1, now);
-              s.bind_blob(2, each.name);
-              if (keys) s.bind(3, idle_);
-            });
+        values.key = each.name;
+        values.session = each.session;
+        const bool executed = change(turn, keys ? statement_id::sweep_key : statement_id::sweep_session, values);
         gone += executed && on_.changed() ? 1 : 0;
         return executed;
       });
@@ -106,9 +95,8 @@ class sweeper {
     return done;
   }
 
-  template <class Bind>
-  bool change(sqlite_turn& turn, hot statement, Bind&& bind) {
-    const int code = on_.run(statement, turn, bind, no_rows);
+  bool change(sqlite_turn& turn, statement_id which, lease_values& values) {
+    const int code = on_.run(which, turn, values);
     if (code != SQLITE_DONE) failed_ = on_.refused(code, true);
     return code == SQLITE_DONE;
   }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/sqlite/lease_table/verify.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 
@@ -13,79 +16,89 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-/// Collects a statement in both forms.
-class writer {
- public:
-  writer& sql(std::string_view part) {
-    made_.sql += part;
-    made_.text += part;
-    return *this;
-  }
-  writer& value(verification::parameter one) {
-    made_.sql += '?';
-    made_.text += row_literal(one);
-    made_.parameters.push_back(std::move(one));
-    return *this;
-  }
-  writer& bytes(std::string_view one) { return value(verification::bytes{std::string(one)}); }
+constexpr const char* verify_text = R"(
+UPDATE {lock}
+SET
+  {lock.verified_by} = :connection,
+  {lock.verifies} = {lock.verifies} + 1
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :session
+  AND {lock.fence} = :fence
+)";
 
-  /// The key, if it is still ours.
-  verification where_held(const request& grant, const sql::table_names& names) {
-    const auto& id = grant.session.bytes;
-    sql(names.expand(" WHERE {lock.lock_key} = ")).bytes(grant.resource);
-    sql(names.expand(" AND {lock.session_id} = ")).bytes({reinterpret_cast<const char*>(id.data()), id.size()});
-    sql(names.expand(" AND {lock.fence} = ")).value(static_cast<std::int64_t>(grant.fence));
-    return std::move(made_);
-  }
-  /// The row in place, if it is still ours.
-  verification where_owned(const request& grant, const sql::row_owner& owner) {
-    const row_table& table = *grant.row->table;
-    sql(" WHERE ");
-    for (std::size_t i = 0; i < table.id.size(); ++i) {
-      sql(table.id[i]).sql(" = ").value(row_argument(grant.row->values[i])).sql(" AND ");
-    }
-    sql(table.owner).sql(" IN (").value(owner.text()).sql(", ").value(owner.verified_text()).sql(")");
-    if (has_own_fence(table)) {
-      sql(" AND ").sql(table.fence).sql(" = ").value(static_cast<std::int64_t>(grant.fence));
-    }
-    return std::move(made_);
-  }
+constexpr const char* release_text = R"(
+UPDATE {lock}
+SET
+  {lock.session_id} = NULL,
+  {lock.expires_at_us} = NULL
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :session
+  AND {lock.fence} = :fence
+)";
 
- private:
-  verification made_{};
-};
+// Rule 12: holder and fence stay. An end that has passed already frees the key as well.
+constexpr const char* release_min_hold_text = R"(
+UPDATE {lock}
+SET {lock.expires_at_us} = {lock.acquired_at_us} + :min_hold
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :session
+  AND {lock.fence} = :fence
+)";
+
+using values = std::vector<sql::named_value>;
+
+verification::bytes bytes_of(std::string_view text) { return {std::string(text)}; }
+
+verification written(const std::string& text, values all) {
+  for (auto& each : all) each.literal = row_literal(each.value);
+  return sql::with_values(sql::in_one_line(text), all);
+}
+
+/// What such a statement says of a grant of a key, and `more`.
+verification about_key(const request& grant, const sql::table_names& names, const char* text, values more = {}) {
+  const auto& id = grant.session.bytes;
+  more.push_back({"key", bytes_of(grant.resource)});
+  more.push_back({"session", bytes_of({reinterpret_cast<const char*>(id.data()), id.size()})});
+  more.push_back({"fence", static_cast<std::int64_t>(grant.fence)});
+  return written(names.expand(text), std::move(more));
+}
+
+/// A statement about the row in place, if it is still ours.
+verification about_row(const request& grant, const std::string& change, values more = {}) {
+  const row_table& table = *grant.row->table;
+  const sql::row_owner owner{grant.session, grant.nonce};
+  std::string text = change + " WHERE ";
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < table.id.size(); ++i) names.push_back(fmt::format("id{}", i + 1));
+  for (std::size_t i = 0; i < table.id.size(); ++i) {
+    text += fmt::format("{} = :{} AND ", table.id[i], names[i]);
+    more.push_back({names[i], row_argument(grant.row->values[i])});
+  }
+  text += fmt::format("{} IN (:owner, :verified_owner)", table.owner);
+  more.push_back({"owner", owner.text()});
+  more.push_back({"verified_owner", owner.verified_text()});
+  if (has_own_fence(table)) {
+    text += fmt::format(" AND {} = :fence", table.fence);
+    more.push_back({"fence", static_cast<std::int64_t>(grant.fence)});
+  }
+  return written(text, std::move(more));
+}
 
 }  // namespace
 
 verification sqlite_verification(const request& grant, const sql::table_names& names) {
-  writer w;
   if (grant.row == nullptr) {
-    w.sql(names.expand("UPDATE {lock} SET {lock.verified_by} = ")).value(std::int64_t{::getpid()});
-    w.sql(names.expand(", {lock.verifies} = {lock.verifies} + 1"));
-    return w.where_held(grant, names);
+    return about_key(grant, names, verify_text, {{"connection", std::int64_t{::getpid()}}});
   }
   const row_table& table = *grant.row->table;
-  const sql::row_owner owner{grant.session, grant.nonce};
-  w.sql("UPDATE ").sql(table.table).sql(" SET ").sql(table.owner).sql(" = CASE ").sql(table.owner);
-  w.sql(" WHEN ").value(owner.text()).sql(" THEN ").value(owner.verified_text());
-  w.sql(" ELSE ").value(owner.text()).sql(" END");
-  return w.where_owned(grant, owner);
+  return about_row(grant, fmt::format("UPDATE {0} SET {1} = CASE {1} WHEN :owner THEN :verified_owner ELSE :owner END",
+                                      table.table, table.owner));
 }
 
 verification sqlite_release(const request& grant, const sql::table_names& names) {
-  writer w;
-  if (grant.row != nullptr) {
-    w.sql(row_free_it(*grant.row->table, "datetime('now')"));
-    return w.where_owned(grant, {grant.session, grant.nonce});
-  }
-  if (grant.min_hold.count() > 0) {
-    // Rule 12: holder and fence stay. An end that has passed already frees the key as well.
-    w.sql(names.expand("UPDATE {lock} SET {lock.expires_at_us} = {lock.acquired_at_us} + "));
-    w.value(std::int64_t{grant.min_hold.count()});
-  } else {
-    w.sql(names.expand("UPDATE {lock} SET {lock.session_id} = NULL, {lock.expires_at_us} = NULL"));
-  }
-  return w.where_held(grant, names);
+  if (grant.row != nullptr) return about_row(grant, row_free_it(*grant.row->table, "datetime('now')"));
+  if (grant.min_hold.count() <= 0) return about_key(grant, names, release_text);
+  return about_key(grant, names, release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}});
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

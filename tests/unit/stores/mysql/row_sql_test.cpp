@@ -40,7 +40,7 @@ struct row_sql {
   id128 session{{0xab}};
   microseconds own_ttl{0};
   // The names that the statements come from.
-  mysql_sql hot{stores::sql::make_table_names<odb::id_mysql>("x_", '`')};
+  lease_sql hot{stores::sql::make_table_names<odb::id_mysql>("x_", '`')};
   mysql_row_sql sql{hot.names(), "lo`cks"};
 };
 
@@ -161,12 +161,12 @@ TEST_CASE("mysql row sql: names and values survive quotation", "[unit]") {
 }
 
 TEST_CASE("mysql sql: takes can be told not to wait, and nothing else is", "[unit]") {
-  const mysql_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
-  for (std::size_t i = 0; i != mysql_hot_count; ++i) {
-    const auto which = static_cast<mysql_hot>(i);
-    const bool take = which == mysql_hot::take || which == mysql_hot::take_over;
-    const auto expected = (take ? std::string(mysql_sql::quick_prefix) : std::string()) + sql.hot(which).sql;
-    CHECK(sql.hot(which, true).sql == expected);
-    CHECK(sql.hot(which, true).count == sql.hot(which).count);
+  const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
+  for (std::size_t i = 0; i != statement_count; ++i) {
+    const auto which = static_cast<statement_id>(i);
+    const bool take = which == statement_id::take || which == statement_id::take_over;
+    const auto expected = (take ? std::string(lease_sql::quick_prefix) : std::string()) + sql.statement(which).sql;
+    CHECK(sql.statement(which, true).sql == expected);
+    CHECK(sql.statement(which, true).parameters == sql.statement(which).parameters);
   }
 }

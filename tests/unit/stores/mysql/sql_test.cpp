@@ -22,27 +22,27 @@ dlock::stores::sql::table_names names(const std::string& prefix) {
   return dlock::stores::sql::make_table_names<odb::id_mysql>(prefix, '`');
 }
 
-std::string written_out(const mysql_hot_text& text, mysql_values& values) {
+std::string written_out(const dlock::stores::sql::statement_text& text, lease_values& values) {
   return make_statement(text, values).written_out();
 }
 
 }  // namespace
 
 TEST_CASE("mysql sql: each statement has as many markers as values and no placeholder left", "[unit]") {
-  const mysql_sql sql(names("dlock_"));
-  for (std::size_t i = 0; i != mysql_hot_count; ++i) {
-    const auto& text = sql.hot(static_cast<mysql_hot>(i));
+  const lease_sql sql(names("dlock_"));
+  for (std::size_t i = 0; i != statement_count; ++i) {
+    const auto& text = sql.statement(static_cast<statement_id>(i));
     INFO(text.sql);
-    CHECK(static_cast<std::size_t>(std::count(text.sql.begin(), text.sql.end(), '?')) == text.count);
+    CHECK(static_cast<std::size_t>(std::count(text.sql.begin(), text.sql.end(), '?')) == text.parameters.size());
     CHECK(text.sql.find_first_of("{}") == std::string::npos);
     CHECK(*text.name != '\0');
   }
 }
 
 TEST_CASE("mysql sql: the prefix stands in every table name and nowhere is the default left", "[unit]") {
-  const mysql_sql sql(names("app7_"));
-  for (std::size_t i = 0; i != mysql_hot_count; ++i) {
-    const auto& text = sql.hot(static_cast<mysql_hot>(i)).sql;
+  const lease_sql sql(names("app7_"));
+  for (std::size_t i = 0; i != statement_count; ++i) {
+    const auto& text = sql.statement(static_cast<statement_id>(i)).sql;
     INFO(text);
     CHECK(text.find("`app7_") != std::string::npos);
     CHECK(text.find("dlock_") == std::string::npos);
@@ -61,17 +61,17 @@ TEST_CASE("mysql sql: a key is held by its row alone, never by a named lock", "[
 }
 
 TEST_CASE("mysql sql: a take over names holder and fence, and a take reads no session", "[unit]") {
-  const mysql_sql sql(names("dlock_"));
-  CHECK(sql.hot(mysql_hot::take).sql.find("dlock_session") == std::string::npos);
-  const auto& over = sql.hot(mysql_hot::take_over);
-  CHECK(over.sql.find("`session_id`=? AND `fence`=?") != std::string::npos);
+  const lease_sql sql(names("dlock_"));
+  CHECK(sql.statement(statement_id::take).sql.find("dlock_session") == std::string::npos);
+  const auto& over = sql.statement(statement_id::take_over);
+  CHECK(over.sql.find("`session_id` = ? AND `fence` = ?") != std::string::npos);
   // The insert reads the floor with a lock; without it a fence could go back.
-  CHECK(sql.hot(mysql_hot::insert).sql.find("LOCK IN SHARE MODE") != std::string::npos);
+  CHECK(sql.statement(statement_id::insert).sql.find("LOCK IN SHARE MODE") != std::string::npos);
 }
 
 TEST_CASE("mysql sql: a statement that is sent as text has each value in its place", "[unit]") {
-  const mysql_sql sql(names("x_"));
-  mysql_values values;
+  const lease_sql sql(names("x_"));
+  lease_values values;
   values.key.assign(std::string_view("a?'\0", 4));
   values.session.assign(std::string(16, '\x01'));
   values.holder.assign(std::string(16, '\x02'));
@@ -81,20 +81,21 @@ TEST_CASE("mysql sql: a statement that is sent as text has each value in its pla
   values.own_ttl = 9;
   values.host.assign("h\xc3\xb6st");
   const std::string first = "X'01010101010101010101010101010101'";
-  for (std::size_t i = 0; i != mysql_hot_count; ++i) {
-    const auto& hot = sql.hot(static_cast<mysql_hot>(i));
+  for (std::size_t i = 0; i != statement_count; ++i) {
+    const auto& hot = sql.statement(static_cast<statement_id>(i));
     INFO(hot.sql);
     CHECK(written_out(hot, values).find('?') == std::string::npos);
   }
-  const auto take = written_out(sql.hot(mysql_hot::take), values);
-  CHECK(take.find("`session_id`=" + first + ", `nonce`=18446744073709551615,") != std::string::npos);
-  CHECK(take.find("`expires_at_us`=9+TIMESTAMPDIFF") != std::string::npos);
-  CHECK(take.find("`lock_key`=X'613F2700'") != std::string::npos);
+  const auto take = written_out(sql.statement(statement_id::take), values);
+  CHECK(take.find("`session_id` = " + first + ", `nonce` = 18446744073709551615,") != std::string::npos);
+  CHECK(take.find("`expires_at_us` = 9 + TIMESTAMPDIFF") != std::string::npos);
+  CHECK(take.find("`lock_key` = X'613F2700'") != std::string::npos);
   values.no_own_ttl = 1;
-  CHECK(written_out(sql.hot(mysql_hot::take), values).find("`expires_at_us`=NULL+TIMESTAMPDIFF") != std::string::npos);
-  const auto over = written_out(sql.hot(mysql_hot::take_over), values);
-  CHECK(over.find("`session_id`=X'02020202020202020202020202020202' AND `fence`=8") != std::string::npos);
-  const auto open = written_out(sql.hot(mysql_hot::session_open), values);
+  CHECK(written_out(sql.statement(statement_id::take), values).find("`expires_at_us` = NULL + TIMESTAMPDIFF") !=
+        std::string::npos);
+  const auto over = written_out(sql.statement(statement_id::take_over), values);
+  CHECK(over.find("`session_id` = X'02020202020202020202020202020202' AND `fence` = 8") != std::string::npos);
+  const auto open = written_out(sql.statement(statement_id::session_open), values);
   CHECK(open.find("_utf8mb4 X'68C3B67374', 0, _utf8mb4 X''") != std::string::npos);
 }
 

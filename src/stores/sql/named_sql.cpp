@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sql/named_sql.hpp"
+
+#include <algorithm>
+
+namespace dlock::stores::sql {
+
+namespace {
+
+bool begins_name(char c) noexcept { return c >= 'a' && c <= 'z'; }
+bool continues_name(char c) noexcept { return begins_name(c) || (c >= '0' && c <= '9') || c == '_'; }
+
+/// Where the quoted text that begins at `at` ends. A quotation mark inside is doubled, which reads like two texts.
+std::size_t end_of_quoted(std::string_view sql, std::size_t at) noexcept {
+  const auto end = sql.find(sql[at], at + 1);
+  return end == std::string_view::npos ? sql.size() : end + 1;
+}
+
+bool quotes(char c) noexcept { return c == '\'' || c == '"' || c == '`'; }
+
+/// Calls text(part) for what is no parameter, and parameter(name) for each one, in their order.
+template <class Text, class Parameter>
+void read_parts(std::string_view sql, Text&& text, Parameter&& parameter) {
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < sql.size();) {
+    if (quotes(sql[at])) {
+      at = end_of_quoted(sql, at);
+    } else if (sql[at] == ':' && at + 1 < sql.size() && begins_name(sql[at + 1])) {
+      text(sql.substr(begin, at - begin));
+      for (begin = ++at; at < sql.size() && continues_name(sql[at]);) ++at;
+      parameter(sql.substr(begin, at - begin));
+      begin = at;
+    } else {
+      ++at;
+    }
+  }
+  text(sql.substr(begin));
+}
+
+[[noreturn]] void fail_unknown(std::string_view statement, std::string_view parameter) {
+  throw std::logic_error(
+      fmt::format("dlock: SQL '{}' has the parameter ':{}', which is not known", statement, parameter));
+}
+
+template <class Values>
+void expect_used(std::string_view sql, const char* kind, const Values& values, const std::vector<bool>& used) {
+  const auto unused = std::find(used.begin(), used.end(), false) - used.begin();
+  if (static_cast<std::size_t>(unused) == used.size()) return;
+  throw std::logic_error(
+      fmt::format("dlock: SQL '{}' does not use the {} '{}'", sql, kind, (values.begin() + unused)->name));
+}
+
+/// Calls value(v) for the value of each parameter; each must be there and each must be used.
+template <class Values, class Text, class Value>
+void put_values(std::string_view sql, const Values& values, Text&& text, Value&& value) {
+  std::vector<bool> used(values.size());
+  read_parts(sql, text, [&](std::string_view name) {
+    const auto found = std::find_if(values.begin(), values.end(), [&](const auto& each) { return each.name == name; });
+    if (found == values.end()) fail_unknown(sql, name);
+    used[static_cast<std::size_t>(found - values.begin())] = true;
+    value(*found);
+  });
+  expect_used(sql, "parameter", values, used);
+}
+
+}  // namespace
+
+std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts) {
+  std::string made;
+  made.reserve(sql.size() * 2);
+  std::vector<bool> used(parts.size());
+  for (std::string_view rest = sql; !rest.empty();) {
+    const auto open = rest.find('{');
+    made.append(rest.substr(0, open));
+    if (open == std::string_view::npos) break;
+    const auto close = rest.find('}', open);
+    const auto name = rest.substr(open + 1, close == std::string_view::npos ? close : close - open - 1);
+    const auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.name == name; });
+    const auto* const known = part == parts.end() ? names.find(name) : nullptr;
+    if (close == std::string_view::npos || (part == parts.end() && known == nullptr)) {
+      throw std::logic_error(
+          fmt::format("dlock: SQL '{}' has the placeholder '{{{}}}', which is not known", sql, name));
+    }
+    if (known == nullptr) used[static_cast<std::size_t>(part - parts.begin())] = true;
+    made.append(known == nullptr ? part->text : *known);
+    rest.remove_prefix(close + 1);
+  }
+  expect_used(sql, "part", parts, used);
+  return made;
+}
+
+std::string in_one_line(std::string_view sql) {
+  std::string made;
+  made.reserve(sql.size());
+  for (std::size_t at = 0; at < sql.size();) {
+    const auto blank = sql.find_first_not_of(" \n", at);
+    if (blank == std::string_view::npos) break;
+    if (blank != at && !made.empty()) made += ' ';
+    at = blank;
+    const auto end = quotes(sql[at]) ? end_of_quoted(sql, at) : std::min(sql.find_first_of(" \n'\"`", at), sql.size());
+    made.append(sql.substr(at, end - at));
+    at = end;
+  }
+  return made;
+}
+
+statement_text find_parameters(const char* name, std::string_view sql, std::span<const std::string_view> known,
+                               marker how) {
+  statement_text found;
+  found.name = name;
+  const auto line = in_one_line(sql);
+  const auto text = [&](std::string_view part) { found.sql.append(part); };
+  read_parts(line, text, [&](std::string_view parameter) {
+    const auto place = std::find(known.begin(), known.end(), parameter);
+    if (place == known.end()) fail_unknown(name, parameter);
+    const auto number = static_cast<std::size_t>(place - known.begin());
+    auto& all = found.parameters;
+    const bool again = std::find(all.begin(), all.end(), number) != all.end();
+    if (how == marker::question || !again) all.push_back(number);
+    found.sql.append(how == marker::question ? "?" : fmt::format(":{}", parameter));
+  });
+  return found;
+}
+
+void expect_all_used(std::span<const statement_text> statements, std::span<const std::string_view> known) {
+  for (std::size_t number = 0; number != known.size(); ++number) {
+    const bool used = std::any_of(statements.begin(), statements.end(), [&](const statement_text& each) {
+      return std::find(each.parameters.begin(), each.parameters.end(), number) != each.parameters.end();
+    });
+    if (!used) throw std::logic_error(fmt::format("dlock: no SQL uses the parameter ':{}'", known[number]));
+  }
+}
+
+std::string write_values(std::string_view sql, std::initializer_list<named_part> values) {
+  std::string made;
+  put_values(
+      sql, values, [&](std::string_view part) { made.append(part); },
+      [&](const named_part& value) { made.append(value.text); });
+  return made;
+}
+
+verification with_values(std::string_view sql, std::span<const named_value> values) {
+  verification made;
+  const auto text = [&](std::string_view part) {
+    made.sql.append(part);
+    made.text.append(part);
+  };
+  put_values(sql, values, text, [&](const named_value& value) {
+    made.sql += '?';
+    made.text += value.literal;
+    made.parameters.push_back(value.value);
+  });
+  return made;
+}
+
+}  // namespace dlock::stores::sql

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// SQL as the sources have it: raw strings with one clause a line, {placeholders} for names of tables and columns, and
+/// parameters by name (":key"). What is here makes of it what a client library wants: once, when a store is made, or where
+/// the values stand in the text.
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dlock/store/verification.hpp"
+#include "stores/sql/table_names.hpp"
+
+namespace dlock::stores::sql {
+
+/// A text by name: of a placeholder, or for a parameter.
+struct named_part {
+  std::string_view name;
+  std::string_view text;
+};
+
+/// Puts names of tables and columns in place of {lock}, {lock.fence} ..., and these parts, which are not expanded again.
+/// Throws std::logic_error, which names it, for a placeholder that is not known and for a part that is not used.
+std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts);
+
+/// With one blank for each run of blanks and line ends, and none at its ends. Quoted texts stay as they are.
+std::string in_one_line(std::string_view sql);
+
+// ---- statements that are prepared ----------------------------------------------------------------------------------
+
+/// How a database wants its parameters marked.
+enum class marker {
+  question,  ///< a '?' for each time that a parameter is used: MySQL
+  name,      ///< as they are; a name used twice is one parameter: SQLite
+};
+
+/// A statement of a store, and which parameters it has.
+struct statement_text {
+  std::string sql{};
+  std::vector<std::size_t> parameters{};  ///< in the order of the markers: their places in the list of known names
+  const char* name = "";                  ///< for messages
+};
+
+/// Finds the parameters of a statement whose names of tables are expanded. Throws std::logic_error, which names statement
+/// and parameter, for one that is not among `known`.
+statement_text find_parameters(const char* name, std::string_view sql, std::span<const std::string_view> known,
+                               marker how);
+
+/// Throws std::logic_error, which names it, if there is a parameter that no statement has.
+void expect_all_used(std::span<const statement_text> statements, std::span<const std::string_view> known);
+
+template <class Id>
+struct statement_source {
+  Id id;
+  const char* name;  ///< for messages
+  const char* sql;
+};
+
+/// All statements of a store, to be found by their ids. Throws std::logic_error as the functions above do, and if the sources
+/// are not in the order of their ids.
+template <class Id>
+std::vector<statement_text> make_statements(std::span<const statement_source<Id>> sources, const table_names& names,
+                                            std::span<const std::string_view> parameters, marker how) {
+  std::vector<statement_text> made;
+  made.reserve(sources.size());
+  for (const auto& source : sources) {
+    if (static_cast<std::size_t>(source.id) != made.size()) {
+      throw std::logic_error(fmt::format("dlock: SQL '{}' is not in the order of the ids", source.name));
+    }
+    made.push_back(find_parameters(source.name, names.expand(source.sql), parameters, how));
+  }
+  expect_all_used(made, parameters);
+  return made;
+}
+
+// ---- statements whose values stand in the text ---------------------------------------------------------------------
+
+/// The text with these for its parameters. Throws std::logic_error, which names it, for a parameter without a value and for
+/// a value without a parameter.
+std::string write_values(std::string_view sql, std::initializer_list<named_part> values);
+
+/// A value of a statement for a transaction of the application's.
+struct named_value {
+  std::string_view name;
+  verification::parameter value;
+  std::string literal{};
+};
+
+/// Such a statement in both forms at once: with markers ('?') and parameters, and as one text. Throws as write_values() does.
+verification with_values(std::string_view sql, std::span<const named_value> values);
+
+}  // namespace dlock::stores::sql

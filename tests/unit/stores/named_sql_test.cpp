@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/sql/named_sql.hpp"
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace dlock::stores::sql;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+constexpr std::array<std::string_view, 3> known{"key", "session", "now"};
+using places = std::vector<std::size_t>;
+
+enum class id { first, second };
+
+const table_names& names() {
+  static const table_names made = [] {
+    table_names of("x_", '`');
+    of.add_text("lock", "`x_lock`");
+    return of;
+  }();
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("named sql: a statement over several lines is sent in one, and quoted texts stay as they are", "[unit]") {
+  CHECK(in_one_line("\nSELECT a,\n       b\nFROM  t\nWHERE c = 'x  y\n''  z' AND `d  e` = \"f  g\"\n") ==
+        "SELECT a, b FROM t WHERE c = 'x  y\n''  z' AND `d  e` = \"f  g\"");
+  CHECK(in_one_line(" \n ").empty());
+}
+
+TEST_CASE("named sql: each use of a parameter is a marker, or each name is one, as the database has it", "[unit]") {
+  const auto* const text =
+      "UPDATE t SET a = :session,\n  b = 12:00, c = ':key', d = :now WHERE e=:key AND f = :session";
+  const auto marked = find_parameters("take", text, known, marker::question);
+  CHECK(marked.sql == "UPDATE t SET a = ?, b = 12:00, c = ':key', d = ? WHERE e=? AND f = ?");
+  CHECK(marked.parameters == places{1, 2, 0, 1});
+  const auto named = find_parameters("take", text, known, marker::name);
+  CHECK(named.sql == "UPDATE t SET a = :session, b = 12:00, c = ':key', d = :now WHERE e=:key AND f = :session");
+  CHECK(named.parameters == places{1, 2, 0});
+}
+
+TEST_CASE("named sql: a parameter that is not known, or that no statement uses, fails at once and is named", "[unit]") {
+  CHECK_THROWS_MATCHES(find_parameters("take", "DELETE FROM t WHERE a = :sesion", known, marker::question),
+                       std::logic_error, MessageMatches(ContainsSubstring("'take'") && ContainsSubstring(":sesion")));
+  const std::array sources{statement_source<id>{id::first, "one", "SELECT :key FROM {lock}"},
+                           statement_source<id>{id::second, "two", "SELECT :session"}};
+  CHECK_THROWS_MATCHES(make_statements<id>(sources, names(), known, marker::name), std::logic_error,
+                       MessageMatches(ContainsSubstring("':now'")));
+  const auto made =
+      make_statements<id>(sources, names(), std::array<std::string_view, 2>{"key", "session"}, marker::name);
+  CHECK(made.at(0).sql == "SELECT :key FROM `x_lock`");
+}
+
+TEST_CASE("named sql: statements that are not in the order of their ids fail at once", "[unit]") {
+  const std::array sources{statement_source<id>{id::second, "two", "SELECT :key"}};
+  CHECK_THROWS_MATCHES(make_statements<id>(sources, names(), known, marker::name), std::logic_error,
+                       MessageMatches(ContainsSubstring("'two'")));
+}
+
+TEST_CASE("named sql: values are written in once, where their names stand, and each must be used", "[unit]") {
+  CHECK(write_values("SELECT :key, ':key' FROM t WHERE a IN (:keys) OR b = :key",
+                     {{"key", "':keys'"}, {"keys", "1,2"}}) ==
+        "SELECT ':keys', ':key' FROM t WHERE a IN (1,2) OR b = ':keys'");
+  CHECK_THROWS_MATCHES(write_values("SELECT :key", {}), std::logic_error, MessageMatches(ContainsSubstring(":key")));
+  CHECK_THROWS_MATCHES(write_values("SELECT :key", {{"key", "1"}, {"fence", "2"}}), std::logic_error,
+                       MessageMatches(ContainsSubstring("'fence'")));
+}
+
+TEST_CASE("named sql: a statement in both forms has a parameter for each marker", "[unit]") {
+  const std::vector<named_value> values{{"min", std::int64_t{7}, "7"}, {"key", std::string("a"), "'a'"}};
+  const auto both = with_values("UPDATE t SET b = b + :min, c = :min WHERE d = :key", values);
+  CHECK(both.sql == "UPDATE t SET b = b + ?, c = ? WHERE d = ?");
+  CHECK(both.text == "UPDATE t SET b = b + 7, c = 7 WHERE d = 'a'");
+  REQUIRE(both.parameters.size() == 3);
+  CHECK(std::get<std::int64_t>(both.parameters[1]) == 7);
+  CHECK(std::get<std::string>(both.parameters[2]) == "a");
+}
+
+TEST_CASE("named sql: parts of a text are not expanded again, and each must be used", "[unit]") {
+  CHECK(expand(names(), "SELECT {column} FROM {lock}", {{"column", "`{lock}`"}}) == "SELECT `{lock}` FROM `x_lock`");
+  CHECK_THROWS_MATCHES(expand(names(), "SELECT {colour} FROM {lock}", {}), std::logic_error,
+                       MessageMatches(ContainsSubstring("{colour}")));
+  CHECK_THROWS_MATCHES(expand(names(), "SELECT 1 FROM {lock}", {{"row", "a=1"}}), std::logic_error,
+                       MessageMatches(ContainsSubstring("'row'")));
+}
