@@ -26,7 +26,7 @@ struct held_lock_view {
   std::int64_t since_us;
   std::int64_t left_us;
   bool kept;
-  bool doomed;
+  bool revoked;
   /// Kept by a session that is gone or has expired.
   bool dead;
   /// Empty if the session is gone.

@@ -26,7 +26,7 @@ struct session_entity {
   /// Counts renewals, so that each of them changes the row.
   std::uint64_t beat;
   /// An operator forced it: it can't renew any more.
-  bool doomed;
+  bool revoked;
 
   #pragma db mysql:type("VARCHAR(255) CHARACTER SET utf8mb4")
   std::string host;

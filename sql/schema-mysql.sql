@@ -18,7 +18,7 @@ CREATE TABLE `dlock_session` (
   `expires_at_us` BIGINT NOT NULL,
   `ttl_us` BIGINT NOT NULL,
   `beat` BIGINT UNSIGNED NOT NULL,
-  `doomed` TINYINT(1) NOT NULL,
+  `revoked` TINYINT(1) NOT NULL,
   `host` VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
   `pid` BIGINT NOT NULL,
   `label` VARCHAR(64) CHARACTER SET utf8mb4 NOT NULL,

@@ -21,7 +21,7 @@ CREATE TABLE "dlock_session" (
   "expires_at_us" INTEGER NOT NULL,
   "ttl_us" INTEGER NOT NULL,
   "beat" INTEGER NOT NULL,
-  "doomed" INTEGER NOT NULL,
+  "revoked" INTEGER NOT NULL,
   "host" TEXT NOT NULL,
   "pid" INTEGER NOT NULL,
   "label" TEXT NOT NULL,

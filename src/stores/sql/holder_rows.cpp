@@ -17,7 +17,7 @@ holder_info described(const entities::held_lock_view& row) {
   made.pid = row.pid;
   made.label = row.label;
   made.kind = row.kept ? lease_kind::session : lease_kind::expiring;
-  made.revoked = row.doomed;
+  made.revoked = row.revoked;
   made.dead = row.dead;
   made.since = microseconds{row.since_us};
   made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};

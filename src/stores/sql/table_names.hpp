@@ -78,7 +78,7 @@ table_names make_table_names(std::string prefix, char quote) {
   names.add_column("session.expires_at_us", session::expires_at_us.column());
   names.add_column("session.ttl_us", session::ttl_us.column());
   names.add_column("session.beat", session::beat.column());
-  names.add_column("session.doomed", session::doomed.column());
+  names.add_column("session.revoked", session::revoked.column());
   names.add_column("session.host", session::host.column());
   names.add_column("session.pid", session::pid.column());
   names.add_column("session.label", session::label.column());

@@ -126,7 +126,7 @@ TEST_CASE("row holder: a service on another store knows no rows, and says so", "
   CHECK_THROWS_AS(elsewhere.force_release(key), std::invalid_argument);
 }
 
-TEST_CASE("row holder: the page's SQL finds the session behind lock_owner, and dooms it", "[rows][docs]") {
+TEST_CASE("row holder: the page's SQL finds the session behind lock_owner, and revokes it", "[rows][docs]") {
   rows r;
   for (int id = 1; id <= 4; ++id) r.add(order{.id = id});
   const auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 1s});

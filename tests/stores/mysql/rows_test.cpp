@@ -36,7 +36,7 @@ stores::sql::dialect& dialect(row_actor& of) { return dynamic_cast<stores::sql::
 
 stores::mysql::lease_table::mysql_row_sql sql_of(row_scene& s) {
   stores::sql::table_names names(static_cast<mysql_row_place&>(*s.place).locks.prefix(), '`');
-  for (const char* column : {"id", "expires_at_us", "host", "pid", "label", "doomed"}) {
+  for (const char* column : {"id", "expires_at_us", "host", "pid", "label", "revoked"}) {
     names.add_text(std::string("session.") + column, std::string("`") + column + "`");
   }
   names.add_text("now", "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))");

@@ -180,6 +180,20 @@ TEST_CASE("mysql schema: tables of a later version are refused", "[mysql]") {
   CHECK_THAT(complaint(place.url()), ContainsSubstring("version 7 was begun") && ContainsSubstring("knows version 7"));
 }
 
+TEST_CASE("mysql schema: tables of a development version are refused with the statement that renames their column",
+          "[mysql]") {
+  const mysql_place place;
+  REQUIRE(complaint(place.url()).empty());
+  auto raw = owner();
+  raw.run("ALTER TABLE " + place.table("session") + " CHANGE revoked doomed TINYINT(1) NOT NULL");
+  const auto way_out = "ALTER TABLE `" + place.prefix() + "session` RENAME COLUMN doomed TO revoked";
+  for (const char* mode : {"create", "verify"}) {
+    CHECK_THAT(complaint(place.url(std::string("&schema=") + mode)), ContainsSubstring(way_out));
+  }
+  raw.run(way_out);
+  CHECK(complaint(place.url("&schema=verify")).empty());
+}
+
 TEST_CASE("mysql schema: a table of another engine is refused", "[mysql]") {
   const mysql_place place;
   REQUIRE(complaint(place.url()).empty());

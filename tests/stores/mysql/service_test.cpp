@@ -120,7 +120,7 @@ TEST_CASE("mysql service: no hot statement touches more than the rows that it na
   raw.run("INSERT INTO " + place.table("lock") +
           "(lock_key, session_id, nonce, fence, acquired_at_us, verified_by, verifies) VALUES " + locks);
   raw.run("INSERT INTO " + place.table("session") +
-          "(id, expires_at_us, ttl_us, beat, doomed, host, pid, label, started_at_us, boot) VALUES " + sessions);
+          "(id, expires_at_us, ttl_us, beat, revoked, host, pid, label, started_at_us, boot) VALUES " + sessions);
   const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(place.prefix(), '`'));
   const bool mariadb = raw.is_mariadb();
   const std::size_t table = 2, type = mariadb ? 3 : 4, rows = mariadb ? 8 : 9;

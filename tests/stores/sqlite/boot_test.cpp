@@ -182,25 +182,25 @@ TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[uni
   raw_sqlite raw(place.path);
   std::uint64_t fence = 0;
   {
-    actor kept(place), own(place), gone(place), doomed(place);
+    actor kept(place), own(place), gone(place), revoked(place);
     fence = kept.acquire("kept");
     gone.acquire("gone", 720h);
     gone.close();
     const auto by_hand = own.acquire("by hand", 1h);
     REQUIRE(answer(kept.release("held on", kept.acquire("held on"), 1h)) == outcome::yes);
-    doomed.acquire("doomed");
-    REQUIRE(answer(own.where->admin()->revoke(*own.on, {.resource = "doomed"})) == outcome::yes);
+    revoked.acquire("revoked");
+    REQUIRE(answer(own.where->admin()->revoke(*own.on, {.resource = "revoked"})) == outcome::yes);
     for (int hour = 0; hour < 240; ++hour) {
       place.machine->pass(30min);
       REQUIRE(answer(own.extend("by hand", by_hand, 1h)) == outcome::yes);
-      for (actor* const each : {&kept, &own, &doomed}) each->renew(1h);
+      for (actor* const each : {&kept, &own, &revoked}) each->renew(1h);
     }
     REQUIRE(answer(run(kept, verb::take, place.order(1))) == outcome::yes);
   }
   // Long before the time of those grants, between it and the end of the other boot, or just before that.
   place.boot("two", GENERATE(microseconds{30s}, microseconds{2h}, 121h - 1us));
   actor next(place);
-  for (const char* key : {"kept", "by hand", "held on", "doomed", "gone"}) {
+  for (const char* key : {"kept", "by hand", "held on", "revoked", "gone"}) {
     INFO(key);
     CHECK(answer(next.take(key)) == outcome::yes);
   }

@@ -109,7 +109,7 @@ TEST_CASE("sqlite schema: a table that is missing or was changed is refused at t
       {{"DROP TABLE dlock_lock", "no such table: dlock_lock"},
        {"DROP TABLE dlock_session", "no such table: dlock_session"},
        {"ALTER TABLE dlock_lock RENAME COLUMN nonce TO number", "no such column: nonce"},
-       {"ALTER TABLE dlock_session DROP COLUMN doomed", "doomed"}}));
+       {"ALTER TABLE dlock_session DROP COLUMN revoked", "revoked"}}));
   place.run(damage);
   for (const char* parameters : {"", "?schema=verify", "?schema=none"}) {
     place.check_refused(parameters, text);
@@ -123,6 +123,16 @@ TEST_CASE("sqlite schema: a table that is missing or was changed is refused at t
   check_works(place);
   actor a(place);
   CHECK(a.acquire("k") == 1000041);
+}
+
+TEST_CASE("sqlite schema: tables of a development version are refused with the statement that renames their column",
+          "[unit][sqlite]") {
+  made_file place;
+  place.run("ALTER TABLE dlock_session RENAME COLUMN revoked TO doomed");
+  const std::string way_out = "ALTER TABLE \"dlock_session\" RENAME COLUMN doomed TO revoked";
+  for (const char* parameters : {"", "?schema=verify", "?schema=none"}) place.check_refused(parameters, way_out);
+  place.run(way_out);
+  check_works(place);
 }
 
 TEST_CASE("sqlite schema: a start that was killed before its commit leaves nothing to repair", "[unit][sqlite]") {

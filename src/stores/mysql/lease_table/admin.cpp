@@ -21,7 +21,7 @@ SELECT
   l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, {now} - l.{lock.acquired_at_us},
   IFNULL(IFNULL(l.{lock.expires_at_us}, s.{session.expires_at_us}) - {now}, 0),
   l.{lock.expires_at_us} IS NULL,
-  IFNULL(l.{lock.expires_at_us} IS NULL AND s.{session.doomed}, 0),
+  IFNULL(l.{lock.expires_at_us} IS NULL AND s.{session.revoked}, 0),
   l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now}),
   IFNULL(s.{session.host}, ''), IFNULL(s.{session.pid}, 0), IFNULL(s.{session.label}, '')
 FROM {lock} l

@@ -66,7 +66,7 @@ struct probe {
     const auto columns = names.expand(
         "SELECT {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence}, {lock.acquired_at_us}, "
         "l.{lock.expires_at_us}, {lock.verified_by}, {lock.verifies}, {session.id}, s.{session.expires_at_us}, "
-        "{session.ttl_us}, {session.beat}, {session.doomed}, {session.host}, {session.pid}, {session.label}, "
+        "{session.ttl_us}, {session.beat}, {session.revoked}, {session.host}, {session.pid}, {session.label}, "
         "{session.started_at_us}, {session.boot} FROM {lock} l, {session} s WHERE 1=0");
     return on.prepare_all(why) && on.query(columns, "looking at the tables", nullptr, nullptr, why) == outcome::yes;
   }
@@ -93,6 +93,7 @@ struct probe {
           "{0}session and {0}floor",
           names.prefix(), lacks(why));
     }
+    if (why.native == 1054) why.text += sql::advice_on_older_tables(names, why.text);
     if (why.native == 1146) {
       why.text += mode == sql::schema_mode::create
                       ? ": somebody dropped it. Stop all programs, drop the other tables " + names.prefix() +

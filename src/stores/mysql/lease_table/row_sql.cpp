@@ -68,7 +68,7 @@ std::string mysql_row_sql::look(const request& what) const {
   static const auto text = sql::in_one_line(R"(
 SELECT
   t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {left},
-  s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.doomed}
+  s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}
 FROM {table} t
 LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner},32))
 WHERE {row}
@@ -92,7 +92,7 @@ std::string mysql_row_sql::revoke(const row_id& row) const {
   const auto& table = *row.table;
   static const auto text = sql::in_one_line(R"(
 UPDATE {session}
-SET {session.doomed} = 1
+SET {session.revoked} = 1
 WHERE {session.id} = (
   SELECT UNHEX(LEFT({owner},32))
   FROM {table}

@@ -27,7 +27,7 @@ class mysql_row_sql {
   const sql::table_names& names() const noexcept { return names_; }
 
   std::string take(const request& what) const;
-  /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, doomed.
+  /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, revoked.
   std::string look(const request& what) const;
   /// Rule 12: the session that keeps the row.
   std::string revoke(const row_id& row) const;

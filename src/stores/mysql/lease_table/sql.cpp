@@ -109,7 +109,7 @@ WHERE {lock.lock_key} = :key
 
     {statement_id::session_open, "open session", R"(
 INSERT INTO {session} (
-  {session.id}, {session.expires_at_us}, {session.ttl_us}, {session.beat}, {session.doomed},
+  {session.id}, {session.expires_at_us}, {session.ttl_us}, {session.beat}, {session.revoked},
   {session.host}, {session.pid}, {session.label}, {session.started_at_us}, {session.boot})
 VALUES (:session, :ttl + {now}, :ttl, 0, 0, :host, :pid, :label, {now}, '')
 )"},
@@ -122,7 +122,7 @@ SET
   {session.beat} = {session.beat} + 1
 WHERE {session.id} = :session
   AND {session.expires_at_us} > {now}
-  AND NOT {session.doomed}
+  AND NOT {session.revoked}
 )"},
 
     // Rule 2: queues behind a renewal in flight and reads the row again; a renewal that comes later finds none.
@@ -206,7 +206,7 @@ FOR UPDATE NOWAIT
     // sub-query: it names the holder of this moment, and an operator cannot mean more.
     {text_id::revoke, R"(
 UPDATE {session}
-SET {session.doomed} = 1
+SET {session.revoked} = 1
 WHERE {session.id} = (
   SELECT {lock.session_id}
   FROM {lock}

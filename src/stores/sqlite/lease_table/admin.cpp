@@ -41,7 +41,7 @@ SELECT
   l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, t.now - l.{lock.acquired_at_us},
   COALESCE(l.{lock.expires_at_us}, s.{session.expires_at_us}, t.now) - t.now,
   l.{lock.expires_at_us} IS NULL,
-  COALESCE(s.{session.doomed}, 0),
+  COALESCE(s.{session.revoked}, 0),
   l.{lock.expires_at_us} IS NULL
     AND (s.{session.id} IS NULL
          OR s.{session.expires_at_us} <= t.now

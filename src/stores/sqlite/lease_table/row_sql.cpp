@@ -306,7 +306,7 @@ std::string row_holder(const row_id& row, const sql::table_names& names) {
   return sql::in_one_line(sql::expand(names, R"(
 SELECT
   {owner}, {fence}, {free_from},
-  s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.doomed},
+  s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked},
   s.{session.ttl_us}, s.{session.boot}
 FROM {table}
 LEFT JOIN {session} s ON lower(hex(s.{session.id})) = substr({owner}, 1, 32)
@@ -323,7 +323,7 @@ std::string row_revoke(const row_id& row, const sql::table_names& names) {
   const row_table table = qualified(*row.table);
   return sql::in_one_line(sql::expand(names, R"(
 UPDATE {session}
-SET {session.doomed} = 1
+SET {session.revoked} = 1
 WHERE lower(hex({session.id})) = (
   SELECT substr({owner}, 1, 32)
   FROM {table}

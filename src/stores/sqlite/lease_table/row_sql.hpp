@@ -86,7 +86,7 @@ std::string row_claim(const row_table& table, std::string_view owner, const std:
 std::string row_ids(const row_table& table, std::span<const row_id* const> rows);
 std::string row_columns(const row_table& table);
 /// Columns: owner, fence, the moment from which the row is free by its own expiry, and of the holder's session: when it
-/// expires, host, pid, label, doomed, ttl, boot.
+/// expires, host, pid, label, revoked, ttl, boot.
 std::string row_holder(const row_id& row, const sql::table_names& names);
 /// Revokes the session that keeps the row.
 std::string row_revoke(const row_id& row, const sql::table_names& names);

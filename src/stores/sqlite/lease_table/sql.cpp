@@ -107,7 +107,7 @@ WHERE {lock.lock_key} = :key
 
     {statement_id::session_open, "open session", R"(
 INSERT INTO {session} (
-  {session.id}, {session.expires_at_us}, {session.ttl_us}, {session.beat}, {session.doomed},
+  {session.id}, {session.expires_at_us}, {session.ttl_us}, {session.beat}, {session.revoked},
   {session.host}, {session.pid}, {session.label}, {session.started_at_us}, {session.boot})
 VALUES (:session, :ttl + :now, :ttl, 0, 0, :host, :pid, :label, :now, :boot)
 )"},
@@ -120,7 +120,7 @@ SET
   {session.beat} = {session.beat} + 1
 WHERE {session.id} = :session
   AND {session.expires_at_us} > :now
-  AND NOT {session.doomed}
+  AND NOT {session.revoked}
 )"},
 
     // Rule 2: looks again whether it has expired.
@@ -152,7 +152,7 @@ WHERE {session.id} = :session
     // Rule 12: forced by an operator, taken over after its expiry.
     {statement_id::revoke, "revoke", R"(
 UPDATE {session}
-SET {session.doomed} = 1
+SET {session.revoked} = 1
 WHERE {session.id} = (
   SELECT {lock.session_id}
   FROM {lock}
