@@ -275,6 +275,32 @@ TEST_CASE("row: a lock that another program wrote holds, with an expiry until th
   CHECK(a.at(row).holder == a.id);
 }
 
+TEST_CASE("row: looks at many rows show each its own holder, in a collation that takes several ids for the same too",
+          "[contract][rows]") {
+  row_scene texts({.id = row_id_kind::text});
+  row_actor a(texts), b(texts);
+  std::vector<lock_key> rows;
+  for (const std::string id : {"a", "b'\\", "gr\xc3\xbc\xc3\x9f", "%"}) rows.push_back(texts.make(id));
+  for (const std::string id : {"A", "absent", "a ", "", "{b}"}) rows.push_back(texts.key({id}));
+  a.acquire(rows[0]);
+  b.acquire(rows[1], 20s);
+  std::vector<request> requests;
+  for (const auto& row : rows) requests.push_back(a.about(verb::look, row));
+  std::vector<reply> told(rows.size());
+  a.where->execute(*a.on, requests, told);
+  for (std::size_t i = 0; i != rows.size(); ++i) {
+    INFO(printable(rows[i]));
+    const auto alone = a.look(rows[i]);
+    CHECK(answer(told[i]) == answer(alone));
+    CHECK(told[i].holder.holder == alone.holder.holder);
+    CHECK(told[i].holder.nonce == alone.holder.nonce);
+    CHECK(told[i].holder.fence == alone.holder.fence);
+    CHECK(told[i].holder.who == alone.holder.who);
+    if (texts.place->locks_rows()) CHECK(told[i].statements == (i == 0 ? 1u : 0u));  // a file has no round trips
+  }
+  CHECK(told[1].holder.holder == b.id);
+}
+
 TEST_CASE("row: text and composite ids name exactly their row", "[contract][rows][T56]") {
   row_scene texts({.id = row_id_kind::text});
   row_actor a(texts);

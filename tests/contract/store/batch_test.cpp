@@ -97,6 +97,37 @@ TEST_CASE("store: a batch of cancels frees the attempts that it names, by nonce,
   CHECK(b.at("theirs").holder == b.id);
 }
 
+TEST_CASE("store: looks at many keys are one statement, and each is answered for its own key", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  // What a collation, a comparison of texts or one that stops at a zero would take for the same.
+  const std::vector<std::string> held{"a",        "A",         "a ",      std::string("a\0", 2),
+                                      "\xc3\xa4", "a\xcc\x88", "'%_\\\"", "\xff\xfe"};
+  for (const auto& key : held) (key == "A" ? b : a).acquire(key, key == "a " ? for_long : 0us);
+  REQUIRE(answer(a.release("free", a.acquire("free"))) == yes);
+  std::vector<asked> about{{"absent"}, {"free"}, {std::string(255, 'k')}, {"\xe4"}, {std::string("a\0\0", 3)}};
+  for (const auto& key : held) about.push_back({key});
+  while (about.size() != 60) about.push_back({"none" + std::to_string(about.size())});
+  const auto told = batch(a, verb::look, about);
+  for (std::size_t i = 0; i != about.size(); ++i) {
+    INFO("key " << i << " '" << about[i].key << "'");
+    const auto alone = a.look(about[i].key);
+    CHECK(answer(told[i]) == answer(alone));
+    CHECK(told[i].holder.holder == alone.holder.holder);
+    CHECK(told[i].holder.fence == alone.holder.fence);
+    CHECK(told[i].holder.kind == alone.holder.kind);
+    CHECK(told[i].holder.gone == alone.holder.gone);
+    CHECK(told[i].holder.expired == alone.holder.expired);
+    CHECK(told[i].holder.who == alone.holder.who);
+    CHECK(told[i].holder.left >= alone.holder.left);
+  }
+  CHECK(told[6].holder.holder == b.id);
+  if (!a.where->caps().batch) return;
+  unsigned statements = 0;
+  for (const auto& each : told) statements += each.statements;
+  CHECK(statements == 1);
+}
+
 TEST_CASE("store: an older fence of the same session frees, extends and delays nothing", "[contract][T02]") {
   const auto place = make_store_place();
   actor a(*place);

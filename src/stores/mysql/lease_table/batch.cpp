@@ -40,21 +40,21 @@ std::string fences(std::span<const request> requests) {
   return number_by_key(requests, [](const request& each) { return each.fence; });
 }
 
-/// The statement that changes all rows.
-std::string change_text(const lease_sql& statements, std::span<const request> requests) {
+/// The statement that changes all rows; `skip`: all that nobody has locked.
+std::string change_text(const lease_sql& statements, std::span<const request> requests, bool skip) {
   const auto& first = requests.front();
   const auto keys = key_list(requests);
   const auto session = mysql_literal(bytes_of(first.session));
   if (first.action == verb::release) {
-    return sql::write_values(statements.text(text_id::batch_release),
+    return sql::write_values(statements.text(text_id::batch_release, skip),
                              {{"keys", keys}, {"session", session}, {"fences", fences(requests)}});
   }
   if (first.action == verb::cancel) {
-    return sql::write_values(statements.text(text_id::batch_cancel),
+    return sql::write_values(statements.text(text_id::batch_cancel, skip),
                              {{"keys", keys}, {"session", session}, {"nonces", nonces(requests)}});
   }
   const auto own_ttl = first.kind != lease_kind::session ? std::to_string(first.ttl.count()) : std::string("NULL");
-  return sql::write_values(statements.text(text_id::batch_take),
+  return sql::write_values(statements.text(text_id::batch_take, skip),
                            {{"keys", keys}, {"session", session}, {"nonces", nonces(requests)}, {"own_ttl", own_ttl}});
 }
 
@@ -83,14 +83,23 @@ outcome read_rows(lease_connection& on, const lease_sql& statements, std::span<c
   return said;
 }
 
-reply answer_of(const request& asked, const row* now) {
+/// A row that was passed over because somebody's transaction has it locked: counts as busy.
+reply locked_row() {
+  constexpr unsigned not_waited = 3572;
+  return {.why = make_mysql_fault(not_waited, "HY000", "a transaction has the row locked", "a batch")};
+}
+
+/// `skipped`: locked rows were passed over. They look now as if nobody had asked.
+reply answer_of(const request& asked, const row* now, bool skipped) {
   reply answer{.result = outcome::no};
   if (now == nullptr) return answer;
   if (asked.action == verb::take) {
+    if (skipped && now->free) return locked_row();
     if (!now->ours || now->nonce != asked.nonce) return answer;
     answer.fence = now->fence;
   } else {
     const bool same = asked.action == verb::release ? now->fence == asked.fence : now->nonce == asked.nonce;
+    if (skipped && now->ours && same) return locked_row();
     if (!now->free || !same) return answer;
   }
   answer.result = outcome::yes;
@@ -108,39 +117,68 @@ void fill_all(std::span<reply> replies, outcome said, const fault& why) {
 /// More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and nonce.
 void doubt(lease_connection& on, std::span<reply> replies) {
   for (auto& each : replies) {
-    if (each.result != outcome::no) continue;
+    if (each.result == outcome::yes) continue;
     each.result = outcome::unknown;
     each.why = make_own_fault("read a batch: a row is not as it was granted", true, true);
     on.heed(each.why);
   }
 }
 
-reply execute_all(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
-                  std::span<reply> replies) {
-  const bool take = requests.front().action == verb::take;
-  std::uint64_t changed = 0;
-  fault why;
-  const auto text = std::string(take ? on.quick_prefix() : "") + change_text(statements, requests);
-  const auto said = on.query(text, "a batch", nullptr, &changed, why);
-  on.explain(why);
-  if (said != outcome::yes || changed == 0 || (!take && changed == requests.size())) {
-    fill_all(replies, said != outcome::yes ? said : changed == 0 ? outcome::no : outcome::yes, why);
-    return {outcome::yes, 0, {}, {}};
+/// What one statement for all did.
+struct batch_change {
+  outcome said = outcome::failed;
+  std::uint64_t rows = 0;
+  bool skipped = false;  ///< it passed over rows that somebody has locked
+  unsigned statements = 0;
+  fault why{};
+};
+
+/// One locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and does it once more without
+/// the locked rows if there are any; MySQL, which can't be told, passes over them at once. What knows neither waits.
+batch_change change_rows(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
+                         bool can_skip) {
+  batch_change change;
+  const auto prefix = can_skip || requests.front().action == verb::take ? on.quick_prefix() : std::string_view();
+  const auto run = [&](bool skip) {
+    const auto text = std::string(prefix) + change_text(statements, requests, skip);
+    ++change.statements;
+    change.skipped = skip;
+    change.said = on.query(text, "a batch", nullptr, &change.rows, change.why);
+  };
+  run(can_skip && prefix.empty());
+  const bool locked = change.said == outcome::failed && change.why.contended;
+  if (locked && can_skip && !change.skipped) {
+    change.why = {};
+    run(true);
   }
-  const reply two{.result = outcome::yes, .statements = 2};
+  on.explain(change.why);
+  return change;
+}
+
+reply execute_all(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
+                  std::span<reply> replies, bool can_skip) {
+  const bool take = requests.front().action == verb::take;
+  auto change = change_rows(on, statements, requests, can_skip);
+  const reply sent{.result = outcome::yes, .statements = change.statements};
+  const bool none = change.rows == 0 && (take || !change.skipped);
+  if (change.said != outcome::yes || none || (!take && change.rows == requests.size())) {
+    fill_all(replies, change.said != outcome::yes ? change.said : none ? outcome::no : outcome::yes, change.why);
+    return sent;
+  }
+  const reply and_read{.result = outcome::yes, .statements = change.statements + 1};
   std::map<std::string, row, std::less<>> found;
-  if (read_rows(on, statements, requests, found, why) != outcome::yes) {
-    fill_all(replies, outcome::unknown, why);
-    return two;
+  if (read_rows(on, statements, requests, found, change.why) != outcome::yes) {
+    fill_all(replies, outcome::unknown, change.why);
+    return and_read;
   }
   std::uint64_t done = 0;
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto at = found.find(requests[i].resource);
-    replies[i] = answer_of(requests[i], at == found.end() ? nullptr : &at->second);
+    replies[i] = answer_of(requests[i], at == found.end() ? nullptr : &at->second, change.skipped);
     if (replies[i].result == outcome::yes) ++done;
   }
-  if (take && done < changed) doubt(on, replies);
-  return two;
+  if (take && done < change.rows) doubt(on, replies);
+  return and_read;
 }
 
 }  // namespace
@@ -157,8 +195,8 @@ bool one_statement_can(std::span<const request> requests) noexcept {
 }
 
 void execute_in_one(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
-                    std::span<reply> replies) noexcept {
-  const auto whole = guarded(on, "a batch", [&] { return execute_all(on, statements, requests, replies); });
+                    std::span<reply> replies, bool can_skip) noexcept {
+  const auto whole = guarded(on, "a batch", [&] { return execute_all(on, statements, requests, replies, can_skip); });
   for (auto& each : replies) each.statements = 0;
   replies.front().statements = whole.statements;
   if (whole.result == outcome::yes) return;

@@ -52,10 +52,7 @@ void lease_connection::explain(fault& why) const {
 }
 
 outcome lease_connection::look(mysql_look_row& row, fault& why) {
-  const std::array<mysql_field, 8> fields{mysql_field::bytes(row.holder),   mysql_field::number(row.fence),
-                                          mysql_field::number(row.kept),    mysql_field::number(row.gone),
-                                          mysql_field::number(row.left_us), mysql_field::text(row.host),
-                                          mysql_field::number(row.pid),     mysql_field::text(row.label)};
+  const auto fields = row.fields();
   return fetch(statement(statement_id::look), fields, why);
 }
 

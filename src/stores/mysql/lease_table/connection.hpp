@@ -39,6 +39,13 @@ struct mysql_look_row {
   mysql_bytes<1020> host{};
   std::int64_t pid = 0;
   mysql_bytes<256> label{};
+
+  /// Where its columns go, in their order.
+  std::array<mysql_field, 8> fields() noexcept {
+    return {mysql_field::bytes(holder), mysql_field::number(fence),   mysql_field::number(kept),
+            mysql_field::number(gone),  mysql_field::number(left_us), mysql_field::text(host),
+            mysql_field::number(pid),   mysql_field::text(label)};
+  }
 };
 
 /// A statement whose parameters are those values. Both must outlive it.

@@ -60,20 +60,32 @@ WHERE {row}
                        {"expired", expired(table)}});
 }
 
-std::string mysql_row_sql::look(const request& what) const {
+std::string mysql_row_sql::look(const request& what) const { return look(what, ""); }
+
+// Not one condition for all: which values the server takes for the same id depends on the column.
+std::string mysql_row_sql::look_at_all(std::span<const request> requests) const {
+  std::string all;
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    all += (i == 0 ? "" : " UNION ALL ") + look(requests[i], fmt::format("{}, ", i));
+  }
+  return all;
+}
+
+std::string mysql_row_sql::look(const request& what, std::string_view before) const {
   const auto& table = *what.row->table;
   const auto left = expand(by_column(table) ? "CAST((UNIX_TIMESTAMP(t.{expires_at})+1)*1000000 AS SIGNED)-{now}"
                                             : "IFNULL(t.{expires_at}, s.{session.expires_at_us})-{now}",
                            {{"expires_at", table.expires_at}});
   static const auto text = sql::in_one_line(R"(
 SELECT
-  t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {left},
+  {before}t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {left},
   s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}
 FROM {table} t
 LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner},32))
 WHERE {row}
 )");
-  return expand(text, {{"owner", table.owner},
+  return expand(text, {{"before", before},
+                       {"owner", table.owner},
                        {"fence", table.fence},
                        {"expires_at", table.expires_at},
                        {"left", left},

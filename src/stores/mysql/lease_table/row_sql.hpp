@@ -29,6 +29,8 @@ class mysql_row_sql {
   std::string take(const request& what) const;
   /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, revoked.
   std::string look(const request& what) const;
+  /// The same of many rows of one table, with the number of its request before each.
+  std::string look_at_all(std::span<const request> requests) const;
   /// Rule 12: the session that keeps the row.
   std::string revoke(const row_id& row) const;
   /// Whether somebody's transaction has the row locked: an error, if so.
@@ -50,6 +52,7 @@ class mysql_row_sql {
   std::string add_columns(const row_table& table) const;
 
  private:
+  std::string look(const request& what, std::string_view before) const;
   std::string expand(std::string_view text, std::initializer_list<sql::named_part> parts = {}) const;
   std::string grant(const row_table& table, const std::string& owner, const std::string& expiry, bool tell_fence) const;
   std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) const;

@@ -48,8 +48,9 @@ std::int64_t number(const std::optional<std::string>& from) {
   return from ? std::strtoll(from->c_str(), nullptr, 10) : 0;
 }
 
-// The columns of mysql_row_sql::look().
-seen seen_of(const row_table& table, const mysql_rows::value_type& row) {
+}  // namespace
+
+seen seen_in_row(const row_table& table, const mysql_rows::value_type& row) {
   seen made;
   made.fence = static_cast<std::uint64_t>(number(row.at(1)));
   const auto text = row.at(0).value_or("");
@@ -78,6 +79,8 @@ seen seen_of(const row_table& table, const mysql_rows::value_type& row) {
   return made;
 }
 
+namespace {
+
 reply look(lease_connection& on, const row_table& table, const std::string& sql) {
   reply made;
   mysql_rows rows;
@@ -86,7 +89,7 @@ reply look(lease_connection& on, const row_table& table, const std::string& sql)
   if (rows.empty()) {
     made.result = outcome::absent;
   } else {
-    made.holder = seen_of(table, rows.front());
+    made.holder = seen_in_row(table, rows.front());
   }
   return made;
 }
@@ -106,7 +109,7 @@ reply find_row_holder(lease_connection& on, const mysql_row_sql& sql, const row_
   made.result = on.query(sql.look(about), "look at a row", &rows, nullptr, made.why);
   if (made.result != outcome::yes || rows.empty()) return made;
   const auto& found = rows.front();
-  const auto now = seen_of(*row.table, found);
+  const auto now = seen_in_row(*row.table, found);
   const bool kept = now.kind == lease_kind::session;
   if (!now.holder || (!kept && now.expired)) return made;
   const bool theirs = now.holder == sql::foreign_owner;

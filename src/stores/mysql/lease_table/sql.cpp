@@ -138,6 +138,16 @@ WHERE {session.id} = :session
 )"},
 };
 
+// What a batch changes where the server can pass over locked rows: those that this statement itself could lock, so that it
+// waits for nobody. The limit keeps the sub-query a table of its own, which the server reads first.
+constexpr const char* unlocked_rows = R"((
+  SELECT {lock.lock_key} AS unlocked_key
+  FROM {lock} FORCE INDEX (PRIMARY)
+  WHERE {lock.lock_key} IN (:keys)
+  LIMIT 1000000
+  FOR UPDATE SKIP LOCKED) unlocked
+STRAIGHT_JOIN {lock} FORCE INDEX (PRIMARY) ON {lock.lock_key} = unlocked_key)";
+
 struct text_source {
   text_id id;
   const char* sql;
@@ -146,7 +156,7 @@ struct text_source {
 constexpr text_source texts[] = {
     // Rule 1, and as for one key: each row is judged when it is locked, by its own columns alone.
     {text_id::batch_take, R"(
-UPDATE {lock}
+UPDATE {rows}
 SET
   {lock.session_id} = :session,
   {lock.nonce} = CASE {lock.lock_key} :nonces END,
@@ -160,7 +170,7 @@ WHERE {lock.lock_key} IN (:keys)
 
     // Rule 6: of each key the session and the fence, or the nonce.
     {text_id::batch_release, R"(
-UPDATE {lock}
+UPDATE {rows}
 SET
   {lock.session_id} = NULL,
   {lock.expires_at_us} = NULL
@@ -170,7 +180,7 @@ WHERE {lock.lock_key} IN (:keys)
 )"},
 
     {text_id::batch_cancel, R"(
-UPDATE {lock}
+UPDATE {rows}
 SET
   {lock.session_id} = NULL,
   {lock.expires_at_us} = NULL
@@ -183,6 +193,18 @@ WHERE {lock.lock_key} IN (:keys)
 SELECT {lock.lock_key}, {lock.session_id} = :session, {lock.session_id} IS NULL, {lock.nonce}, {lock.fence}
 FROM {lock}
 WHERE {lock.lock_key} IN (:keys)
+)"},
+
+    // Rule 2, the statement `look` for many keys.
+    {text_id::batch_look, R"(
+SELECT
+  l.{lock.lock_key},
+  l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL,
+  IFNULL(l.{lock.expires_at_us}, s.{session.expires_at_us}) - {now},
+  s.{session.host}, s.{session.pid}, s.{session.label}
+FROM {lock} l
+LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+WHERE l.{lock.lock_key} IN (:keys)
 )"},
 
     // Of a grant whose answer did not tell it.
@@ -225,6 +247,14 @@ static_assert(std::size(texts) == static_cast<std::size_t>(text_id::count_));
 
 }  // namespace
 
+void lease_sql::expand_texts(text_list& to, const std::string& rows) const {
+  auto names = names_;
+  names.add_text("rows", rows);
+  for (const auto& source : texts) {
+    to[static_cast<std::size_t>(source.id)] = sql::in_one_line(names.expand(source.sql));
+  }
+}
+
 lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   names_.add_text("now", server_clock);
   names_.add_text("grant", names_.expand(grant));
@@ -233,9 +263,8 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   for (const auto id : {statement_id::take, statement_id::take_over}) {
     quick_[static_cast<std::size_t>(id)].sql.insert(0, quick_prefix);
   }
-  for (const auto& source : texts) {
-    texts_[static_cast<std::size_t>(source.id)] = sql::in_one_line(names_.expand(source.sql));
-  }
+  expand_texts(texts_, names_.expand("{lock}"));
+  expand_texts(skipping_, names_.expand(unlocked_rows));
 }
 
 }  // namespace dlock::stores::mysql::lease_table

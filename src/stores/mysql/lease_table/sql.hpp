@@ -56,6 +56,7 @@ enum class text_id : unsigned char {
   batch_release,
   batch_cancel,
   batch_read,
+  batch_look,
   granted_fence,
   ask_for_row,
   revoke,
@@ -73,17 +74,24 @@ class lease_sql {
   const sql::statement_text& statement(statement_id which, bool quick = false) const noexcept {
     return (quick ? quick_ : statements_)[static_cast<std::size_t>(which)];
   }
-  /// To be filled in by sql::write_values().
-  const std::string& text(text_id which) const noexcept { return texts_[static_cast<std::size_t>(which)]; }
+  /// To be filled in by sql::write_values(). `skip`: a batch passes over rows that somebody's transaction has locked.
+  const std::string& text(text_id which, bool skip = false) const noexcept {
+    return (skip ? skipping_ : texts_)[static_cast<std::size_t>(which)];
+  }
 
   /// Before a take: a row that somebody's transaction has locked is busy at once, not after the lock wait timeout.
   static constexpr std::string_view quick_prefix = mysql::quick_prefix;
 
  private:
+  using text_list = std::array<std::string, static_cast<std::size_t>(text_id::count_)>;
+
+  void expand_texts(text_list& to, const std::string& rows) const;
+
   sql::table_names names_;
   std::vector<sql::statement_text> statements_{};
   std::vector<sql::statement_text> quick_{};
-  std::array<std::string, static_cast<std::size_t>(text_id::count_)> texts_{};
+  text_list texts_{};
+  text_list skipping_{};
 };
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -11,6 +11,7 @@
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/batch.hpp"
 #include "stores/mysql/lease_table/grant.hpp"
+#include "stores/mysql/lease_table/looks.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
@@ -77,30 +78,6 @@ reply insert(lease_connection& on, const lease_sql& statements, const request& a
                             statements.names().table("floor")));
 }
 
-seen seen_of(const mysql_look_row& row) {
-  seen shown;
-  shown.fence = row.fence;
-  shown.holder = id_of(row.holder.view());
-  if (!shown.holder) return shown;
-  shown.kind = row.kept != 0 ? lease_kind::session : lease_kind::expiring;
-  shown.gone = row.kept != 0 && row.gone != 0;
-  shown.expired = row.left_us <= 0;
-  shown.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
-  if (row.gone == 0) {
-    shown.who =
-        describe_holder({row.host.bytes.data(), row.host.size}, row.pid, {row.label.bytes.data(), row.label.size});
-  }
-  return shown;
-}
-
-reply look(lease_connection& on) {
-  reply answer;
-  mysql_look_row row;
-  answer.result = on.look(row, answer.why);
-  if (answer.result == outcome::yes) answer.holder = seen_of(row);
-  return answer;
-}
-
 reply take_over(lease_connection& on, const lease_sql& statements, const request& asked) {
   on.values().holder.assign(bytes_of(asked.expected->holder));
   on.values().seen_fence = asked.expected->fence;
@@ -116,7 +93,7 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
   switch (asked.action) {
     case verb::take: return granted(on, statements, statement_id::take, asked);
     case verb::insert: return insert(on, statements, asked);
-    case verb::look: return look(on);
+    case verb::look: return look_at_key(on);
     case verb::take_over: return take_over(on, statements, asked);
     case verb::extend: return changed(on, statement_id::extend);
     case verb::release:
@@ -152,8 +129,15 @@ reply execute_after_asking(lease_connection& on, const lease_sql& statements, co
 void mysql_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   auto& with = static_cast<native&>(on);
   if (requests.size() > 1 && one_statement_can(requests)) {
-    execute_in_one(with, sql_, requests, replies);
+    execute_in_one(with, sql_, requests, replies, client_.can_skip_locked());
     return;
+  }
+  if (requests.size() > 1 && one_look_can(requests)) {
+    look_at_all(with, sql_, row_sql_, requests, replies);
+    // A row that the server can't look at must not keep the others from their answers.
+    const auto& first = replies.front();
+    const bool refused = first.result == outcome::failed && !first.why.transient && with.usable();
+    if (!refused || requests.front().row == nullptr) return;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto run = asks_first(with, requests[i]) ? execute_after_asking : execute_one;

@@ -37,6 +37,12 @@ class lease_connection final : public sqlite_connection {
         which, turn, values, [] {}, [](const sqlite_statement&) {});
   }
 
+  /// The statement that looks at many keys.
+  template <class Bind, class Row>
+  int look_at_all(sqlite_turn& turn, Bind&& bind, Row&& row) {
+    return run(look_at_all_, file_.sql.look_at_all(), turn, bind, row);
+  }
+
   lease_file& file() noexcept { return file_; }
   /// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
   void explain(fault& why) const override {
@@ -48,6 +54,7 @@ class lease_connection final : public sqlite_connection {
  private:
   lease_file& file_;  // the base keeps it
   std::array<sqlite_statement, statement_count> statements_{};
+  sqlite_statement look_at_all_{};
   sqlite_row_statements rows_{};
 };
 

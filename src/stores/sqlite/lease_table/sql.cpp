@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/sqlite/lease_table/sql.hpp"
 
+#include <fmt/format.h>
+
 namespace dlock::stores::sqlite::lease_table {
 namespace {
 
@@ -214,6 +216,16 @@ WHERE {lock.lock_key} = :key
 )"},
 };
 
+// The statement `look` for many keys.
+constexpr const char* look_at_all_text = R"(
+SELECT
+  l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us}, s.{session.expires_at_us},
+  s.{session.host}, s.{session.pid}, s.{session.label}, l.{lock.lock_key}
+FROM {lock} l
+LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+WHERE l.{lock.lock_key} IN (:keys)
+)";
+
 }  // namespace
 
 void bind(sqlite_statement& to, const sql::statement_text& text, const lease_values& values) noexcept {
@@ -247,6 +259,9 @@ lease_sql::lease_sql(const sql::table_names& names) {
   auto with_grant = names;
   with_grant.add_text("grant", names.expand(grant));
   statements_ = sql::make_statements<statement_id>(sources, with_grant, parameter_names, sql::marker::name);
+  std::string keys;
+  for (std::size_t i = 1; i <= most_looks; ++i) keys += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
+  look_at_all_ = sql::write_values(sql::in_one_line(names.expand(look_at_all_text)), {{"keys", keys}});
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -93,13 +94,20 @@ void bind(sqlite_statement& to, const sql::statement_text& text, const lease_val
 /// All of a store's SQL about its lock tables, with their names. Immutable.
 class lease_sql {
  public:
+  /// So many keys are looked at by one statement.
+  static constexpr std::size_t most_looks = 64;
+
   explicit lease_sql(const sql::table_names& names);
   const sql::statement_text& statement(statement_id which) const noexcept {
     return statements_[static_cast<std::size_t>(which)];
   }
+  /// The statement `look` for many keys, its parameters 1 to most_looks: the key comes behind the columns of that one. A
+  /// parameter that is NULL is no key.
+  const std::string& look_at_all() const noexcept { return look_at_all_; }
 
  private:
   std::vector<sql::statement_text> statements_;
+  std::string look_at_all_{};
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

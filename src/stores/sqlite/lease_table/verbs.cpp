@@ -84,6 +84,38 @@ reply look(lease_connection& on, sqlite_turn& turn, const request& asked) {
   return code == SQLITE_DONE ? answer : on.refused(code, false);
 }
 
+/// One SELECT; each request gets its own answer.
+void look_at_some(lease_connection& on, sqlite_turn& turn, std::span<const request> requests,
+                  std::span<reply> replies) {
+  std::int64_t asked = 0;
+  const auto bind = [&](sqlite_statement& to, std::int64_t now) {
+    asked = now;
+    for (auto& each : replies) each = {.result = outcome::absent, .statements = 0};
+    for (std::size_t i = 0; i != lease_sql::most_looks; ++i) {
+      const int at = static_cast<int>(i) + 1;
+      i < requests.size() ? to.bind_blob(at, requests[i].resource) : to.bind_null(at);
+    }
+  };
+  const auto row = [&](const sqlite_statement& s) {
+    const auto key = s.bytes(7);
+    for (std::size_t i = 0; i != requests.size(); ++i) {
+      if (requests[i].resource == key)
+        replies[i] = {.result = outcome::yes, .holder = seen_of(s, asked), .statements = 0};
+    }
+  };
+  const int code = on.look_at_all(turn, bind, row);
+  if (code != SQLITE_DONE) std::fill(replies.begin(), replies.end(), on.refused(code, false));
+  for (auto& each : replies) each.statements = 0;
+  replies.front().statements = 1;
+}
+
+void look_at_all(lease_connection& on, sqlite_turn& turn, std::span<const request> requests, std::span<reply> replies) {
+  for (std::size_t done = 0; done < requests.size(); done += lease_sql::most_looks) {
+    const auto some = std::min(requests.size() - done, lease_sql::most_looks);
+    look_at_some(on, turn, requests.subspan(done, some), replies.subspan(done, some));
+  }
+}
+
 reply execute_one(lease_connection& on, sqlite_turn& turn, const request& asked) {
   if (asked.row != nullptr) return run_row(on, turn, asked);
   switch (asked.action) {
@@ -145,6 +177,10 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
   }
   sqlite_turn turn(on, reads ? lane::read : lane::write, file_->settings.statement_timeout());
   if (requests.size() > 1 && !reads) return run_batch(on, turn, requests, replies);
+  const auto of_key = [](const request& each) { return each.action == verb::look && each.row == nullptr; };
+  if (requests.size() > 1 && std::all_of(requests.begin(), requests.end(), of_key)) {
+    return look_at_all(on, turn, requests, replies);
+  }
   for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = execute_one(on, turn, requests[i]);
 } catch (...) {
   for (reply& r : replies) r = out_of_memory();

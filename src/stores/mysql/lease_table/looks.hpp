@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <span>
+
+#include "dlock/store/store_types.hpp"
+#include "stores/mysql/lease_table/connection.hpp"
+#include "stores/mysql/lease_table/row_sql.hpp"
+#include "stores/mysql/lease_table/sql.hpp"
+
+namespace dlock::stores::mysql::lease_table {
+
+/// Who holds the key in values(): the prepared statement.
+reply look_at_key(lease_connection& on);
+
+/// Whether look_at_all() can do them: looks at keys, or at rows.
+bool one_look_can(std::span<const request> requests) noexcept;
+
+/// One SELECT for all; each request gets its own answer.
+void look_at_all(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows,
+                 std::span<const request> requests, std::span<reply> replies) noexcept;
+
+}  // namespace dlock::stores::mysql::lease_table
