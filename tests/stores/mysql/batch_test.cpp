@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "support/mysql_store_place.hpp"
+#include "contract/backends/mysql/places.hpp"
 
 namespace dlock::test {
 

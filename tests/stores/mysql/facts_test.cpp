@@ -106,18 +106,16 @@ TEST_CASE("mysql facts: a batch of takes never makes a verifier the victim of a 
     asked.push_back({.action = verb::take, .resource = key, .session = s.b.id, .nonce = ++s.b.nonce});
   }
   std::vector<reply> told(asked.size());
+  // It passes over the row that is verified: who waits for nobody is in no deadlock.
   auto batch = std::async(std::launch::async, [&] { s.b.where->execute(*s.b.on, asked, told); });
-  if (s.b.where->caps().take_waits) {
-    wait_until_blocked(s.root, s.b.on->identity().id);
-  } else {
-    batch.wait();
-  }
+  batch.wait();
   // In the other order than the batch.
   CHECK(s.app->run(s.a.verify_text(lock_key(keys[0]), 1)) == 1);
   CHECK_NOTHROW(s.app->commit());
   batch.get();
   CHECK(contended_or_no(told[0]));
   CHECK(contended_or_no(told[7]));
+  for (std::size_t i = 1; i != 7; ++i) CHECK(answer(told[i]) == outcome::yes);
 }
 
 TEST_CASE("mysql facts: a check in a snapshot older than the take-over sees it all the same", "[mysql][verify][e16]") {

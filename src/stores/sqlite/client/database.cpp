@@ -6,6 +6,8 @@
 #include <odb/sqlite/connection-factory.hxx>
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
+#include <random>
+#include <thread>
 
 #include "dlock/store/store_types.hpp"
 #include "engine/transaction_watch.hpp"
@@ -13,6 +15,26 @@
 namespace dlock::stores::sqlite {
 
 namespace {
+
+/// How long one wait of a connection has lasted. A connection is used by one thread at a time, and waits for one thing.
+thread_local std::chrono::steady_clock::time_point began_to_wait{};
+
+/// What SQLite calls while others write to the file: whether to try again. SQLite's own handler pauses longer and longer, up
+/// to 100 ms, so who has waited long comes to a free file last: of four processes that write all the time, one did nearly
+/// all. Short pauses of chance length give each its share. Who has waited for a second waits for one long transaction, and
+/// need not be quick.
+int wait_while_busy(void* patience, int tries) {
+  using namespace std::chrono_literals;
+  const auto now = std::chrono::steady_clock::now();
+  if (tries == 0) began_to_wait = now;
+  const auto waited = now - began_to_wait;
+  if (waited >= *static_cast<const microseconds*>(patience)) return 0;
+  thread_local std::minstd_rand chance{static_cast<unsigned>(now.time_since_epoch().count())};
+  const microseconds least = waited < 1s ? 100us : 500us;
+  std::uniform_int_distribution<microseconds::rep> pause(least.count(), least.count() * 3);
+  std::this_thread::sleep_for(microseconds{pause(chance)});
+  return 1;
+}
 
 /// Its connections wait while others write to the file.
 class patient_connections final : public odb::sqlite::connection_pool_factory {
@@ -22,13 +44,12 @@ class patient_connections final : public odb::sqlite::connection_pool_factory {
  protected:
   pooled_connection_ptr create() override {
     auto made = odb::sqlite::connection_pool_factory::create();
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience_).count();
-    ::sqlite3_busy_timeout(made->handle(), static_cast<int>(ms));
+    ::sqlite3_busy_handler(made->handle(), &wait_while_busy, &patience_);
     return made;
   }
 
  private:
-  const microseconds patience_;
+  microseconds patience_;  // outlives the connections, which are the pool's
 };
 
 odb::transaction_impl* begin_immediate(odb::database& db) {

@@ -2,6 +2,7 @@
 #include "stores/sqlite/client/turn.hpp"
 
 #include <algorithm>
+#include <random>
 #include <thread>
 
 #include "stores/sqlite/client/connection.hpp"
@@ -45,10 +46,16 @@ bool sqlite_turn::again(int& code) noexcept {
 }
 
 void sqlite_turn::pause() noexcept {
-  // Halved after each 16 tries: who has waited long gets in before who has just come.
-  const auto first = how_ == lane::renewal ? microseconds{100} : microseconds{500};
-  const auto shorter = first / (1 << std::min(tries_++ / 16, 4U));
-  std::this_thread::sleep_for(std::max(shorter, first / 5));
+  if (how_ == lane::renewal) {
+    // Halved after each 16 tries: who has waited long gets in before who has just come.
+    const auto shorter = microseconds{100} / (1 << std::min(tries_++ / 16, 4U));
+    std::this_thread::sleep_for(std::max(shorter, microseconds{20}));
+    return;
+  }
+  // Of chance length: those that wait for the same commit must not come back in step.
+  thread_local std::minstd_rand chance{static_cast<unsigned>(clock::now().time_since_epoch().count())};
+  std::uniform_int_distribution<microseconds::rep> length(100, 300);
+  std::this_thread::sleep_for(microseconds{length(chance)});
 }
 
 }  // namespace dlock::stores::sqlite

@@ -18,8 +18,8 @@ enum class lane {
 };
 
 /// The busy loop of one statement, or of several in one transaction. SQLite's own sleeps longer and longer
-/// between its tries, so that a renewal among busy writers starves for seconds; this one polls twice a
-/// millisecond, and more often the longer it has waited: a share of the file for everybody.
+/// between its tries, so that a renewal among busy writers starves for seconds; this one polls
+/// several times a millisecond, a renewal more often: a share of the file for everybody.
 class sqlite_turn {
  public:
   /// The limit counts from here.
