@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// Three statements that run code under a lock of the default service. Each is one call of its acquire() or
+/// Four statements that run code under a lock of the default service. Each is one call of its acquire() or
 /// try_acquire(), for several keys acquire_all() or try_acquire_all(), which throw as said in lock_service.hpp; nothing
 /// needs them: define DLOCK_NO_MACROS, use with_lock.hpp instead.
 ///
@@ -11,13 +11,13 @@
 ///     return ship(o, held.fencing_token());                       // leaves the function, as in any block
 ///   }
 ///
-///   DISTRIBUTED_TRY_LOCKED_AS(held, "report:daily") { build_report(); } else { count_skip(); }
+///   DISTRIBUTED_TRY_LOCKED("report:daily") { build_report(); } else { count_skip(); }   // or _TRY_LOCKED_AS(held, ...)
 ///
 ///   DISTRIBUTED_LOCKED({"wallet:7", "wallet:9"}, {.wait = 2s}) { transfer(); }   // several keys, all or none
 ///
 /// The first argument (after the lease's name) is the key or a list of keys (then the lease is a multi_lease), the
-/// rest one lock_options; what it leaves open is inherited from the service's defaults. Key and options are evaluated once, before the
-/// body. The lease lives until the end of the statement; it is const, so nobody releases it in mid-body (to renew by
+/// rest one lock_options; what it leaves open is inherited from the service's defaults. Key and options are evaluated
+/// once, before the body. The lease lives until the end of the statement; it is const, so nobody releases it in mid-body (to renew by
 /// hand, use with_lock).
 /// return, break, continue and exceptions leave the statement as they leave a plain block, and release.
 ///
@@ -93,8 +93,12 @@ time_without_unit<T> try_hold(const lock_key&, const T&);
   DISTRIBUTED_LOCKED_AS(DLOCK_DETAIL_UNIQUE(dlock_lease_), key_expr __VA_OPT__(, ) __VA_ARGS__)
 
 /// One attempt, or what options.wait allows: runs the statement if the key was (all keys were) to be had, the one after
-/// `else` (where there is one) if it was busy. A plain if: the else is the point.
+/// `else` (where there is one) if it was busy. A plain if: the else is the point, and the next one is always its own.
 #define DISTRIBUTED_TRY_LOCKED_AS(lease_name, key_expr, ...) \
   if ([[maybe_unused]] const auto lease_name = ::dlock::detail::try_hold(key_expr __VA_OPT__(, ) __VA_ARGS__))
+
+/// The same where the lease needs no name.
+#define DISTRIBUTED_TRY_LOCKED(key_expr, ...) \
+  DISTRIBUTED_TRY_LOCKED_AS(DLOCK_DETAIL_UNIQUE(dlock_lease_), key_expr __VA_OPT__(, ) __VA_ARGS__)
 
 #endif

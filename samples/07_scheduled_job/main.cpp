@@ -62,7 +62,7 @@ void make_report(std::int64_t number, int worker) {
 /// key stays taken for min_hold, which must be longer than anybody can be late. If the process that runs the job dies
 /// in the midst of it, that ends its hold: the key is free after ttl.
 void when_due(std::int64_t number, int worker, milliseconds min_hold) {
-  DISTRIBUTED_TRY_LOCKED_AS(held, dlock::key<"report:{period}">(number), {.ttl = 5s, .min_hold = min_hold}) {
+  DISTRIBUTED_TRY_LOCKED(dlock::key<"report:{period}">(number), {.ttl = 5s, .min_hold = min_hold}) {
     make_report(number, worker);
   }
   else {

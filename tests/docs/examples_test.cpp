@@ -47,7 +47,7 @@ int ship_in_any_way(dlock::lock_service& locks, const order& o, int& skipped) {
   }
 
   // One attempt; with {.wait = 2s} it would wait so long before it goes on without.
-  DISTRIBUTED_TRY_LOCKED_AS(held, "report:daily") {
+  DISTRIBUTED_TRY_LOCKED("report:daily") {
     shipped += ship(o);
   } else {
     ++skipped;

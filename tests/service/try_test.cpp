@@ -55,7 +55,11 @@ TEST_CASE_METHOD(try_fixture, "try: with a wait each waits so long, and then say
          return locks->locked_or_skip(
              "k", [] {}, patient)();
        }},
-      {"DISTRIBUTED_TRY_LOCKED_AS", macro}};
+      {"DISTRIBUTED_TRY_LOCKED_AS", macro},
+      {"DISTRIBUTED_TRY_LOCKED", [&] {
+         DISTRIBUTED_TRY_LOCKED("k", {.wait = 100ms}) return true;
+         return false;
+       }}};
   for (const auto& [name, call] : calls) {
     INFO(name);
     const auto busy = locks->count(event::kind::busy);

@@ -54,6 +54,34 @@ inline bool tried_without_else() {
   return ran;
 }
 
+// The lease has no name: both branches return, no branch is there for busy, and the statement is one of a loop.
+inline int tried_unnamed(const order& o) {
+  DISTRIBUTED_TRY_LOCKED(dlock::key<"{o.id}:{o.customer}">(o), {.ttl = 5s, .wait = 0s}) { return 1; }
+  else {
+    return -1;
+  }
+}
+inline bool tried_unnamed_without_else() {
+  bool ran = false;
+  DISTRIBUTED_TRY_LOCKED("k") ran = true;
+  return ran;
+}
+inline std::vector<int> tried_in_loop(int count) {
+  std::vector<int> seen;
+  for (int i = 0; i != count; ++i) {
+    DISTRIBUTED_TRY_LOCKED({"k", "l"}) {
+      if (i == 1) continue;
+      if (i == 3) break;
+      seen.push_back(i);
+    }
+    else {
+      seen.push_back(100 + i);
+    }
+    seen.push_back(-i);
+  }
+  return seen;
+}
+
 inline std::vector<int> left_by_break_and_continue(int count) {
   std::vector<int> seen;
   for (int i = 0; i != count; ++i) {

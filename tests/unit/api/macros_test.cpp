@@ -156,6 +156,56 @@ TEST_CASE_METHOD(memory_fixture, "macros: TRY runs the else branch when the key 
   CHECK_FALSE(tried_without_else());
 }
 
+TEST_CASE_METHOD(memory_fixture, "macros: TRY without a name runs its body only under the lock", "[macros][T03]") {
+  bool free_inside = true;
+  bool busy = false;
+  DISTRIBUTED_TRY_LOCKED("k") { free_inside = is_free("k"); }
+  CHECK_FALSE(free_inside);
+  CHECK(is_free("k"));
+  CHECK(tried_unnamed({42, "ann"}) == 1);
+  CHECK(tried_unnamed_without_else());
+  CHECK(tried_in_loop(10) == std::vector{0, 0, 2, -2});
+  CHECK(is_free("42:ann"));
+  CHECK(is_free("l"));
+
+  const lease theirs = rival.acquire("k");
+  const lease others = rival.acquire("42:ann");
+  DISTRIBUTED_TRY_LOCKED("k") { free_inside = true; }
+  else {
+    busy = true;
+  }
+  CHECK_FALSE(free_inside);
+  CHECK(busy);
+  CHECK(tried_unnamed({42, "ann"}) == -1);
+  CHECK_FALSE(tried_unnamed_without_else());
+  CHECK(tried_in_loop(2) == std::vector{100, 0, 101, -1});
+  CHECK(is_free("l"));
+}
+
+TEST_CASE_METHOD(memory_fixture, "macros: TRY without a name evaluates key and options once, and lets exceptions out",
+                 "[macros]") {
+  std::string order;
+  const auto key = [&] {
+    order += 'k';
+    return dlock::lock_key("k");
+  };
+  const auto options = [&] {
+    order += 'o';
+    return dlock::lock_options{.ttl = 5s};
+  };
+  const auto thrower = [&] {
+    DISTRIBUTED_TRY_LOCKED(key(), options()) { throw std::out_of_range("mine"); }
+  };
+  CHECK_THROWS_AS(thrower(), std::out_of_range);
+  CHECK((order == "ko" || order == "ok"));
+  CHECK(is_free("k"));
+  const auto bad_options = [&] {
+    DISTRIBUTED_TRY_LOCKED("k", {.ttl = 0s}) { order += 'b'; }
+  };
+  CHECK_THROWS_AS(bad_options(), std::invalid_argument);
+  CHECK(order.size() == 2);
+}
+
 TEST_CASE_METHOD(memory_fixture, "macros: options are used, and without them the service's defaults", "[macros][T10]") {
   DISTRIBUTED_LOCKED_AS(held, "k", {.ttl = 5s}) { CHECK(held.remaining() <= 5s); }
   DISTRIBUTED_LOCKED_AS(held, "k") { CHECK(held.remaining() > 5s); }
@@ -192,6 +242,7 @@ TEST_CASE("macros: without a default service they throw and say so", "[macros]")
   };
   CHECK_THROWS_AS(attempt(), std::logic_error);
   CHECK_THROWS_AS(attempt_once(), std::logic_error);
+  CHECK_THROWS_AS(tried_unnamed_without_else(), std::logic_error);
   CHECK(runs == 0);
 }
 

@@ -5,7 +5,8 @@
 #include "dlock/dlock.hpp"
 #include "unit/api/memory_fixture.hpp"
 
-#if defined(DISTRIBUTED_LOCKED) || defined(DISTRIBUTED_LOCKED_AS) || defined(DISTRIBUTED_TRY_LOCKED_AS)
+#if defined(DISTRIBUTED_LOCKED) || defined(DISTRIBUTED_LOCKED_AS) || defined(DISTRIBUTED_TRY_LOCKED) || \
+    defined(DISTRIBUTED_TRY_LOCKED_AS)
 #error "DLOCK_NO_MACROS must leave no macro"
 #endif
 
