@@ -47,7 +47,7 @@ done < <(sources include src)
 # A layer of a public header, as a number; nothing for the headers that belong to no layer.
 layer() {
   case $1 in
-    dlock/error.hpp | dlock/store/id128.hpp | dlock/store/clock.hpp | dlock/version.hpp | dlock/store/row_table.hpp) echo 1 ;;
+    dlock/error.hpp | dlock/store/id128.hpp | dlock/store/clock.hpp | dlock/version.hpp | dlock/store/row_table.hpp | dlock/store/lease_kind.hpp) echo 1 ;;
     dlock/lock_options.hpp | dlock/service_options.hpp) echo 2 ;;
     dlock/append_part.hpp | dlock/key.hpp | dlock/key_of.hpp | dlock/lock_key.hpp | dlock/lock_keys.hpp | dlock/lock_key_formatter.hpp) echo 3 ;;
     dlock/store/*.hpp) echo 4 ;;

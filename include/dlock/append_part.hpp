@@ -4,11 +4,9 @@
 #include "dlock/detail/cxx20.hpp"
 //
 #include <array>
-#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,7 +37,7 @@ concept character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::sa
     std::same_as<T, char16_t> || std::same_as<T, char32_t>;
 
 template <class T>
-concept key_integer = std::integral<T> && !std::same_as<T, bool> && !character<T>;
+concept key_integer = std::integral<T> && !std::same_as<T, bool> && !character<T> && sizeof(T) <= 8;
 
 template <class T>
 concept key_byte = std::same_as<T, std::byte> || std::same_as<T, std::uint8_t>;
@@ -47,14 +45,19 @@ concept key_byte = std::same_as<T, std::byte> || std::same_as<T, std::uint8_t>;
 [[noreturn]] void throw_null_part();
 [[noreturn]] void throw_empty_part();
 void append_hex(std::string& out, const void* bytes, std::size_t size);
+void append_number(std::string& out, std::int64_t value);
+void append_number(std::string& out, std::uint64_t value);
 
 }  // namespace detail
 
-/// Integers of every width, in decimal: 42, -7. (std::int8_t and std::uint8_t are numbers, char is not.)
+/// Integers of up to 64 bits, in decimal: 42, -7. (std::int8_t and std::uint8_t are numbers, char is not.)
 template <detail::key_integer T>
 void append_part(std::string& out, T value) {
-  char digits[std::numeric_limits<T>::digits10 + 3];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  if constexpr (std::is_signed_v<T>) {
+    detail::append_number(out, std::int64_t{value});
+  } else {
+    detail::append_number(out, std::uint64_t{value});
+  }
 }
 
 /// Enumerations, as the number behind them: the text then survives renaming an enumerator.

@@ -2,15 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <list>
-#include <mutex>
+#include <memory>
 
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/owner.hpp"
-#include "dlock/store/clock.hpp"
 
 namespace dlock {
 
@@ -40,6 +37,7 @@ class distributed_mutex {
  public:
   /// Throws std::invalid_argument. No statement.
   distributed_mutex(lock_service& service, lock_key key, const lock_options& options = {});
+  ~distributed_mutex();
   distributed_mutex(const distributed_mutex&) = delete;
   distributed_mutex& operator=(const distributed_mutex&) = delete;
 
@@ -79,10 +77,7 @@ class distributed_mutex {
   const lock_options& options() const&& = delete;
 
  private:
-  struct holding {
-    owner who;
-    lease held;
-  };
+  struct holdings;
 
   template <class Duration>
   static std::chrono::milliseconds to_wait(const Duration& limit) {
@@ -93,16 +88,13 @@ class distributed_mutex {
     return seconds < longest ? std::chrono::ceil<std::chrono::milliseconds>(limit) : longest;
   }
   bool lock_within(std::chrono::milliseconds wait);
-  lease lock_since(instant begun);
   void keep(lease held);
   [[noreturn]] void throw_not_held(const char* call) const;
 
   lock_service& service_;
   const lock_key key_;
   lock_options options_;
-  mutable std::mutex mutex_;  // never locked during a statement
-  // Several after a loss: the one who lost the key has not unlocked yet, its successor holds it.
-  std::list<holding> holdings_;
+  const std::unique_ptr<holdings> holdings_;
 };
 
 }  // namespace dlock

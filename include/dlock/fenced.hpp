@@ -8,16 +8,14 @@
 /// write proves nothing: the process may be stopped between the two, and a newer holder may write meanwhile.
 /// Where the data is in the database that the locks live in, lease::verify() is better: see docs/transactions.md.
 
-#include <atomic>
 #include <concepts>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "dlock/detail/invoke.hpp"
 #include "dlock/error.hpp"
 
 namespace dlock {
@@ -49,24 +47,25 @@ class stale_fence : public error {
 /// Thread safety: any thread. `write` must not come back to the same resource. Cost: no statement.
 class fence_gate {
  public:
+  fence_gate();
+  ~fence_gate();
+  fence_gate(const fence_gate&) = delete;
+  fence_gate& operator=(const fence_gate&) = delete;
+
   /// Runs `write` and says true, or says false if a greater token was seen.
   template <std::invocable F>
   bool admit(std::string_view resource, std::uint64_t token, F&& write) {
-    entry& of = checked(resource, token);
-    const std::lock_guard alone(of.mutex);
-    if (token < of.seen) return false;
-    of.seen = token;
-    static_cast<void>(std::invoke(std::forward<F>(write)));
+    const passage alone(*this, resource, token);
+    if (!alone.admitted()) return false;
+    static_cast<void>(detail::invoke(std::forward<F>(write)));
     return true;
   }
   /// Gives what `write` gives, or throws stale_fence.
   template <std::invocable F>
   decltype(auto) require(std::string_view resource, std::uint64_t token, F&& write) {
-    entry& of = checked(resource, token);
-    const std::lock_guard alone(of.mutex);
-    if (token < of.seen) refuse(resource, token, of.seen);
-    of.seen = token;
-    return std::invoke(std::forward<F>(write));
+    const passage alone(*this, resource, token);
+    if (!alone.admitted()) alone.refuse(resource, token);
+    return detail::invoke(std::forward<F>(write));
   }
 
   /// Only the check: enough where one thread both checks and writes. Without a name: a gate for one resource.
@@ -83,15 +82,24 @@ class fence_gate {
   std::uint64_t seen(std::string_view resource = {}) const;
 
  private:
-  struct entry {
-    std::mutex mutex{};
-    std::atomic<std::uint64_t> seen{0};  // set under the mutex
-  };
-  entry& checked(std::string_view resource, std::uint64_t token);
-  [[noreturn]] static void refuse(std::string_view resource, std::uint64_t token, std::uint64_t seen);
+  struct entry;
+  struct entries;
+  // While it lives, nobody else passes with that resource.
+  class passage {
+   public:
+    passage(fence_gate& gate, std::string_view resource, std::uint64_t token);
+    ~passage();
+    passage(const passage&) = delete;
+    passage& operator=(const passage&) = delete;
+    bool admitted() const noexcept { return admitted_; }
+    [[noreturn]] void refuse(std::string_view resource, std::uint64_t token) const;
 
-  mutable std::mutex mutex_{};                           // of the map
-  std::map<std::string, entry, std::less<>> entries_{};  // none is ever removed
+   private:
+    entry& entry_;
+    bool admitted_;
+  };
+
+  const std::unique_ptr<entries> entries_;
 };
 
 /// The check as SQL: check and write in one statement. The column is a BIGINT NOT NULL DEFAULT 0 of the table that is written.

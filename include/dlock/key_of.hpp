@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -12,6 +11,7 @@
 
 #include "dlock/append_part.hpp"
 #include "dlock/detail/append_value.hpp"
+#include "dlock/detail/invoke.hpp"
 #include "dlock/lock_key.hpp"
 
 namespace dlock {
@@ -27,6 +27,14 @@ concept nullable = requires(const T& pointer) {
 
 [[noreturn]] void throw_null_argument(std::string_view prefix, std::size_t argument);
 std::string checked_prefix(std::string prefix);
+
+// The projection of arg<N>().
+struct itself {
+  template <class T>
+  constexpr const T& operator()(const T& value) const noexcept {
+    return value;
+  }
+};
 
 // Reads one part of a key from argument Index (counted from 1) of a call.
 template <std::size_t Index, class Projection>
@@ -53,7 +61,7 @@ struct argument_part {
       if constexpr (nullable<Arg> && std::is_member_pointer_v<Projection>) {
         if (!static_cast<bool>(argument)) throw_null_argument(prefix, Index);
       }
-      decltype(auto) value = std::invoke(projection, argument);
+      decltype(auto) value = detail::invoke(projection, argument);
       using value_type = std::remove_cvref_t<decltype(value)>;
       append_value<value_type>(out, value, prefix, argument_name);
     }
@@ -111,7 +119,7 @@ template <std::size_t N, class Projection>
 /// The argument N itself.
 template <std::size_t N>
 [[nodiscard]] constexpr auto arg() {
-  return arg<N>(std::identity());
+  return arg<N>(detail::itself());
 }
 
 /// Keys for classes with private members, which key<"..."> cannot look into:

@@ -4,7 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
-#include <ranges>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -19,9 +19,11 @@ namespace detail {
 
 // Not a text, which is a range of characters.
 template <class Range>
-concept range_of_keys =
-    !std::same_as<std::remove_cvref_t<Range>, lock_keys> && !std::convertible_to<Range, lock_key> &&
-    std::ranges::input_range<Range> && std::convertible_to<std::ranges::range_reference_t<Range>, lock_key>;
+concept range_of_keys = !std::same_as<std::remove_cvref_t<Range>, lock_keys> && !std::convertible_to<Range, lock_key> &&
+                        requires(Range & from) {
+  { *std::begin(from) } -> std::convertible_to<lock_key>;
+  std::end(from);
+};
 
 template <class Range>
 std::vector<lock_key> collect_keys(Range&& from) {

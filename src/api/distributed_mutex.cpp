@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <list>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -11,17 +13,43 @@
 #include "api/access.hpp"
 #include "api/lock_round.hpp"
 #include "dlock/error.hpp"
+#include "dlock/owner.hpp"
 
 namespace dlock {
 
+struct distributed_mutex::holdings {
+  struct holding {
+    owner who;
+    lease held;
+  };
+
+  std::mutex mutex{};  // never locked during a statement
+  // Several after a loss: the one who lost the key has not unlocked yet, its successor holds it.
+  std::list<holding> list{};
+};
+
+namespace {
+
+/// What is left of the wait.
+lock_options options_since(instant begun, instant now, const lock_options& options) {
+  const auto waited = std::chrono::floor<std::chrono::milliseconds>(now - begun);
+  auto rest = detail::settled(options);
+  if (waited.count() > 0) rest.wait = std::max(rest.wait - waited, std::chrono::milliseconds{0});
+  return as_options(rest);
+}
+
+}  // namespace
+
 distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const lock_options& options)
-    : service_(service), key_(std::move(key)) {
+    : service_(service), key_(std::move(key)), holdings_(std::make_unique<holdings>()) {
   auto how = detail::settled(options, service.core_->shared().defaults);
   validate(how);
   // std::lock and guards count on one unlock() per lock(): a second lease would be freed by the first of them.
   if (how.reentry == reentry::allow) how.reentry = reentry::refuse;
   options_ = as_options(how);
 }
+
+distributed_mutex::~distributed_mutex() = default;
 
 void distributed_mutex::lock() {
   auto& round = detail::lock_round::here();
@@ -32,20 +60,12 @@ void distributed_mutex::lock() {
     round.begin(key_, limit);
     const auto pause = round.pause(how.retry, key_.hash() ^ reinterpret_cast<std::uintptr_t>(&round));
     if (pause.count() > 0) engine::pause_for(*service_.core_, std::min(pause, limit), key_, how, begun);
-    keep(lock_since(begun));
+    keep(service_.acquire(key_, options_since(begun, service_.core_->shared().time.now(), options_)));
     round.locked(key_);
   } catch (...) {
     round.other();
     throw;
   }
-}
-
-/// What is left of the wait.
-lease distributed_mutex::lock_since(instant begun) {
-  const auto waited = std::chrono::floor<std::chrono::milliseconds>(service_.core_->shared().time.now() - begun);
-  auto rest = detail::settled(options_);
-  if (waited.count() > 0) rest.wait = std::max(rest.wait - waited, std::chrono::milliseconds{0});
-  return service_.acquire(key_, as_options(rest));
 }
 
 bool distributed_mutex::try_lock() {
@@ -81,30 +101,30 @@ bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
 }
 
 void distributed_mutex::keep(lease held) {
-  std::list<holding> one;
-  one.push_back(holding{owner::current(), std::move(held)});
+  std::list<holdings::holding> one;
+  one.push_back({owner::current(), std::move(held)});
   detail::access::stand(one.back().held, &engine::grant::by_mutex);
-  const std::lock_guard guard(mutex_);
-  holdings_.splice(holdings_.end(), one);
+  const std::lock_guard guard(holdings_->mutex);
+  holdings_->list.splice(holdings_->list.end(), one);
 }
 
 void distributed_mutex::unlock() {
   // In a forked child: it is the parent's, and a guard that was there at the fork must be able to end.
   if (service_.core_->forked()) return;
-  std::list<holding> mine;  // destroyed, and with it released, after the guard
+  std::list<holdings::holding> mine;  // destroyed, and with it released, after the guard
   const owner me = owner::current();
-  const std::lock_guard guard(mutex_);
-  const auto at = std::ranges::find(holdings_, me, &holding::who);
-  if (at == holdings_.end()) throw_not_held("unlock");
-  mine.splice(mine.end(), holdings_, at);
+  const std::lock_guard guard(holdings_->mutex);
+  const auto at = std::ranges::find(holdings_->list, me, &holdings::holding::who);
+  if (at == holdings_->list.end()) throw_not_held("unlock");
+  mine.splice(mine.end(), holdings_->list, at);
   detail::lock_round::here().unlocked(key_);
 }
 
 const lease& distributed_mutex::held() const& {
   const owner me = owner::current();
-  const std::lock_guard guard(mutex_);
-  const auto at = std::ranges::find(holdings_, me, &holding::who);
-  if (at == holdings_.end()) throw_not_held("held");
+  const std::lock_guard guard(holdings_->mutex);
+  const auto at = std::ranges::find(holdings_->list, me, &holdings::holding::who);
+  if (at == holdings_->list.end()) throw_not_held("held");
   return at->held;
 }
 

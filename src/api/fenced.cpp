@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 
 #include "dlock/lock_key.hpp"
@@ -28,23 +32,46 @@ std::string statement(const fenced_update& of, const std::string& token) {
 
 }  // namespace
 
-fence_gate::entry& fence_gate::checked(std::string_view resource, std::uint64_t token) {
-  check_token(token);
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(resource);
-  return found != entries_.end() ? found->second : entries_.try_emplace(std::string(resource)).first->second;
+struct fence_gate::entry {
+  std::mutex mutex{};
+  std::atomic<std::uint64_t> seen{0};  // set under the mutex
+};
+
+struct fence_gate::entries {
+  std::mutex mutex{};                               // of the map
+  std::map<std::string, entry, std::less<>> map{};  // none is ever removed
+
+  entry& named(std::string_view resource) {
+    const std::lock_guard lock(mutex);
+    const auto found = map.find(resource);
+    return found != map.end() ? found->second : map.try_emplace(std::string(resource)).first->second;
+  }
+};
+
+fence_gate::fence_gate() : entries_(std::make_unique<entries>()) {}
+
+fence_gate::~fence_gate() = default;
+
+fence_gate::passage::passage(fence_gate& gate, std::string_view resource, std::uint64_t token)
+    : entry_((check_token(token), gate.entries_->named(resource))) {
+  entry_.mutex.lock();
+  admitted_ = token >= entry_.seen;
+  if (admitted_) entry_.seen = token;
 }
 
-void fence_gate::refuse(std::string_view resource, std::uint64_t token, std::uint64_t seen) {
+fence_gate::passage::~passage() { entry_.mutex.unlock(); }
+
+void fence_gate::passage::refuse(std::string_view resource, std::uint64_t token) const {
+  const std::uint64_t seen = entry_.seen;
   throw stale_fence(token, seen,
                     fmt::format("resource '{}': fencing token {} is stale: {} was here",
                                 detail::printable_text(resource), token, seen));
 }
 
 std::uint64_t fence_gate::seen(std::string_view resource) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(resource);
-  return found == entries_.end() ? 0 : found->second.seen.load();
+  const std::lock_guard lock(entries_->mutex);
+  const auto found = entries_->map.find(resource);
+  return found == entries_->map.end() ? 0 : found->second.seen.load();
 }
 
 std::string fenced_update::sql() const { return statement(*this, "?"); }

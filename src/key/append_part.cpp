@@ -3,12 +3,27 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <limits>
 #include <stdexcept>
 
 #include "dlock/detail/append_value.hpp"
 #include "dlock/key_of.hpp"
 
 namespace dlock::detail {
+
+namespace {
+
+template <class Integer>
+void append_digits(std::string& out, Integer value) {
+  char digits[std::numeric_limits<Integer>::digits10 + 3];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+}  // namespace
+
+void append_number(std::string& out, std::int64_t value) { append_digits(out, value); }
+void append_number(std::string& out, std::uint64_t value) { append_digits(out, value); }
 
 void throw_null_part() { throw std::invalid_argument("is a null pointer"); }
 

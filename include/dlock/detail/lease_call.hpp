@@ -4,11 +4,11 @@
 /// Calling a function under a lease and vouching for its result: what with_lock and the decorators share.
 
 #include <concepts>
-#include <functional>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "dlock/detail/invoke.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/multi_lease.hpp"
@@ -56,9 +56,9 @@ concept suspended = requires(R& result) {
 template <class Held, class F, class... Args>
 decltype(auto) call_under(Held& held, F&& fn, Args&&... args) {
   if constexpr (std::invocable<F, Args...>) {
-    return std::invoke(std::forward<F>(fn), std::forward<Args>(args)...);
+    return detail::invoke(std::forward<F>(fn), std::forward<Args>(args)...);
   } else {
-    return std::invoke(std::forward<F>(fn), held, std::forward<Args>(args)...);
+    return detail::invoke(std::forward<F>(fn), held, std::forward<Args>(args)...);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "dlock/store/id128.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store/lease_kind.hpp"
 
 namespace dlock {
 

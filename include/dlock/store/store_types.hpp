@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// What passes between the engine and a store. Applications don't need this, except for lease_kind, which
-/// holder_info tells; authors of stores do.
+/// What passes between the engine and a store. Applications don't need this; authors of stores do.
 
 #include <chrono>
 #include <cstdint>
@@ -10,19 +9,12 @@
 #include <string_view>
 
 #include "dlock/store/id128.hpp"
+#include "dlock/store/lease_kind.hpp"
 #include "dlock/store/row_table.hpp"
 
 namespace dlock {
 
 using std::chrono::microseconds;
-
-/// What keeps a lease alive.
-enum class lease_kind : std::uint8_t {
-  session,     ///< the session of its process: renewed for all leases together
-  expiring,    ///< nothing: it ends by an expiry of its own, which the caller may extend
-  column,      ///< the expiry column of the application's own row, which the service renews
-  connection,  ///< the connection that took it: the lease ends with it
-};
 
 /// What may be done to a lock row. docs/protocol.md has the statement of each.
 enum class verb : std::uint8_t {

@@ -233,3 +233,45 @@ TEST_CASE_METHOD(memory_fixture, "try_with_lock: the result says whether the fun
   CHECK_FALSE(locks.try_with_lock("k", reference).has_value());
   CHECK_FALSE(locks.try_with_lock("k", {.wait = 0ms}, [] { return 3; }).has_value());
 }
+
+namespace {
+
+struct parcel {
+  int weight = 3;
+  virtual ~parcel() = default;
+  virtual int weighed(int times) const { return weight * times; }
+  int&& moved_out() && { return std::move(weight); }
+};
+struct fragile final : parcel {
+  int weighed(int times) const override { return -parcel::weighed(times); }
+};
+
+/// Whether detail::invoke gives what std::invoke gives, of the same type.
+template <class F, class... Args>
+bool as_std(F&& fn, Args&&... args) {
+  STATIC_CHECK(std::same_as<decltype(dlock::detail::invoke(std::forward<F>(fn), std::forward<Args>(args)...)),
+                            std::invoke_result_t<F, Args...>>);
+  return dlock::detail::invoke(fn, args...) == std::invoke(fn, args...);
+}
+
+}  // namespace
+
+TEST_CASE("with_lock: whatever std::invoke can call is called as it does", "[with_lock]") {
+  parcel plain;
+  fragile glass;
+  const parcel fixed;
+  const auto shared = std::make_shared<fragile>();
+  CHECK(as_std(plain_function));
+  CHECK(as_std([](int a, int b) { return a - b; }, 5, 3));
+  CHECK(as_std(&parcel::weighed, glass, 2));
+  CHECK(as_std(&parcel::weighed, &glass, 2));
+  CHECK(as_std(&parcel::weighed, shared, 2));
+  CHECK(as_std(&parcel::weighed, std::ref(plain), 2));
+  CHECK(as_std(&parcel::weighed, std::cref(fixed), 2));
+  CHECK(as_std(&parcel::weight, plain));
+  CHECK(as_std(&parcel::weight, fixed));
+  CHECK(as_std(&parcel::weight, shared));
+  CHECK(as_std(&parcel::weight, std::ref(glass)));
+  CHECK(&dlock::detail::invoke(&parcel::weight, plain) == &plain.weight);
+  CHECK(dlock::detail::invoke(&parcel::moved_out, parcel()) == 3);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include "dlock/detail/cxx20.hpp"
+//
+#include <cstdint>
+
+namespace dlock {
+
+/// What keeps a lease alive.
+enum class lease_kind : std::uint8_t {
+  session,     ///< the session of its process: renewed for all leases together
+  expiring,    ///< nothing: it ends by an expiry of its own, which the caller may extend
+  column,      ///< the expiry column of the application's own row, which the service renews
+  connection,  ///< the connection that took it: the lease ends with it
+};
+
+}  // namespace dlock
