@@ -100,62 +100,21 @@ struct name_probe {
   std::string_view second_1;
 };
 
-static_assert(field_name<name_probe, 0>() == "first" && field_name<name_probe, 1>() == "second_1",
-              "dlock: field names cannot be read with this compiler; use Boost 1.84 or later, or key_of");
+// Looked at by the first key with a field, so that a program without one doesn't pay for it.
+template <class Probe>
+inline constexpr bool names_are_read = field_name<Probe, 0>() == "first" && field_name<Probe, 1>() == "second_1";
 
 // Which field of T is called `name`; no_field when none is.
 template <class T>
 constexpr std::size_t field_index(std::string_view name) noexcept {
+  static_assert(names_are_read<std::enable_if_t<walkable<T>, name_probe>>,
+                "dlock: field names cannot be read with this compiler; use Boost 1.84 or later, or key_of");
   return [name]<std::size_t... I>(std::index_sequence<I...>) {
     std::size_t found = no_field;
     ((field_name<T, I>() == name ? void(found = I) : void()), ...);
     return found;
   }
   (std::make_index_sequence<boost::pfr::tuple_size_v<T>>());
-}
-
-// Ends the compilation unless the field was found. The name in single characters: clang 14 prints a
-// fixed_string as numbers, and the name is what the reader of the error needs.
-template <class T, bool Found, char... Name>
-constexpr bool check_field() noexcept {
-  static_assert(Found,
-                "dlock: a {path} of the key pattern names a field that the type does not have; the compiler shows "
-                "type and name as check_field<type, ..., 'n', 'a', 'm', 'e'>");
-  return Found;
-}
-
-// Which field of T the first name of Path is; ends the compilation when none is.
-template <fixed_string Path, class T, std::size_t... I>
-constexpr std::size_t first_field(std::index_sequence<I...>) noexcept {
-  constexpr std::size_t index = field_index<T>({Path.chars, sizeof...(I)});
-  return check_field<T, index != no_field, Path.chars[I]...>() ? index : no_field;
-}
-
-// Follows Path ("customer.id") from `object` on; the object itself when Path is empty.
-template <fixed_string Path, class T>
-constexpr const auto& walk(const T& object) noexcept {
-  if constexpr (Path.size() == 0) {
-    return object;
-  } else {
-    static_assert(walkable<T>,
-                  "dlock: a {path} of the key pattern goes on into a type that is not an aggregate; for classes "
-                  "with private members, pointers and the like use key_of(\"...\", arg<1>(&type::member))");
-    static_assert(
-        !has_base<T>,
-        "dlock: a {path} of the key pattern goes on into a class that has a base class, whose fields can't be "
-        "found by their names; use key_of(\"...\", arg<1>(&type::member))");
-    if constexpr (walkable<T> && !has_base<T>) {
-      constexpr std::size_t index = first_field<Path, T>(std::make_index_sequence<head_of(Path.view()).size()>());
-      if constexpr (index != no_field) {
-        constexpr std::size_t rest = rest_of(Path.view()).size();
-        return walk<slice<Path, Path.size() - rest, rest>()>(boost::pfr::get<index>(object));
-      } else {
-        return no_field;  // one error is enough: let the rest compile
-      }
-    } else {
-      return no_field;
-    }
-  }
 }
 
 }  // namespace dlock::detail
