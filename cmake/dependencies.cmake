@@ -17,8 +17,7 @@ macro(dlock_find_or_fetch name version repository tag)
 endmacro()
 
 find_package(Threads REQUIRED)
-# Boost is used for its header-only PFR (from 1.75 on), in a sample for header-only Spirit and Locale: no component and no
-# library is asked for.
+# Boost is used for its header-only PFR (from 1.75 on): no component and no library is asked for.
 find_package(Boost 1.75 REQUIRED)
 dlock_find_or_fetch(fmt 9.1 fmtlib/fmt 9.1.0)
 if(DLOCK_FETCH_DEPS)
@@ -46,6 +45,23 @@ if(DLOCK_BUILD_TESTS)
 endif()
 if(DLOCK_BUILD_TESTS OR DLOCK_BUILD_SAMPLES OR DLOCK_BUILD_BENCH)
   dlock_find_or_fetch(CLI11 2.1 CLIUtils/CLI11 v2.1.2)
+endif()
+
+# One header, libfccp/csv.h, by which a sample reads CSV files. Its home has no CMake.
+if(DLOCK_BUILD_SAMPLES AND DLOCK_SQLITE)
+  find_path(FCCP_INCLUDE_DIR libfccp/csv.h)
+  mark_as_advanced(FCCP_INCLUDE_DIR)
+  if(NOT FCCP_INCLUDE_DIR AND DLOCK_FETCH_DEPS)
+    FetchContent_Declare(fccp GIT_REPOSITORY https://github.com/ben-strasser/fast-cpp-csv-parser.git
+      GIT_TAG 574a9fe4d323ba63416877a4a5fe59088d37aa34 SOURCE_DIR "${CMAKE_BINARY_DIR}/_deps/fccp/libfccp")
+    FetchContent_MakeAvailable(fccp)
+    set(FCCP_INCLUDE_DIR "${CMAKE_BINARY_DIR}/_deps/fccp")
+  elseif(NOT FCCP_INCLUDE_DIR)
+    message(FATAL_ERROR "libfccp/csv.h, the header of fast-cpp-csv-parser, is missing: package libfccp-dev, "
+      "-D DLOCK_FETCH_DEPS=ON, or -D DLOCK_BUILD_SAMPLES=OFF")
+  endif()
+  add_library(FCCP::FCCP INTERFACE IMPORTED)
+  target_include_directories(FCCP::FCCP SYSTEM INTERFACE "${FCCP_INCLUDE_DIR}")
 endif()
 
 if(DLOCK_INSTALL AND dlock_fetched MATCHES "fmt|spdlog")

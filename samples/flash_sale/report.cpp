@@ -8,39 +8,34 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <set>
+#include <map>
 #include <string_view>
-#include <unordered_map>
+
+#include "support/console.hpp"
 
 namespace flash_sale {
 namespace {
 
-std::string milliseconds(std::uint32_t us) {
-  if (us >= 100'000) return grouped(us / 1'000) + " ms";
-  return fmt::format("{:.1f} ms", static_cast<double>(us) / 1'000);
+using support::grouped;
+
+/// The wait that `percent` of all are not above.
+std::string percentile(std::vector<std::chrono::nanoseconds> waits, std::size_t percent) {
+  if (waits.empty()) return "-";
+  const auto at = waits.begin() + static_cast<std::ptrdiff_t>((waits.size() - 1) * percent / 100);
+  std::ranges::nth_element(waits, at);
+  const std::chrono::duration<double, std::milli> ms = *at;
+  return ms.count() < 100 ? fmt::format("{:.1f} ms", ms.count()) : grouped(std::llround(ms.count())) + " ms";
 }
-
-class table {
- public:
-  explicit table(std::vector<run_report> runs) : runs_(std::move(runs)) {}
-  void line(std::string_view label, const std::function<std::string(run_report&)>& cell) {
-    fmt::print("{:<42}", label);
-    for (auto& run : runs_) fmt::print("{:>16}", cell(run));
-    fmt::print("\n");
-  }
-  void rule() const { fmt::print("{:-<{}}\n", "", 42 + 16 * runs_.size()); }
-
- private:
-  std::vector<run_report> runs_;
-};
 
 }  // namespace
 
-audit audit_books(const std::vector<product>& products, const std::vector<order>& orders,
-                  const std::map<std::string, std::int64_t>& stock_after, const std::vector<book_entry>& book) {
+audit audit_books(const sale_input& input, const std::vector<product>& after, const std::vector<book_entry>& book) {
   audit result;
-  std::unordered_map<std::string_view, std::int64_t> sold;
-  std::unordered_map<std::string_view, std::int64_t> answers;
+  std::map<std::string_view, std::int64_t> left;
+  std::map<std::string_view, std::int64_t> sold;
+  std::map<std::string_view, std::int64_t> answers;
+  for (const auto& p : after) left[p.sku] = p.stock;
+  for (const auto& o : input.orders) answers[o.id] = 0;
   for (const auto& entry : book) {
     result.served_twice += ++answers[entry.order_id] > 1 ? 1 : 0;
     if (entry.what == outcome::sold) {
@@ -49,70 +44,78 @@ audit audit_books(const std::vector<product>& products, const std::vector<order>
     } else {
       ++result.refused_orders;
       // Stock only ever falls, so what is there at the end was there when the order was refused.
-      result.wrongly_refused += stock_after.at(entry.sku) >= entry.quantity ? 1 : 0;
+      result.wrongly_refused += left.at(entry.sku) >= entry.quantity ? 1 : 0;
     }
   }
-  for (const auto& p : products) {
+  for (const auto& p : input.products) {
     result.oversold_units += std::max<std::int64_t>(0, sold[p.sku] - p.stock);
-    result.books_off += std::abs(p.stock - sold[p.sku] - stock_after.at(p.sku));
+    result.books_off += std::abs(p.stock - sold[p.sku] - left.at(p.sku));
   }
-  std::set<std::string_view> asked;
-  for (const auto& o : orders) {
-    if (asked.insert(o.id).second && answers.count(o.id) == 0) ++result.lost_orders;
-  }
+  for (const auto& [id, times] : answers) result.lost_orders += times == 0 ? 1 : 0;
   return result;
 }
 
 void report_bad_lines(const std::vector<bad_line>& bad, const std::filesystem::path& file) {
   constexpr std::size_t most = 10;
+  std::map<std::string, std::size_t> counts;
   std::ofstream all(file);
-  for (const auto& line : bad) all << to_string(line) << '\n';
+  for (const auto& line : bad) {
+    all << to_string(line) << '\n';
+    ++counts[line.reason];
+  }
   all.close();
   for (std::size_t i = 0; i < std::min(bad.size(), most); ++i) fmt::print("  {}\n", to_string(bad[i]));
   if (bad.size() > most) fmt::print("  ... and {} more\n", grouped(bad.size() - most));
   if (bad.empty()) return;
   fmt::print("{} bad lines are left out{}:\n", grouped(bad.size()),
              all ? fmt::format(" (all of them: {})", file.string()) : "");
-  for (const auto& [reason, times] : count_by_reason(bad)) fmt::print("  {:>6}  {}\n", times, reason);
+  for (const auto& [reason, times] : counts) fmt::print("  {:>6}  {}\n", times, reason);
 }
 
 void print_table(const std::vector<run_report>& runs, const sale_input& input) {
+  const auto line = [&](std::string_view label, const std::function<std::string(const run_report&)>& cell) {
+    fmt::print("{:<42}", label);
+    for (const auto& run : runs) fmt::print("{:>16}", cell(run));
+    fmt::print("\n");
+  };
+  const auto number = [&](std::string_view label, const auto& value) {
+    line(label, [&](const run_report& r) { return grouped(value(r)); });
+  };
+  const auto rule = [&] { fmt::print("{:-<{}}\n", "", 42 + 16 * runs.size()); };
+  const auto orders = input.orders.size();
+  const auto seconds = [](const run_report& r) { return std::max(0.001, r.sale.elapsed.count()); };
+
   fmt::print("\n");
-  table t(runs);
-  const auto orders = input.orders.orders.size();
-  t.line("", [](auto& r) { return r.title; });
-  t.rule();
-  t.line("lines in the file", [&](auto&) { return grouped(input.orders.lines); });
-  t.line("  bad lines, left out", [&](auto&) { return grouped(input.bad_orders); });
-  t.line("orders", [&](auto&) { return grouped(orders); });
-  t.line("  sold", [](auto& r) { return grouped(r.sale.sold); });
-  t.line("  refused: sold out", [](auto& r) { return grouped(r.sale.sold_out); });
-  t.line("  refused: sent twice", [](auto& r) { return grouped(r.sale.duplicates); });
-  t.rule();
-  t.line("units oversold (must be 0)", [](auto& r) { return grouped(r.books.oversold_units); });
-  t.line("orders served twice (must be 0)", [](auto& r) { return grouped(r.books.served_twice); });
-  t.line("orders lost (must be 0)", [](auto& r) { return grouped(r.books.lost_orders); });
-  t.line("units the stock is off by (must be 0)", [](auto& r) { return grouped(r.books.books_off); });
-  t.rule();
-  t.line("workers killed with -9", [](auto& r) { return grouped(r.sale.killed); });
-  t.line("  their orders, done by others", [](auto& r) { return grouped(r.sale.done_again); });
-  t.line("  their locks, taken over", [](auto& r) { return r.locked ? grouped(r.sale.take_overs) : "-"; });
-  t.line("  taken over after", [](auto& r) {
+  line("", [](auto& r) { return r.title; });
+  rule();
+  number("lines in the file", [&](auto&) { return input.order_lines; });
+  number("  bad lines, left out", [&](auto&) { return input.order_lines - orders; });
+  number("orders", [&](auto&) { return orders; });
+  number("  sold", [](auto& r) { return r.sale.sold; });
+  number("  refused: sold out", [](auto& r) { return r.sale.sold_out; });
+  number("  refused: sent twice", [](auto& r) { return r.sale.duplicates; });
+  rule();
+  number("units oversold (must be 0)", [](auto& r) { return r.books.oversold_units; });
+  number("orders served twice (must be 0)", [](auto& r) { return r.books.served_twice; });
+  number("orders lost (must be 0)", [](auto& r) { return r.books.lost_orders; });
+  number("units the stock is off by (must be 0)", [](auto& r) { return r.books.books_off; });
+  rule();
+  number("workers killed with -9", [](auto& r) { return r.sale.killed; });
+  number("  their orders, done by others", [](auto& r) { return r.sale.done_again; });
+  line("  their locks, taken over", [](auto& r) { return r.locked ? grouped(r.sale.take_overs) : "-"; });
+  line("  taken over after", [](auto& r) {
     return r.sale.take_over_delay ? fmt::format("{} ms", grouped(r.sale.take_over_delay->count())) : "-";
   });
-  t.rule();
-  for (const double percent : {50.0, 99.0, 100.0}) {
-    t.line(percent < 100 ? fmt::format("wait for the lock, p{:.0f}", percent) : "wait for the lock, longest",
-           [&](auto& r) { return r.locked ? milliseconds(percentile(r.sale.waits_us, percent)) : "-"; });
-  }
-  const auto seconds = [](const run_report& r) { return std::chrono::duration<double>(r.sale.elapsed).count(); };
-  t.line("run time", [&](auto& r) { return fmt::format("{:.1f} s", seconds(r)); });
-  t.line("orders per second",
-         [&](auto& r) { return grouped(std::llround(static_cast<double>(orders) / std::max(0.001, seconds(r)))); });
+  rule();
+  line("wait for the lock, p50", [](auto& r) { return percentile(r.sale.waits, 50); });
+  line("wait for the lock, p99", [](auto& r) { return percentile(r.sale.waits, 99); });
+  line("wait for the lock, longest", [](auto& r) { return percentile(r.sale.waits, 100); });
+  line("run time", [&](auto& r) { return fmt::format("{:.1f} s", seconds(r)); });
+  number("orders per second", [&](auto& r) { return std::llround(static_cast<double>(orders) / seconds(r)); });
   fmt::print("\n");
 }
 
-bool print_verdict(const std::vector<run_report>& runs, const orders_file& input, bool killed_one) {
+bool print_verdict(const std::vector<run_report>& runs, const sale_input& input, bool killed_one) {
   bool right = true;
   for (const auto& run : runs) {
     auto wrong = run.locked ? violations(run, input, killed_one) : run.sale.problems;
@@ -135,7 +138,7 @@ bool print_verdict(const std::vector<run_report>& runs, const orders_file& input
   return right;
 }
 
-std::vector<std::string> violations(const run_report& run, const orders_file& input, bool killed_one) {
+std::vector<std::string> violations(const run_report& run, const sale_input& input, bool killed_one) {
   std::vector<std::string> found = run.sale.problems;
   const auto must_be = [&](std::string_view what, auto is, auto expected) {
     if (static_cast<std::size_t>(is) == static_cast<std::size_t>(expected)) return;
@@ -154,13 +157,6 @@ std::vector<std::string> violations(const run_report& run, const orders_file& in
   if (killed_one) must_be("workers killed", run.sale.killed, 1);
   if (killed_one && run.sale.take_overs == 0) found.emplace_back("the killed worker's lock was never taken over");
   return found;
-}
-
-std::uint32_t percentile(std::vector<std::uint32_t>& values, double percent) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const auto rank = static_cast<std::size_t>(std::ceil(percent / 100 * static_cast<double>(values.size())));
-  return values[std::clamp<std::size_t>(rank, 1, values.size()) - 1];
 }
 
 }  // namespace flash_sale

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <odb/database.hxx>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,7 +38,7 @@ class shop {
   void book_sale(const order& o, std::int64_t new_stock, std::uint64_t fence);
   void book_refusal(const order& o);
 
-  std::map<std::string, std::int64_t> all_stock();
+  std::vector<product> all_products();
   std::vector<book_entry> all_orders();
 
  private:

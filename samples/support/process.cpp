@@ -11,6 +11,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -50,7 +52,7 @@ process::process(std::vector<std::string> arguments) {
   if (code != 0) fail(code, "starting a process");
 }
 
-process::process(std::vector<std::string> arguments, const std::string& log) {
+process::process(std::vector<std::string> arguments, const std::string& log) : log_(log) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail(errno, "making a socket");
   socket_ = ends[0];
@@ -68,13 +70,20 @@ process::process(std::vector<std::string> arguments, const std::string& log) {
 }
 
 process::process(process&& other) noexcept
-    : pid_(std::exchange(other.pid_, 0)), socket_(std::exchange(other.socket_, -1)) {}
+    : pid_(std::exchange(other.pid_, 0)), socket_(std::exchange(other.socket_, -1)), log_(std::move(other.log_)) {}
 
 process::~process() {
   if (socket_ >= 0) ::close(socket_);
   if (pid_ == 0) return;
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
+}
+
+std::string process::last_words() const {
+  std::ifstream in(log_);
+  std::string last = "nothing in its log";
+  for (std::string line; std::getline(in, line);) last = line;
+  return last;
 }
 
 void process::stop() {
@@ -89,6 +98,11 @@ void process::wait_until_stopped() {
   throw std::runtime_error("a process ended that was expected to stop");
 }
 
+bool process::has_stopped() {
+  siginfo_t news{};  // about a stop alone: an end is left to wait()
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &news, WSTOPPED | WNOHANG) == 0 && news.si_pid == pid_;
+}
+
 void process::go_on() { send(pid_, SIGCONT); }
 
 void process::kill() {
@@ -100,6 +114,10 @@ int process::wait() {
   if (pid_ == 0) return 0;
   const int status = wait_for(std::exchange(pid_, 0), 0);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void pass_on(const char* name, const std::string& value) {
+  if (::setenv(name, value.c_str(), 1) != 0) fail(errno, "setting a variable of the environment");
 }
 
 void print_by_lines() { std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ); }

@@ -28,10 +28,14 @@ class process {
   pid_t pid() const noexcept { return pid_; }
   /// Closed when this is destroyed; -1: it was not started to be talked to.
   int socket() const noexcept { return socket_; }
+  /// The last line of its log.
+  std::string last_words() const;
   /// SIGSTOP, and waits until it stands still.
   void stop();
   /// Waits until it has stopped itself: stop_here().
   void wait_until_stopped();
+  /// Whether it has stopped itself by now: stop_here().
+  bool has_stopped();
   /// SIGCONT: lets a stopped one go on.
   void go_on();
   /// kill -9, stopped or not.
@@ -42,7 +46,12 @@ class process {
  private:
   pid_t pid_ = 0;  ///< 0: ended
   int socket_ = -1;
+  std::string log_{};
 };
+
+/// For what must not stand on a command line, which everybody on the machine can read, as a URL with its password: the
+/// processes started from now on find it in their environment.
+void pass_on(const char* name, const std::string& value);
 
 /// For all of them, first of all: what they print comes line by line.
 void print_by_lines();
