@@ -104,7 +104,7 @@ void work(const settings& s) {
 }
 
 support::process start(const settings& s, int worker, int stop_at) {
-  return support::process({"--db", s.url, "--worker", std::to_string(worker), "--stop-at", std::to_string(stop_at)});
+  return support::process({"--worker", std::to_string(worker), "--stop-at", std::to_string(stop_at)});
 }
 
 void take_orders(odb::database& db, int count) {
@@ -175,12 +175,14 @@ int main(int argc, char** argv) {
   CLI::App app{"Orders that are locked in their own rows"};
   settings s;
   app.add_option("--db", s.url, "Locks and data: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
+      ->envname(support::url_variable)
       ->capture_default_str();
   app.add_option("--orders", s.orders)->check(CLI::Range(5, 100'000))->capture_default_str();
   app.add_option("--worker", s.worker)->group("");  // the program starts itself with these two
   app.add_option("--stop-at", s.stop_at)->group("");
   CLI11_PARSE(app, argc, argv);
   support::print_by_lines();
+  support::pass_on(support::url_variable, s.url);
   try {
     if (s.worker == 0) return run(s) ? 0 : 1;
     support::follow_parent();

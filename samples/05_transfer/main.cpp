@@ -92,8 +92,8 @@ void work(const settings& s) {
 }
 
 support::process start(const settings& s, int teller, int stop_at) {
-  return support::process({"--db", s.url, "--transfers", std::to_string(s.transfers), "--teller",
-                           std::to_string(teller), "--stop-at", std::to_string(stop_at)});
+  return support::process({"--transfers", std::to_string(s.transfers), "--teller", std::to_string(teller), "--stop-at",
+                           std::to_string(stop_at)});
 }
 
 void open_wallets(odb::database& db) {
@@ -160,12 +160,14 @@ int main(int argc, char** argv) {
   CLI::App app{"Money between wallets"};
   settings s;
   app.add_option("--db", s.url, "Locks and data: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
+      ->envname(support::url_variable)
       ->capture_default_str();
   app.add_option("--transfers", s.transfers, "For each teller")->check(CLI::Range(4, 100'000))->capture_default_str();
   app.add_option("--teller", s.teller)->group("");  // the program starts itself with these two
   app.add_option("--stop-at", s.stop_at)->group("");
   CLI11_PARSE(app, argc, argv);
   support::print_by_lines();
+  support::pass_on(support::url_variable, s.url);
   try {
     if (s.teller == 0) return run(s) ? 0 : 1;
     support::follow_parent();

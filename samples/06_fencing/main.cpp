@@ -84,8 +84,8 @@ int serve(const settings& s) {
 }
 
 support::process start(settings of, std::string clerk, std::int64_t pieces, std::string stop) {
-  return support::process({"--db", of.url, "--clerk", std::move(clerk), "--pieces", std::to_string(pieces), "--stop",
-                           stop, "--verify", of.verify ? "1" : "0", "--began", std::to_string(of.began)});
+  return support::process({"--clerk", std::move(clerk), "--pieces", std::to_string(pieces), "--stop", stop, "--verify",
+                           of.verify ? "1" : "0", "--began", std::to_string(of.began)});
 }
 
 struct books {
@@ -145,6 +145,7 @@ int main(int argc, char** argv) {
   CLI::App app{"A write that comes too late"};
   settings s;
   app.add_option("--db", s.url, "Locks and data: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
+      ->envname(support::url_variable)
       ->capture_default_str();
   app.add_option("--clerk", s.clerk)->group("");  // the program starts itself with these
   app.add_option("--pieces", s.pieces)->group("");
@@ -153,6 +154,7 @@ int main(int argc, char** argv) {
   app.add_option("--began", s.began)->group("");
   CLI11_PARSE(app, argc, argv);
   support::print_by_lines();
+  support::pass_on(support::url_variable, s.url);
   try {
     if (s.clerk.empty()) return run(s) ? 0 : 1;
     support::follow_parent();

@@ -124,10 +124,9 @@ bool run(const settings& s) {
   std::filesystem::remove(journal);
   std::vector<support::process> workers;
   for (int i = 1; i <= s.workers; ++i) {
-    workers.emplace_back(std::vector<std::string>{"--db", s.url, "--worker", std::to_string(i), "--first",
-                                                  std::to_string(first), "--workers", std::to_string(s.workers),
-                                                  "--periods", std::to_string(s.periods), "--min-hold",
-                                                  std::to_string(s.min_hold_ms)});
+    workers.emplace_back(std::vector<std::string>{
+        "--worker", std::to_string(i), "--first", std::to_string(first), "--workers", std::to_string(s.workers),
+        "--periods", std::to_string(s.periods), "--min-hold", std::to_string(s.min_hold_ms)});
   }
   bool all_well = true;
   for (std::size_t i = 0; i != workers.size(); ++i) {
@@ -147,6 +146,7 @@ int main(int argc, char** argv) {
   CLI::App app{"One of several processes runs the job of each period"};
   settings s;
   app.add_option("--db", s.url, "Where the locks live: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
+      ->envname(support::url_variable)
       ->capture_default_str();
   app.add_option("--workers", s.workers, "Processes")->check(CLI::Range(1, 7))->capture_default_str();
   app.add_option("--periods", s.periods, "How often the job is due")->check(CLI::Range(1, 1000))->capture_default_str();
@@ -157,6 +157,7 @@ int main(int argc, char** argv) {
   app.add_option("--first", s.first)->group("");
   CLI11_PARSE(app, argc, argv);
   support::print_by_lines();
+  support::pass_on(support::url_variable, s.url);
   try {
     if (s.worker == 0) return run(s) ? 0 : 1;
     support::follow_parent();

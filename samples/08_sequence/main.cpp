@@ -66,8 +66,8 @@ void work(const settings& s) {
 }
 
 support::process start(const settings& s, int clerk, int stop_at) {
-  return support::process({"--db", s.url, "--invoices", std::to_string(s.invoices), "--clerk", std::to_string(clerk),
-                           "--stop-at", std::to_string(stop_at)});
+  return support::process({"--invoices", std::to_string(s.invoices), "--clerk", std::to_string(clerk), "--stop-at",
+                           std::to_string(stop_at)});
 }
 
 std::int64_t last_number(odb::database& db) {
@@ -147,12 +147,14 @@ int main(int argc, char** argv) {
   CLI::App app{"Documents with numbers that have no gaps"};
   settings s;
   app.add_option("--db", s.url, "Locks and data: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
+      ->envname(support::url_variable)
       ->capture_default_str();
   app.add_option("--invoices", s.invoices, "For each clerk")->check(CLI::Range(3, 100'000))->capture_default_str();
   app.add_option("--clerk", s.clerk)->group("");  // the program starts itself with these two
   app.add_option("--stop-at", s.stop_at)->group("");
   CLI11_PARSE(app, argc, argv);
   support::print_by_lines();
+  support::pass_on(support::url_variable, s.url);
   try {
     if (s.clerk == 0) return run(s) ? 0 : 1;
     support::follow_parent();

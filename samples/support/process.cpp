@@ -26,6 +26,12 @@ namespace {
 
 /// This program again. Returns 0, or why it can't be started.
 int spawn(pid_t& pid, std::vector<std::string>& arguments, const posix_spawn_file_actions_t* files) {
+  for (const auto& each : arguments) {
+    const auto begin = each.find("://");
+    if (begin != std::string::npos && each.find('@', begin) != std::string::npos) {
+      throw std::invalid_argument("a URL with a user on a command line, where everybody can read its password");
+    }
+  }
   std::string name = "worker";
   std::vector<char*> pointers{name.data()};
   for (auto& each : arguments) pointers.push_back(each.data());

@@ -13,7 +13,8 @@
 namespace support {
 
 /// This program once more, as a process of its own. Move-only; ended with kill -9 when destroyed. Not thread-safe.
-/// All functions throw std::system_error, and std::runtime_error when the process does something else than expected.
+/// All functions throw std::system_error, and std::runtime_error when the process does something else than expected; the
+/// constructors std::invalid_argument for a URL with a user: see pass_on().
 class process {
  public:
   /// Starts it with these arguments.
@@ -52,6 +53,8 @@ class process {
 /// For what must not stand on a command line, which everybody on the machine can read, as a URL with its password: the
 /// processes started from now on find it in their environment.
 void pass_on(const char* name, const std::string& value);
+/// Where the samples look for the database when no --db is given, and where their workers find it.
+inline constexpr const char* url_variable = "DLOCK_SAMPLE_DB";
 
 /// For all of them, first of all: what they print comes line by line.
 void print_by_lines();
