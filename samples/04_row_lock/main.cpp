@@ -103,7 +103,7 @@ void work(const settings& s) {
   }
 }
 
-support::process start(const settings& s, int worker, int stop_at) {
+support::process start(int worker, int stop_at) {
   return support::process({"--worker", std::to_string(worker), "--stop-at", std::to_string(stop_at)});
 }
 
@@ -154,12 +154,12 @@ bool run(const settings& s) {
   std::filesystem::remove(parcels);
   fmt::print("{} orders, 4 workers; they are locked in their own rows, in {}\n", s.orders,
              dlock::store_url::parse(s.url).redacted());
-  auto victim = start(s, 1, 3);
+  auto victim = start(1, 3);
   victim.wait_until_stopped();
   victim.kill();
   fmt::print("worker 1 was killed -9 in the midst of its third order\n");
   std::vector<support::process> workers;
-  for (int i = 2; i <= 4; ++i) workers.push_back(start(s, i, 0));
+  for (int i = 2; i <= 4; ++i) workers.push_back(start(i, 0));
   {
     dlock::lock_service locks{s.url, {.label = "office"}};
     fmt::print("cancelling order {}: {}\n", s.orders, cancel(locks, *db, s.orders) ? "done" : "too late");
