@@ -50,13 +50,11 @@ TEST_CASE("mysql sql: the prefix stands in every table name and nowhere is the d
 }
 
 TEST_CASE("mysql sql: a key is held by its row alone, never by a named lock", "[unit][T61]") {
-  const mysql_sql sql(names("dlock_"));
-  for (std::size_t i = 0; i != mysql_hot_count; ++i) {
-    for (const bool quick : {false, true}) {
-      const auto& text = sql.hot(static_cast<mysql_hot>(i), quick).sql;
-      INFO(text);
-      CHECK(text.find("_LOCK(") == std::string::npos);  // GET_, RELEASE_, IS_FREE_, IS_USED_
-    }
+  const lease_sql sql(names("dlock_"));
+  for (std::size_t i = 0; i != statement_count; ++i) {
+    const auto& text = sql.statement(static_cast<statement_id>(i)).sql;
+    INFO(text);
+    CHECK(text.find("_LOCK(") == std::string::npos);  // GET_, RELEASE_, IS_FREE_, IS_USED_
   }
 }
 

@@ -8,14 +8,14 @@
 #include "lock_entity-odb-sqlite.hxx"
 #include "session_entity-odb-sqlite.hxx"
 #include "support/raw_sqlite.hpp"
-#include "support/sqlite_file_place.hpp"
+#include "contract/backends/sqlite/file_place.hpp"
 
 using namespace dlock::test;
 using namespace dlock::stores::sqlite::lease_table;
 
-TEST_CASE("sqlite sql: each parameter of a statement has the number that it is bound by", "[unit][sqlite]") {
+TEST_CASE("sqlite sql: each parameter of a statement has the number that it is bound by", "[sqlite]") {
   sqlite_file_place place;
-  place.open();
+  static_cast<void>(place.open());
   raw_sqlite raw(place.path);
   const lease_sql sql(dlock::stores::sql::make_table_names<odb::id_sqlite>("dlock_", '"'));
   for (std::size_t i = 0; i != statement_count; ++i) {
