@@ -4,11 +4,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
+#include "contract/backends/sqlite/file_place.hpp"
 #include "floor_entity-odb-sqlite.hxx"
 #include "lock_entity-odb-sqlite.hxx"
 #include "session_entity-odb-sqlite.hxx"
 #include "support/raw_sqlite.hpp"
-#include "contract/backends/sqlite/file_place.hpp"
 
 using namespace dlock::test;
 using namespace dlock::stores::sqlite::lease_table;
