@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs the libraries and a package for find_package(dlock [COMPONENTS core spdlog sqlite mysql odb]).
+# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog sqlite mysql odb]).
 include(CMakePackageConfigHelpers)
 
 set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
 set(dlock_components "")
-foreach(component core spdlog sqlite mysql odb)
+foreach(component core asio spdlog sqlite mysql odb)
   if(TARGET dlock_${component})
     list(APPEND dlock_components ${component})
     install(TARGETS dlock_${component} EXPORT dlock-targets FILE_SET HEADERS)

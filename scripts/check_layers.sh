@@ -53,8 +53,8 @@ layer() {
     dlock/store/*.hpp) echo 4 ;;
     dlock/owner.hpp | dlock/observer.hpp) echo 5 ;;
     dlock/lease.hpp | dlock/multi_lease.hpp) echo 6 ;;
-    dlock/lock_service.hpp | dlock/with_lock.hpp) echo 7 ;;  # a class, and its members that are templates
-    dlock/distributed_mutex.hpp | dlock/spdlog_observer.hpp) echo 8 ;;
+    dlock/lock_service.hpp | dlock/with_lock.hpp | dlock/async.hpp) echo 7 ;;  # a class, and its members that are templates
+    dlock/distributed_mutex.hpp | dlock/spdlog_observer.hpp | dlock/asio.hpp) echo 8 ;;
     dlock/macros.hpp | dlock/locked.hpp) echo 9 ;;
     dlock/dlock.hpp) echo 10 ;;
   esac
@@ -95,7 +95,7 @@ folder_rule() {
     src/engine/background/*) echo 5 base $engine_books engine/background ;;
     src/engine/operations/*) echo 5 base $engine_books engine/background engine/operations ;;
     src/engine/drivers/*) echo 5 engine/operations engine/drivers ;;
-    src/engine/service_core* | src/engine/blocking_*) echo 5 base engine ;;
+    src/engine/service_core* | src/engine/call_steps* | src/engine/blocking_* | src/engine/async_*) echo 5 base engine ;;
     src/engine/*) echo 5 base $engine_books ;;
     src/observers/*) echo 8 observers ;;
     src/odb/*) echo 7 odb engine stores/sql api/access.hpp ;;

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "dlock/detail/fixed_string.hpp"
@@ -26,26 +25,27 @@ namespace dlock {
 
 class distributed_mutex;
 class store;
+template <class... Results>
+class async_handler;
 
-/// Gives out leases from one store. Make one per process and database and keep it; it owns connections, and a few threads
-/// (docs/architecture.md). What options leave open is inherited from service_options::defaults (lock_options.hpp).
-/// Thread safety: all functions may be called from any thread. In a forked child every call throws
-/// lock_refused(forked), and destroying the service or its leases does nothing.
+/// Gives out leases from one store. Make one per process and database and keep it; it owns connections, and a few threads.
+/// What options leave open is inherited from service_options::defaults (lock_options.hpp).
+/// Thread safety: all functions from any thread. In a forked child every call throws lock_refused(forked), and destroying the
+/// service or its leases does nothing.
 class lock_service {
  public:
-  /// Opens the store (see store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where the
-  /// database may start later than this program: service_options::start_limit, or lazy.
+  /// Opens the store (store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where the database
+  /// may start later than this program: service_options::start_limit, or lazy.
   explicit lock_service(std::string_view url, service_options options = {});
   explicit lock_service(std::shared_ptr<store> where, service_options options = {});
-  /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held then
-  /// stay valid, renewed and releasable. What is waited for and what is left is told to the observer (still_held).
+  /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held then stay
+  /// valid, renewed and releasable. What is waited for and what is left is told to the observer (still_held).
   ~lock_service();
   lock_service(const lock_service&) = delete;
   lock_service& operator=(const lock_service&) = delete;
 
-  /// Waits until the key is ours. Throws lock_timeout, lock_refused, store_error, std::invalid_argument; lock_lost if
-  /// this owner holds the key by a lease that is lost.
-  /// Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
+  /// Waits until the key is ours. Throws lock_timeout, lock_refused, store_error, std::invalid_argument; lock_lost if this owner
+  /// holds it by a lease that is lost. Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
   lease acquire(const lock_key& key, const lock_options& options = {});
   /// An empty lease when the key is busy: at once where options.wait is not set (one attempt, whatever the defaults say), else
   /// when it is still busy after that wait. Throws as acquire() otherwise. Cost: one round trip if free, two if busy.
@@ -57,15 +57,20 @@ class lock_service {
   template <detail::without_units T = detail::options_without_units>
   detail::time_without_unit<T> try_acquire(const lock_key&, const T&);
 
-  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/several-locks.md.
-  /// Throws as above; lock_timeout names the key that was busy. Keys that this owner holds are entered again.
+  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/several-locks.md. Throws as
+  /// above; lock_timeout names the key that was busy. Keys that this owner holds are entered again.
   /// Cost: two round trips if all are free and known, on MySQL and MariaDB; else about two more for each that is not.
   multi_lease acquire_all(const lock_keys& keys, const lock_options& options = {});
   /// Empty when one of them is busy: at once, or after options.wait, as try_acquire().
   multi_lease try_acquire_all(const lock_keys& keys, const lock_options& options = {});
+  /// The same without a thread that waits: a handler is told of the end. They need async.hpp, which explains them.
+  void async_acquire(const lock_key& key, const lock_options& options, async_handler<lease> then);
+  void async_try_acquire(const lock_key& key, const lock_options& options, async_handler<lease> then);
+  void async_acquire_all(const lock_keys& keys, const lock_options& options, async_handler<multi_lease> then);
+  void async_try_acquire_all(const lock_keys& keys, const lock_options& options, async_handler<multi_lease> then);
 
-  /// Calls `fn` under the key and vouches for its result; try_with_lock() gives "nothing" where the key is busy, and waits
-  /// as try_acquire(). The plural is about several keys, all or none. What they promise and throw: with_lock.hpp.
+  /// Calls `fn` under the key, or under all of several, and vouches for its result. The ones that try wait as try_acquire(),
+  /// and give "nothing" where a key is busy. What they promise and throw: with_lock.hpp.
   template <detail::callable_under_lock F>
   detail::call_result_t<F> with_lock(const lock_key& key, const lock_options& options, F&& fn);
   template <detail::callable_under_lock F>
@@ -96,40 +101,35 @@ class lock_service {
   template <class Key, detail::not_options F>
   [[nodiscard]] auto locked_or_skip(Key&& key, F&& fn, const lock_options& options = {});
 
-  /// service_options::defaults with every field set.
-  const lock_options& defaults() const& noexcept;
+  const lock_options& defaults() const& noexcept;  ///< service_options::defaults with every field set
   const lock_options& defaults() const&& = delete;
 
   /// Whether the current owner holds the key by a lease that can be trusted now and that it could enter again (owner.hpp), or
   /// by a distributed_mutex. For checks: assert(locks.holds("stock:42")). Throws lock_refused(forked). Cost: no statement.
   bool holds(const lock_key& key) const;
-  /// Who holds the key, or row, now; nobody: empty. One statement. Throws store_error; std::invalid_argument: a row of
-  /// another service's; std::logic_error: the store tells nobody who holds its locks.
+  /// Who holds the key, or row, now; nobody: empty. One statement. Throws store_error; std::invalid_argument: a row of another
+  /// service's; std::logic_error: the store tells nobody who holds its locks.
   std::optional<holder_info> holder(const lock_key& key);
-  /// Held keys in byte order, those after `after`, at most `limit`. Rows locked in place are not among them: they are in
-  /// tables of the application's, which nobody lists here. One statement. Throws store_error,
-  /// std::logic_error: as holder().
+  /// Held keys in byte order, those after `after`, at most `limit`; no rows locked in place, whose tables are the
+  /// application's. One statement. Throws store_error, std::logic_error: as holder().
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
-  /// Takes the key, or row, from its present holder. One whose session keeps it: the session is revoked, its renewals are
-  /// refused (its process is told "renewal refused" for every lease of that session) and the key is taken over after the
-  /// session's expiry. One with an expiry of its own (also the rest of a min_hold): it is freed at once, and the holder finds
-  /// out by its next statement about it: docs/operations.md#taking-a-lock-away. False: nobody holds it, or a program without dlock.
+  /// Takes the key, or row, from its present holder: at once, or after the expiry of the session that keeps it, which is then
+  /// revoked with all that it keeps (docs/operations.md#taking-a-lock-away). False: nobody holds it, or a program without dlock.
   /// At most three statements. Throws as holder().
   bool force_release(const lock_key& key);
 
-  /// No new acquires from now on (lock_refused(closed), waiters too). Waits up to `limit` (>= 0) for leases to be released.
-  /// Returns the keys still held. Those stay renewed until they are released.
+  /// No new acquires from now on (lock_refused(closed), waiters too). Waits up to `limit` (>= 0) for leases to be released and
+  /// handlers to be called. Returns the keys still held; they stay renewed until they are released.
   std::vector<std::string> close(std::chrono::milliseconds limit);
-  /// The same, but what is still held then is lost (loss_reason::closed): its holders are told, and the keys are freed a
-  /// margin later. Returns those keys. Waits for that up to the greatest margin, 1 s, and release_limit.
+  /// The same, but what is still held then is lost (loss_reason::closed): its holders are told, and the keys are freed a margin
+  /// later, which is waited for (up to the greatest margin, 1 s, and release_limit). Returns those keys.
   std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t how);
 
-  /// How often something happened since the service was made; also without an observer. Never throws.
+  /// How often something happened since the service was made; also without an observer.
   std::uint64_t count(event::kind what) const noexcept;
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.
   std::uint64_t statements() const noexcept;
-  /// The store's name: its URL without the password.
-  const std::string& name() const& noexcept;
+  const std::string& name() const& noexcept;  ///< of the store: its URL without the password
   const std::string& name() const&& = delete;
 
  private:
@@ -139,8 +139,8 @@ class lock_service {
   std::shared_ptr<engine::service_core> core_;
 };
 
-/// Makes `service` the one that macros use. Set once: throws std::logic_error if another one is set. It is unset when that
-/// service is destroyed. A forked child may replace the one that its parent has set.
+/// Makes `service` the one that macros use, until it is destroyed. Throws std::logic_error if another one is set; a forked
+/// child may replace the one that its parent has set.
 void set_default_service(lock_service& service);
 /// Throws std::logic_error with what to do while none is set.
 lock_service& default_service();

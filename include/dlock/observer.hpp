@@ -28,6 +28,7 @@ struct event {
     renewal_late,     ///< text: a renewal failed; tried again until the local deadline
     clean_up,         ///< attempts: rows that went
     still_held,       ///< key, fence, text: a service is destroyed, and waits for this lease or ends before it
+    handler_failed,   ///< text: the handler of an asynchronous call threw
     observer_failed,  ///< never delivered; counted only
   };
   kind what{};
@@ -45,8 +46,8 @@ std::string_view to_string(event::kind what) noexcept;
 
 /// Told of everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called
 /// without dlock's internal locks held, so it may call back: on the caller's thread for what a call did, on one thread
-/// of the service for what happened by itself (losses, renewals, background work). A slow observer slows callers and
-/// the telling of losses down, never renewals.
+/// of the service for what asynchronous calls did, on another one for what happened by itself (losses, renewals, background
+/// work). A slow observer slows callers, handlers and the telling of losses down, never renewals.
 class observer {
  public:
   virtual ~observer() = default;

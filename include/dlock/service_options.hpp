@@ -26,7 +26,7 @@ struct service_options {
   /// no earlier than that. Default 0: max(50 ms, ttl/20), at most ttl/4. At most a quarter of the ttl that a lease gets:
   /// here of that in `defaults`, and of that in the options of each call, which throws std::invalid_argument otherwise.
   std::chrono::milliseconds margin{0};
-  /// Threads that may wait for a lock at one time, in line behind others of this service or between two looks, all keys
+  /// Threads and asynchronous calls that may wait for a lock at one time, in line behind others of this service or between two looks, all keys
   /// together; more get lock_refused(too_many_waiters). Default 10 000; >= 1.
   std::size_t max_waiters = 10'000;
   /// Longest time a lease's destructor or release() spends before the release is left to the background. Default 1 s;

@@ -21,6 +21,23 @@ struct access {
     return {std::move(of), entered_again, first};
   }
   static multi_lease make(const lock_keys& keys, std::vector<lease> leases) { return {keys, std::move(leases)}; }
+  /// What the caller gets. Throws lock_timeout for a key that was busy, if there `must` be a lease.
+  static lease result(engine::acquired&& got, bool must) {
+    if (got.held != nullptr) return make(std::move(got.held), got.entered_again, got.first);
+    if (must) throw lock_timeout(got.why_busy);
+    return {};
+  }
+  /// `room`: empty, and large enough.
+  static multi_lease result(const lock_keys& keys, engine::acquired_all&& got, std::vector<lease> room, bool must) {
+    for (auto& each : got.held) room.push_back(make(std::move(each.held), each.entered_again, each.first));
+    if (!room.empty()) return make(keys, std::move(room));
+    if (must) throw lock_timeout(got.why_busy);
+    return {};
+  }
+  /// How a call that tries waits: one attempt, unless the caller asked for patience.
+  static engine::lock_request::patience of_a_try(const lock_options& options) noexcept {
+    return {.once = !options.wait || options.wait->count() == 0};
+  }
   static const std::shared_ptr<engine::grant>& grant_of(const lease& held) noexcept { return held.grant_; }
   static const std::shared_ptr<engine::service_core>& core_of(const lock_service& of) noexcept { return of.core_; }
 
@@ -29,6 +46,14 @@ struct access {
     if (held.first_) stand(held, nullptr);
     held.reentered_ = held.first_ = false;
     return std::exchange(held.grant_, nullptr);
+  }
+  /// The same of all, the last first.
+  static void take_grants(multi_lease& held, std::vector<std::shared_ptr<engine::grant>>& into) {
+    multi_lease mine(std::move(held));
+    held.keys_.clear();
+    held.leases_.clear();
+    for (auto at = mine.leases_.rbegin(); at != mine.leases_.rend(); ++at) into.push_back(take_grant(*at));
+    mine.leases_.clear();
   }
   /// It stands at that place: see grant::anchor.
   static void stand(const lease& held, const void* at) noexcept {

@@ -34,36 +34,22 @@ lock_service::~lock_service() {
   core_->end(core_->shared().options.close_limit);
 }
 
-namespace {
+using detail::access;
 
-lease one_lease(engine::acquired&& got, bool must) {
-  if (got.held != nullptr) return detail::access::make(std::move(got.held), got.entered_again, got.first);
-  if (must) throw lock_timeout(got.why_busy);
-  return {};
-}
+namespace {
 
 multi_lease all_leases(engine::service_core& core, const lock_keys& keys, const lock_options& options,
                        const engine::lock_request::patience& how, bool must) {
-  std::vector<lease> leases;
-  leases.reserve(keys.size());  // before there is something that could be lost
-  auto got = engine::acquire_all(core, keys, core.shared().settled(options), how);
-  for (auto& each : got.held) {
-    leases.push_back(detail::access::make(std::move(each.held), each.entered_again, each.first));
-  }
-  if (!leases.empty()) return detail::access::make(keys, std::move(leases));
-  if (must) throw lock_timeout(got.why_busy);
-  return {};
-}
-
-/// One attempt, unless the caller asked for patience.
-engine::lock_request::patience of_a_try(const lock_options& options) noexcept {
-  return {.once = !options.wait || options.wait->count() == 0};
+  std::vector<lease> room;
+  room.reserve(keys.size());  // before there is something that could be lost
+  return access::result(keys, engine::acquire_all(core, keys, core.shared().settled(options), how), std::move(room),
+                        must);
 }
 
 }  // namespace
 
 lease lock_service::acquire(const lock_key& key, const lock_options& options) {
-  return one_lease(engine::acquire(*core_, key, core_->shared().settled(options)), true);
+  return access::result(engine::acquire(*core_, key, core_->shared().settled(options)), true);
 }
 
 multi_lease lock_service::acquire_all(const lock_keys& keys, const lock_options& options) {
@@ -71,11 +57,12 @@ multi_lease lock_service::acquire_all(const lock_keys& keys, const lock_options&
 }
 
 lease lock_service::try_acquire(const lock_key& key, const lock_options& options) {
-  return one_lease(engine::acquire(*core_, key, core_->shared().settled(options), of_a_try(options)), false);
+  return access::result(engine::acquire(*core_, key, core_->shared().settled(options), access::of_a_try(options)),
+                        false);
 }
 
 multi_lease lock_service::try_acquire_all(const lock_keys& keys, const lock_options& options) {
-  return all_leases(*core_, keys, options, of_a_try(options), false);
+  return all_leases(*core_, keys, options, access::of_a_try(options), false);
 }
 
 bool lock_service::holds(const lock_key& key) const { return engine::holds(*core_, key); }

@@ -138,15 +138,7 @@ void multi_lease::release() {
   keys_.clear();
   auto all = end_all(mine.leases_);
   mine.leases_.clear();
-  const engine::ended_lease* worst = nullptr;
-  for (const auto& each : all) {
-    // The last of those that the loop finds is the first by key. A loss is worse than no answer.
-    const bool told = worst != nullptr && worst->result == engine::release_result::lost;
-    if (each.result == engine::release_result::lost || (each.result == engine::release_result::later && !told)) {
-      worst = &each;
-    }
-  }
-  if (worst != nullptr) engine::throw_not_released(*worst->of, worst->result, worst->why);
+  engine::check_released(all);
 }
 
 }  // namespace dlock

@@ -5,15 +5,12 @@
 
 #include <new>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "dlock/owner.hpp"
 #include "engine/drivers/blocking_driver.hpp"
 #include "engine/operations/extension.hpp"
 #include "engine/operations/lock_errors.hpp"
-#include "engine/own_stack.hpp"
-#include "engine/transaction_watch.hpp"
 
 namespace dlock::engine {
 
@@ -23,51 +20,6 @@ namespace {
 
 /// Of an operator's question.
 constexpr microseconds patience = 5s;
-
-void tell_in_transaction(service_core& core, const lock_key& key) {
-  auto* const watch = watched_transactions();
-  if (watch == nullptr || !watch->open_here(core.where())) return;
-  core.shared().notify({.what = event::kind::in_transaction,
-                        .key = key.view(),
-                        .text =
-                            "acquired inside an open transaction: what that reads may be older than the lock, and the "
-                            "key is not freed before it ends; take the lock first, then begin"});
-}
-
-/// Whether it was the last lease, and the grant is to be freed.
-bool leave(const std::shared_ptr<grant>& one) noexcept {
-  if (one->leave_inner()) return false;
-  auto& core = *one->home;
-  auto& table = core.all().table;
-  // The watch is asked without a lock: it may have a question for the database, and calls back.
-  auto* const watch = watched_transactions();
-  const bool open = watch != nullptr && watch->open_here(core.where());
-  // What was lost is not waited for. Otherwise: what was written under the lock is not visible yet, and the next holder
-  // would read what was there before.
-  const bool waits = open && one->left(core.shared().time.now()).count() > 0;
-  auto end = table.leave(*one, waits);
-  if (end == grant_table::left::asks) {
-    bool told = false;
-    try {
-      told = watch->at_end(core.where(), [one] { transaction_over(one, false); });
-    } catch (const std::bad_alloc&) {
-      told = false;
-    }
-    if (told) return false;
-    end = table.leave_after_all(*one);
-  }
-  return end == grant_table::left::last;
-}
-
-lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& how) {
-  return {terms, current_owner(), in_owner_scope(), now, how};
-}
-
-void check_cancelled(const lock_key& key, const detail::lock_settings& terms) {
-  if (terms.cancel.stop_requested()) {
-    throw lock_refused(errc::cancelled, fmt::format("key '{}': cancelled before it was asked for", printable(key)));
-  }
-}
 
 /// Goes on with a re-entry that needs a statement.
 class reentry_under_way final : public operation {
@@ -103,38 +55,6 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
 
 // ---- acquiring ------------------------------------------------------------------------------------------------------
 
-void check_request(const service_core& core, const std::string& which, const row_renewal* row,
-                   const detail::lock_settings& terms) {
-  const auto refuse = [&](const std::string& why) { throw std::invalid_argument("dlock: " + which + ": " + why); };
-  const auto& caps = core.all().caps;
-  const auto& name = core.where().name();
-  if (row != nullptr && !caps.rows) refuse(name + " has no tables whose rows could be locked");
-  const bool by_column = row != nullptr && *row == row_renewal::column;
-  if (terms.renewal == renewal::automatic && !by_column && !caps.session_leases) {
-    refuse(name + " has no leases that are renewed: renewal::none or renewal::manual");
-  }
-  if (terms.renewal != renewal::automatic && !caps.expiring_leases) {
-    refuse(name + " has no leases with an expiry of their own: renewal::automatic");
-  }
-  if (row == nullptr) return;
-  if (terms.min_hold.count() > 0) {
-    refuse(
-        fmt::format("min_hold = {} ms: a row keeps no time of its grant; lock a key for that", terms.min_hold.count()));
-  }
-  if (by_column && terms.ttl < 5s) {
-    refuse(fmt::format("ttl = {} ms: at least 5000 ms where the row's own expiry is renewed (row_renewal::column)",
-                       terms.ttl.count()));
-  }
-}
-
-void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms) {
-  if (&terms != &core.shared().defaults) validate(terms, core.shared().options);
-  const auto* const row = key.row();
-  if (const auto& caps = core.all().caps; row == nullptr && caps.session_leases && caps.expiring_leases) return;
-  check_request(core, (row != nullptr ? "row '" : "key '") + printable(key) + "'",
-                row != nullptr ? &row->table->renewal : nullptr, terms);
-}
-
 acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
                  const lock_request::patience& how) {
   core.refuse_if_forked();
@@ -144,16 +64,11 @@ acquired acquire(service_core& core, const lock_key& key, const detail::lock_set
   if (auto again = enter_again(core, key, terms, begun); again.held != nullptr) return again;
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
-  acquisition op(core.all(), key, request_of(terms, begun, how), driver.signal());
+  acquisition::room room;
+  acquisition op(core.all(), key, request_of(terms, begun, how), driver.signal(), &room);
   driver.run(op);
-  const auto now = driver.now();
-  acquired made;
-  static_cast<acquisition::acquired&>(made) = op.result(now);
-  if (made.held == nullptr) {
-    made.why_busy = op.why_busy(now);
-  } else if (!made.entered_again) {
-    tell_in_transaction(core, key);
-  }
+  auto made = result_of(op, driver.now());
+  if (in_transaction(core)) tell_in_transaction(core, made);
   return made;
 }
 
@@ -166,14 +81,8 @@ acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   multi_acquisition op(core.all(), keys, terms, request_of(terms, core.shared().time.now(), how), driver.signal());
   driver.run(op);
-  const auto now = driver.now();
-  acquired_all made{op.result(now), {}};
-  if (made.held.empty()) made.why_busy = op.why_busy(now);
-  for (const auto& each : made.held) {
-    if (each.entered_again) continue;
-    tell_in_transaction(core, each.held->key);
-    break;
-  }
+  auto made = result_of(op, driver.now());
+  if (in_transaction(core)) tell_in_transaction(core, made);
   return made;
 }
 
@@ -268,19 +177,6 @@ void end(const std::shared_ptr<grant>& one) noexcept {
 void release_all(std::span<ended_lease> all) noexcept {
   for (auto& each : all) each.last = leave(each.of);
   if (!all.empty()) free_all(all);
-}
-
-void throw_not_released(grant& one, release_result result, const fault& why) {
-  auto& core = *one.home;
-  if (result == release_result::later) {
-    throw store_error(errc::outcome_unknown,
-                      fmt::format("key '{}': release not answered, tried again in the background: {}",
-                                  printable(one.key), trouble(core.all(), why)),
-                      why.native, why.sqlstate, true);
-  }
-  const auto reason = one.why(core.shared().time.now());
-  throw lock_lost(
-      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key), explain(reason)));
 }
 
 // ---- operators ------------------------------------------------------------------------------------------------------

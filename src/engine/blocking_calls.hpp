@@ -8,25 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/operations/multi_acquisition.hpp"
-#include "engine/operations/release_operation.hpp"
+#include "engine/call_steps.hpp"
 #include "engine/operations/row_adoption.hpp"
 #include "engine/service_core.hpp"
 
 namespace dlock::engine {
 
-/// What an acquire gives. Null: the key was busy until the wait ended; `why_busy` says by whom.
-struct acquired : acquisition::acquired {
-  std::string why_busy{};
-};
 acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
                  const lock_request::patience& how = {});
-
-/// One place for each key; none: one of them was busy.
-struct acquired_all {
-  std::vector<multi_acquisition::place> held{};
-  std::string why_busy{};
-};
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
                          const lock_request::patience& how = {});
 /// Waits, as between two attempts. Throws lock_refused where the options or close() cancel it.
@@ -41,8 +30,6 @@ void release_all(std::span<ended_lease> all) noexcept;
 void free_all(std::span<ended_lease> all) noexcept;
 /// release() for those who need not know.
 void end(const std::shared_ptr<grant>& one) noexcept;
-/// Of one that was not freed: lock_lost, or store_error.
-[[noreturn]] void throw_not_released(grant& one, release_result result, const fault& why);
 /// Sets an expiry of its own to now + ttl, unless it ends later. Throws lock_lost, store_error; std::logic_error inside a
 /// transaction of this thread that verified the grant.
 void extend(const std::shared_ptr<grant>& one, microseconds ttl);
@@ -60,8 +47,6 @@ bool release_by(const std::shared_ptr<grant>& one, const std::function<bool()>& 
 void outlive_transaction(grant& one) noexcept;
 /// On the thread that ends it, from inside the application's transaction: it only queues what is to be done.
 void transaction_ended(const std::shared_ptr<grant>& one) noexcept;
-/// The same of one that has only outlived its leases.
-void transaction_over(const std::shared_ptr<grant>& one, bool verified) noexcept;
 
 /// Rows that statements of the application's transaction grant (claims). `take` runs that transaction: it says what it takes
 /// before it commits, under the session and nonce of the adoption, and gives the fences of all, in their order; 0: that one
@@ -69,12 +54,6 @@ void transaction_over(const std::shared_ptr<grant>& one, bool verified) noexcept
 /// that it expected is cancelled in the background. Throws what `take` throws; lock_refused, store_error.
 std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock_settings& terms, row_renewal how,
                                           const std::function<std::vector<std::uint64_t>(row_adoption&)>& take);
-
-/// Throws std::invalid_argument for options that are no good, and for what the store, or a row, can't do. `which`: begins
-/// its text.
-void check_request(const service_core& core, const std::string& which, const row_renewal* row,
-                   const detail::lock_settings& terms);
-void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms);
 
 /// The present thread ends, and the calls on its stack will never go on: exit() was called in one of them. What they hold in
 /// the name of that owner is released. `all`: so is what his mutexes hold.

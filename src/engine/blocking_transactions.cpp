@@ -74,19 +74,6 @@ void outlive_transaction(grant& one) noexcept { one.home->all().table.outlive_tr
 
 void transaction_ended(const std::shared_ptr<grant>& one) noexcept { transaction_over(one, true); }
 
-void transaction_over(const std::shared_ptr<grant>& one, bool verified) noexcept {
-  auto& core = *one->home;
-  if (core.forked()) return;
-  auto& with = core.all();
-  if (!with.table.transaction_ended(*one, verified)) return;
-  const auto now = core.shared().time.now();
-  if (with.grants.begin_release(*one, one->trusted, now)) {
-    with.background.release_now(one, now);
-  } else {
-    with.table.drop(*one);  // lost meanwhile: others free it
-  }
-}
-
 // ---- claims ---------------------------------------------------------------------------------------------------------
 
 std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock_settings& terms, row_renewal how,

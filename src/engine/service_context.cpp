@@ -25,6 +25,8 @@ service_options completed(service_options options) {
   return options;
 }
 
+constinit thread_local event_sink* sink_here = nullptr;
+
 std::uint64_t first_nonce() {
   std::uint64_t bits = 0;
   std::memcpy(&bits, id128::random().bytes.data(), sizeof bits);
@@ -50,8 +52,11 @@ std::string told_once(const std::string& store, std::string_view text) {
   return told ? std::string(text) : store + ": " + std::string(text);
 }
 
+void service_context::tell_through(event_sink* sink) noexcept { sink_here = sink; }
+
 void service_context::deliver(const event& happened) noexcept {
   if (options.observer == nullptr) return;
+  if (sink_here != nullptr) return sink_here->tell(happened);
   try {
     options.observer->on(happened);
   } catch (...) {

@@ -37,6 +37,15 @@ class call_settings {
   const detail::lock_settings* at_;
 };
 
+/// Where a thread leaves the events that it must not tell an observer itself, because it would wait for that.
+class event_sink {
+ public:
+  virtual void tell(const event& happened) noexcept = 0;
+
+ protected:
+  ~event_sink() = default;
+};
+
 /// What all parts of a service share: its options, who it is, and its counters. Nothing in here depends on the parts.
 class service_context {
  public:
@@ -66,6 +75,8 @@ class service_context {
     counts_[static_cast<std::size_t>(of)].fetch_add(1, std::memory_order_relaxed);
   }
   void deliver(const event& happened) noexcept;
+  /// From now on the present thread tells through that one.
+  static void tell_through(event_sink* sink) noexcept;
   std::uint64_t count(event::kind of) const noexcept { return counts_[static_cast<std::size_t>(of)].load(); }
 
  private:

@@ -56,6 +56,7 @@ void prepare(store& where, const service_options& options) {
 }  // namespace
 
 thread_local const service_core* service_core::serving_ = nullptr;
+thread_local const service_core* service_core::telling_end_ = nullptr;
 
 // ---- composition ----------------------------------------------------------------------------------------------------
 
@@ -63,6 +64,8 @@ service_core::service_core(std::shared_ptr<store> where, service_options options
     : shared_(std::move(options)),
       timer_(shared_.time),
       telling_(shared_.time),
+      driving_(shared_.time),
+      completing_(shared_.time),
       statements_(std::move(where), shared_.time, shared_.options.connections, *this),
       queue_(shared_.options.max_waiters),
       news_(
@@ -96,6 +99,8 @@ service_core::service_core(std::shared_ptr<store> where, service_options options
              news_,
              closed_,
              statements_.where().caps()},
+      async_(
+          parts_, closing_.get_token(), [this] { driving_.now(); }, [this] { completing_.now(); }),
       threads_(std::make_shared<thread_group>(shared_.time)),
       connecting_(std::make_shared<thread_group>(shared_.time)),
       generation_(fork_generation()) {}
@@ -166,6 +171,28 @@ void service_core::run_threads() {
   timer_.now();
 }
 
+async_driver& service_core::asynchronous() {
+  if (drives_.load()) return async_;
+  const std::lock_guard lock(starting_);
+  if (!completes_) {
+    run_thread(threads_, [](service_core& core) {
+      core.completing_.run([&](instant) {
+        core.async_.complete();
+        return instant::max();
+      });
+    });
+    completes_ = true;
+  }
+  if (!drives_.load()) {
+    run_thread(threads_, [](service_core& core) {
+      core.async_.serve_here();
+      core.driving_.run([&](instant) { return core.async_.drive(); });
+    });
+    drives_ = true;
+  }
+  return async_;
+}
+
 bool service_core::connect(std::size_t which, fault& why) noexcept {
   try {
     run_thread(connecting_, [which](service_core& core) { core.statements_.connect(which); });
@@ -219,6 +246,8 @@ void service_core::stop_threads() noexcept {
   statements_.stop();
   timer_.stop();
   telling_.stop();
+  driving_.stop();
+  completing_.stop();
 }
 
 std::vector<std::shared_ptr<service_core>> service_core::living() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/background/cleanup.hpp"
+#include "engine/drivers/async_driver.hpp"
 #include "engine/drivers/thread_group.hpp"
 #include "engine/drivers/work_loop.hpp"
 #include "engine/fork_guard.hpp"
@@ -60,6 +61,18 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
     const std::shared_ptr<service_core> of_;
   };
 
+  /// Runs what asynchronous calls want done; its threads begin with the first of these. Throws std::system_error.
+  async_driver& asynchronous();
+
+  /// While the present thread tells the application of the end of a call: it does not wait for that one itself.
+  class telling_end {
+   public:
+    explicit telling_end(const service_core& of) noexcept { telling_end_ = &of; }
+    telling_end(const telling_end&) = delete;
+    telling_end& operator=(const telling_end&) = delete;
+    ~telling_end() { telling_end_ = nullptr; }
+  };
+
   bool forked() const noexcept { return generation_ != fork_generation(); }
   void refuse_if_forked() const {
     if (forked()) throw_forked();
@@ -83,12 +96,15 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   void tell_held(const std::string& text);
   void see_off(std::chrono::milliseconds limit) noexcept;
   void changed() noexcept;
+  bool other_calls() const noexcept { return calls_ > (telling_end_ == this ? 1U : 0U); }
   void wind_down_if_done() noexcept;
   void stop_threads() noexcept;
 
   service_context shared_;
   work_loop timer_;
   work_loop telling_;
+  work_loop driving_;     // asynchronous calls
+  work_loop completing_;  // these, too
   statement_executor statements_;
   wait_queue queue_;
   pause_watch pauses_{};
@@ -103,14 +119,19 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   std::atomic<bool> closed_{false};
   parts parts_;
   std::stop_source closing_{};
+  async_driver async_;
   /// The core that the present thread serves: its end must not be waited for there.
   static thread_local const service_core* serving_;
+  static thread_local const service_core* telling_end_;
   const std::shared_ptr<thread_group> threads_;
   const std::shared_ptr<thread_group> connecting_;
   const unsigned generation_;
 
   std::mutex preparing_;
-  std::atomic<bool> ready_{false};     // the store is prepared
+  std::atomic<bool> ready_{false};  // the store is prepared
+  std::mutex starting_;
+  std::atomic<bool> drives_{false};    // the threads for asynchronous calls have been started
+  bool completes_ = false;             // the first of them; guarded by starting_
   std::atomic<std::size_t> calls_{0};  // under way
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -75,7 +75,7 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
   closing_.request_stop();
   const auto until = shared_.time.now() + limit;
   std::unique_lock lock(mutex_);
-  while ((grants_.any() || calls_ > 0) && shared_.time.now() < until) shared_.time.wait_until(changed_, lock, until);
+  while ((grants_.any() || other_calls()) && shared_.time.now() < until) shared_.time.wait_until(changed_, lock, until);
   lock.unlock();
   std::vector<std::string> keys;
   sessions_.for_each_grant([&](const grant& one) { keys.emplace_back(one.key.view()); });
@@ -104,7 +104,7 @@ void service_core::take_back_all() {
 
 void service_core::end(std::chrono::milliseconds limit) {
   close(0ms);  // nothing new from here on
-  bool wait = calls_ > 0;
+  bool wait = other_calls();
   // What calls of this very thread hold won't end while it waits here. What is being released does.
   sessions_.for_each_grant([&](const grant& one) {
     wait = wait || one.state.load() != grant_state::held || !on_own_stack(one.anchor.load());

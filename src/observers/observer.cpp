@@ -21,6 +21,7 @@ std::string_view to_string(event::kind what) noexcept {
     case event::kind::renewal_late: return "renewal_late";
     case event::kind::clean_up: return "clean_up";
     case event::kind::still_held: return "still_held";
+    case event::kind::handler_failed: return "handler_failed";
     case event::kind::observer_failed: return "observer_failed";
   }
   return "unknown";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fails: dlock: the function returns a coroutine, which would run after the lock is released
+// fails: dlock: the function returns a coroutine, which would run after the lock is released: co_await async_with_lock
 #include "dlock/with_lock.hpp"
 
 struct awaitable {};

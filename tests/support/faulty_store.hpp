@@ -27,7 +27,6 @@ namespace dlock::test {
 
 /// What is neither about a key nor about a session.
 enum class other_verb { clean_up };
-
 /// Which statements a script is about.
 using statement = std::variant<verb, session_verb, other_verb>;
 
@@ -91,6 +90,7 @@ class faulty_store final : public store, public connect_faults, private store_ad
   /// It has nothing for operators and clean-up, or for transactions. Before a service uses it.
   void no_admin() { has_admin_ = false; }
   void no_transactions() { has_transactions_ = false; }
+  static inline thread_local bool may_wait_here = true;  ///< false: it would wait for itself
   /// A connection has a transaction open in which a dead holder verified: a take-over is contended, until terminate() ends
   /// that connection. 0: none. `seen`: blocker() can tell.
   void block(std::uint64_t connection, bool can_be_seen = true) {
@@ -214,7 +214,7 @@ class faulty_store final : public store, public connect_faults, private store_ad
  private:
   verification verification_of(const request&) const override { return {}; }
   verification release_of(const request&) const override { return {}; }
-  bool caller_may_wait(fault&) const noexcept override { return true; }
+  bool caller_may_wait(fault&) const noexcept override { return may_wait_here; }
   reply blocker(connection&, const request&, connection_identity& out) noexcept override {
     ++blockers_asked_;
     const std::lock_guard lock(mutex_);

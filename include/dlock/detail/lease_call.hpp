@@ -73,8 +73,8 @@ template <class Held, class F, class... Args>
 result_under_t<Held, F, Args...> call_checked(Held held, F&& fn, Args&&... args) {
   using result = result_under_t<Held, F, Args...>;
   static_assert(!suspended<result>,
-                "dlock: the function returns a coroutine, which would run after the lock is released: hold the lease "
-                "inside the coroutine instead");
+                "dlock: the function returns a coroutine, which would run after the lock is released: co_await "
+                "async_with_lock() of dlock/asio.hpp, or hold the lease inside the coroutine");
   if constexpr (std::is_void_v<result>) {
     call_under(held, std::forward<F>(fn), std::forward<Args>(args)...);
     finish(held);

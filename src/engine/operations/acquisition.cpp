@@ -10,7 +10,7 @@
 
 namespace dlock::engine {
 
-acquisition::acquisition(parts& with, const lock_key& key, lock_request what, waker& woken, bool look_first)
+acquisition::acquisition(parts& with, const lock_key& key, lock_request what, waker& woken, room* in, bool look_first)
     : with_(with),
       key_(key),
       request_(std::move(what)),
@@ -18,7 +18,11 @@ acquisition::acquisition(parts& with, const lock_key& key, lock_request what, wa
       look_first_(look_first),
       again_(with, request_.terms),
       line_(with, request_, woken),
-      pause_(with, woken) {}
+      room_(in) {}
+
+acquisition::~acquisition() {
+  if (at_ != nullptr) room_->reset();  // before the turn is handed on
+}
 
 // ---- in this process ------------------------------------------------------------------------------------------------
 
@@ -73,22 +77,29 @@ action acquisition::line_left(action next, instant now) {
 action acquisition::ask_store(bool look_first, instant now) {
   check_may_wait(with_, key_);  // a turn that came together with close() is of no use
   look_first_ = look_first || request_.looks_first(with_.caps);
+  if (at_ == nullptr) {
+    if (room_ == nullptr) {
+      own_room_ = std::make_unique<room>();
+      room_ = own_room_.get();
+    }
+    at_ = &room_->emplace(with_, woken_);
+  }
   const auto moment = leave_alone(with_, key_, request_, now);
   if (moment.count() == 0 || interrupted_) return ask_now(now);
   patient_ = true;
   doing_ = doing::leaving_alone;
-  return pause_over(pause_.start(no_turn_, nullptr, now + moment, now), now);
+  return pause_over(at_->pause.start(at_->no_turn, nullptr, now + moment, now), now);
 }
 
 action acquisition::ask_now(instant now) {
-  attempt_.emplace(with_, key_, request_,
-                   acquire_machine::settings{.deadline = request_.deadline,
-                                             .once = request_.once,
-                                             .look_first = look_first_,
-                                             .retry = request_.terms.retry,
-                                             .seed = with_.shared.next_nonce(),
-                                             .patient = patient_},
-                   woken_);
+  attempt_ = &at_->attempt.emplace(with_, key_, request_,
+                                   acquire_machine::settings{.deadline = request_.deadline,
+                                                             .once = request_.once,
+                                                             .look_first = look_first_,
+                                                             .retry = request_.terms.retry,
+                                                             .seed = with_.shared.next_nonce(),
+                                                             .patient = patient_},
+                                   woken_);
   doing_ = doing::asking;
   return follow(attempt_->start(now), now);
 }
@@ -123,14 +134,14 @@ action acquisition::pause_now(instant now) {
     return {};
   }
   doing_ = doing::pausing;
-  return pause_.start(turn_, &attempt_->look(now), now + attempt_->machine().pause(), now);
+  return at_->pause.start(turn_, &attempt_->look(now), now + attempt_->machine().pause(), now);
 }
 
 action acquisition::pause_over(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   const bool before = doing_ == doing::leaving_alone;
   doing_ = doing::asking;
-  if (!pause_.interrupted()) return before ? ask_now(now) : follow(attempt_->looked(now), now);
+  if (!at_->pause.interrupted()) return before ? ask_now(now) : follow(attempt_->looked(now), now);
   doing_ = doing::nothing;
   return {};
 }
@@ -141,7 +152,7 @@ action acquisition::resume(instant now) {
     case doing::in_line: return line_left(line_.resume(now), now);
     case doing::asking: return follow(attempt_->resume(now), now);
     case doing::leaving_alone:
-    case doing::pausing: return pause_over(pause_.resume(now), now);
+    case doing::pausing: return pause_over(at_->pause.resume(now), now);
     case doing::nothing: break;
   }
   return {};
@@ -152,7 +163,7 @@ action acquisition::interrupt(interruption why, instant now) {
   switch (doing_) {
     case doing::in_line: return line_left(line_.interrupt(), now);
     case doing::leaving_alone:
-    case doing::pausing: return pause_over(pause_.interrupt(now), now);
+    case doing::pausing: return pause_over(at_->pause.interrupt(now), now);
     default:
       return resume(now);  // a session that is opened is for others as well, and takes no longer than a statement
   }
@@ -163,7 +174,7 @@ action acquisition::interrupt(interruption why, instant now) {
 acquisition::acquired acquisition::result(instant now) {
   if (made_.held != nullptr) return std::move(made_);
   const auto waited = now - request_.begun;
-  const auto* const machine = attempt_ ? &attempt_->machine() : nullptr;
+  const auto* const machine = attempt_ != nullptr ? &attempt_->machine() : nullptr;
   if (machine != nullptr && attempt_->at() == step::failed) {
     if (attempt_->no_such_row()) throw_no_such_row(key_);
     throw_failed(with_, key_, machine->why(), machine->outcome_unknown(), waited);
@@ -178,8 +189,8 @@ acquisition::acquired acquisition::result(instant now) {
 }
 
 std::string acquisition::why_busy(instant now) const {
-  return attempt_ ? busy_text(key_, attempt_->machine().holder(), now - request_.begun)
-                  : busy_here_text(with_, *request_.owner, key_, now - request_.begun);
+  return attempt_ != nullptr ? busy_text(key_, attempt_->machine().holder(), now - request_.begun)
+                             : busy_here_text(with_, *request_.owner, key_, now - request_.begun);
 }
 
 }  // namespace dlock::engine

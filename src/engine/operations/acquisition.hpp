@@ -15,8 +15,20 @@ namespace dlock::engine {
 /// One acquire of one key: the line of this process, then the store, with pauses, until it is granted or the wait ends.
 class acquisition final : public operation {
  public:
-  /// `key` must outlive it. `look_first`: the key is known to be contended.
-  acquisition(parts& with, const lock_key& key, lock_request what, waker& woken, bool look_first = false);
+  /// What asks the store, and pauses between. It is large, and an operation that waits in line does not need it yet.
+  struct at_store {
+    at_store(parts& with, waker& woken) : pause(with, woken) {}
+    look_pause pause;
+    queue_turn no_turn{};
+    std::optional<key_attempt> attempt{};
+  };
+  using room = std::optional<at_store>;
+
+  /// `key` must outlive it, and so must `in`; null: that is on the heap, once it is needed. `look_first`: the key is known to
+  /// be contended.
+  acquisition(parts& with, const lock_key& key, lock_request what, waker& woken, room* in = nullptr,
+              bool look_first = false);
+  ~acquisition() override;
 
   action start(instant now) override;
   action resume(instant now) override;
@@ -57,9 +69,10 @@ class acquisition final : public operation {
   second_lease again_;
   line_place line_;
   queue_turn turn_{};  // the grant's, once there is one
-  look_pause pause_;
-  std::optional<key_attempt> attempt_{};
-  queue_turn no_turn_{};
+  std::unique_ptr<room> own_room_{};
+  room* room_;
+  at_store* at_ = nullptr;          // in room_
+  key_attempt* attempt_ = nullptr;  // in that
   acquired made_{};
   std::optional<interruption> interrupted_{};
   bool too_many_ = false;

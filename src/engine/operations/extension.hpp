@@ -20,10 +20,10 @@ class extension final : public operation {
   /// Throws lock_lost, store_error.
   action resume(instant now) override;
   action interrupt(interruption, instant now) override { return resume(now); }
-
- private:
+  /// Throws as start() where the statement would wait for the calling thread.
   void must_not_wait_for_itself() const;
 
+ private:
   parts& with_;
   const std::shared_ptr<grant> of_;
   const microseconds ttl_;

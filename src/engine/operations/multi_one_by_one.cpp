@@ -25,7 +25,7 @@ action multi_acquisition::one_by_one(action next, instant now) {
     doing_ = doing::one_by_one;
     single_.emplace(with_, keys_[at_],
                     lock_request(terms_, request_.owner, request_.named, request_.begun, {.once = request_.once}),
-                    woken_, true);
+                    woken_, nullptr, true);
     next = single_->start(now);
   }
   at_ = 0;

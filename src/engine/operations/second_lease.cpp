@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -94,7 +95,7 @@ action second_lease::start(instant now) {
   // statement, if the inner ttl ends later.
   const auto margin = margin_for(held_->ttl, with_.shared.options.margin);
   if (held_->kind != lease_kind::expiring || held_->own_end.left(now) + margin >= terms_.ttl) return finish();
-  extension_.emplace(with_, held_, terms_.ttl);
+  extension_ = std::make_unique<extension>(with_, held_, terms_.ttl);
   return extension_->start(now);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "engine/operations/extension.hpp"
 
@@ -41,7 +40,7 @@ class second_lease {
   const detail::lock_settings& terms_;
   std::shared_ptr<grant> held_{};
   bool first_ = false;
-  std::optional<extension> extension_{};
+  std::unique_ptr<extension> extension_{};  // seldom needed
   instant last_{};
 };
 

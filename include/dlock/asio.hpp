@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Locks for Asio: every asynchronous call as an operation that takes a completion token. Link dlock::asio.
+///
+///   dlock::asio::service locks{lock_service, executor};
+///
+///   boost::asio::awaitable<void> ship(int id) {
+///     auto held = co_await locks.async_acquire("order:42", {.ttl = 30s, .wait = 2s});
+///     ...
+///     co_await locks.async_release(std::move(held));
+///   }
+///
+/// and, better, because the lease is released and checked whatever happens:
+///
+///     co_await locks.async_with_lock("order:42", [&]() -> boost::asio::awaitable<void> { ... });
+///
+/// The signatures are void(std::exception_ptr, lease), void(std::exception_ptr, multi_lease) and void(std::exception_ptr), so
+/// that co_await throws what the blocking call throws (std::invalid_argument, too), and gives what it gives. The default token is
+/// use_awaitable; a token may also stand in the place of the options. No thread waits: see async.hpp.
+///
+/// Executors: a handler is called on its associated executor, otherwise on the one given here, never on a thread of dlock; the
+/// executor has outstanding work until then. Its execution context must outlive the lock_service: destroy that first, or
+/// close() it and let the context run. Allocators: the associated one.
+/// Cancellation: any type, by the associated slot (Boost 1.77 or later), and by lock_options::cancel: lock_refused (cancelled).
+/// A lease that was granted in the same moment is given all the same. Releases and renewals are not cancelled.
+///
+/// Who holds: each operation is an owner of its own (async.hpp), so two coroutines exclude each other, and one that asks for
+/// what it holds already waits for itself. as(me) gives the same locks in the name of a dlock::owner, who enters again.
+///
+/// Thread safety: any thread. Cheap to copy; refers to the lock_service, which must outlive it.
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "dlock/detail/asio_operation.hpp"
+#include "dlock/detail/asio_with_lock.hpp"
+
+namespace dlock::asio {
+
+class service {
+ public:
+  using executor_type = net::any_io_executor;
+
+  /// `executor`: for handlers that have none of their own. Coroutines have theirs.
+  service(lock_service& locks, executor_type executor) : locks_(&locks), executor_(std::move(executor)) {}
+
+  executor_type get_executor() const noexcept { return executor_; }
+  /// Asks in the name of `me`, whatever owner_scope there is.
+  service as(owner me) const {
+    auto made = *this;
+    made.owner_ = std::move(me);
+    return made;
+  }
+  lock_service& locks() const noexcept { return *locks_; }
+
+  /// lock_service::acquire(), try_acquire(), acquire_all() and try_acquire_all().
+  template <detail::token Token = net::use_awaitable_t<>>
+  auto async_acquire(const lock_key& key, const lock_options& options = {}, Token&& token = Token()) const {
+    return acquire<lease, &lock_service::async_acquire>(key, options, token);
+  }
+  template <detail::token Token = net::use_awaitable_t<>>
+  auto async_try_acquire(const lock_key& key, const lock_options& options = {}, Token&& token = Token()) const {
+    return acquire<lease, &lock_service::async_try_acquire>(key, options, token);
+  }
+  template <detail::token Token = net::use_awaitable_t<>>
+  auto async_acquire_all(const lock_keys& keys, const lock_options& options = {}, Token&& token = Token()) const {
+    return acquire<multi_lease, &lock_service::async_acquire_all>(keys, options, token);
+  }
+  template <detail::token Token = net::use_awaitable_t<>>
+  auto async_try_acquire_all(const lock_keys& keys, const lock_options& options = {}, Token&& token = Token()) const {
+    return acquire<multi_lease, &lock_service::async_try_acquire_all>(keys, options, token);
+  }
+  template <detail::token Token>
+  auto async_acquire(const lock_key& key, Token&& token) const {
+    return async_acquire(key, lock_options{}, std::forward<Token>(token));
+  }
+  template <detail::token Token>
+  auto async_try_acquire(const lock_key& key, Token&& token) const {
+    return async_try_acquire(key, lock_options{}, std::forward<Token>(token));
+  }
+  template <detail::token Token>
+  auto async_acquire_all(const lock_keys& keys, Token&& token) const {
+    return async_acquire_all(keys, lock_options{}, std::forward<Token>(token));
+  }
+  template <detail::token Token>
+  auto async_try_acquire_all(const lock_keys& keys, Token&& token) const {
+    return async_try_acquire_all(keys, lock_options{}, std::forward<Token>(token));
+  }
+
+  /// lease::release() and multi_lease::release(). `held` is taken at once.
+  template <detail::token Token = net::use_awaitable_t<>>
+  auto async_release(lease held, Token&& token = Token()) const {
+    return detail::release(executor_, std::move(held), token);
+  }
+  template <detail::token Token = net::use_awaitable_t<>>
+  auto async_release(multi_lease held, Token&& token = Token()) const {
+    return detail::release(executor_, std::move(held), token);
+  }
+  /// lease::renew(ttl), for renewal::manual. `held` must live until the handler is called.
+  template <detail::token Token = net::use_awaitable_t<>>
+  auto async_renew(const lease& held, std::chrono::milliseconds ttl, Token&& token = Token()) const {
+    return detail::begin<>(executor_, token, [&held, ttl](async_handler<> then, auto&) {
+      dlock::async_renew(held, ttl, std::move(then));
+    });
+  }
+
+  /// Runs `body`, which returns an awaitable, under the key: from before it begins until it has ended. `body` takes nothing, or the
+  /// lease (lease&), which lives as long. Gives what the coroutine gives or throws, as lock_service::with_lock() does: where the
+  /// lease was lost meanwhile, lock_lost instead of the result. The lease is released without blocking, also after an exception
+  /// and after a cancellation of the coroutine, both of which pass afterwards. Several keys: async_with_locks, multi_lease&.
+  template <class F>
+  auto async_with_lock(const lock_key& key, const lock_options& options, F body) const {
+    return detail::with_lock(async_acquire(key, options, detail::token_for<lease, F>()), std::move(body));
+  }
+  template <class F>
+  auto async_with_lock(const lock_key& key, F body) const {
+    return async_with_lock(key, lock_options{}, std::move(body));
+  }
+  template <class F>
+  auto async_with_locks(const lock_keys& keys, const lock_options& options, F body) const {
+    return detail::with_lock(async_acquire_all(keys, options, detail::token_for<multi_lease, F>()), std::move(body));
+  }
+  template <class F>
+  auto async_with_locks(const lock_keys& keys, F body) const {
+    return async_with_locks(keys, lock_options{}, std::move(body));
+  }
+
+ private:
+  template <class Held, auto Call, class What, class Token>
+  auto acquire(const What& what, const lock_options& options, Token& token) const {
+    return detail::begin<Held>(executor_, token,
+                               [locks = locks_, me = owner_, what = What(what), options = lock_options(options)](
+                                   async_handler<Held> then, auto& op) mutable {
+                                 op.listen(options.cancel);
+                                 const detail::maybe_owner here(me);
+                                 (locks->*Call)(what, options, std::move(then));
+                               });
+  }
+
+  lock_service* locks_;
+  executor_type executor_;
+  std::optional<owner> owner_{};
+};
+
+}  // namespace dlock::asio

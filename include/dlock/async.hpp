@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Locks without a thread that waits: calls that return at once and tell a handler of their end. For coroutines see
+/// dlock/asio.hpp, which is made of these; for more see docs/asynchronous.md.
+///
+///   locks.async_acquire("order:42", {.ttl = 30s, .wait = 2s}, [](std::exception_ptr failed, dlock::lease held) {
+///     if (failed) return give_up(failed);  // what acquire() would have thrown
+///     ship(std::move(held));
+///   });
+///
+/// The handler is called exactly once, also when the service is closed or destroyed, and never before the call has returned.
+/// It gets either what the blocking call would have thrown, or what it would have given. What is wrong with the call itself
+/// (std::invalid_argument, a forked child, no memory, no thread, a transaction of this thread that would be waited for) is
+/// thrown by the call, and then the handler is never called.
+///
+/// All handlers of a service are called on one thread of the service, which serves nothing else but the observer's events
+/// of such calls. So a handler that blocks keeps other handlers waiting, but nothing else: no renewal, no lease, no other thread.
+/// What a handler throws is caught, counted and told to the observer (handler_failed). It may call dlock; release() in it takes a
+/// round trip, async_release() none.
+///
+/// Who asks: the owner of the innermost owner_scope in force at the call, else a new owner for each call. So two such calls
+/// exclude each other, whichever thread makes them, and a blocking call does not enter what such a call got.
+///
+/// Cancellation: lock_options::cancel, as for blocking calls: lock_refused (errc::cancelled). A grant that has come in the same
+/// moment counts: the handler gets the lease.
+///
+/// Thread safety: any thread. Cost: that of the blocking call; nothing waits but some memory, about 1 KiB for each call
+/// that stands in line (docs/asynchronous.md).
+
+#include <concepts>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include "dlock/detail/once_function.hpp"
+#include "dlock/lock_service.hpp"
+
+namespace dlock {
+
+/// What is called with the end of an asynchronous call: any callable, move-only ones too, for (std::exception_ptr,
+/// Result...). The results are empty leases where there is an exception. One of up to three pointers in size needs no
+/// allocation of its own.
+template <class... Results>
+class async_handler final : public detail::once_function<void(std::exception_ptr, Results...)> {
+ public:
+  /// Throws std::bad_alloc. From a null pointer, or an empty std::function, it is empty, and every call refuses it.
+  template <class F>
+  requires(!std::same_as<std::remove_cvref_t<F>, async_handler> &&
+           std::invocable<std::decay_t<F>&, std::exception_ptr, Results...>)  //
+      async_handler(F&& fn)
+      : detail::once_function<void(std::exception_ptr, Results...)>(std::forward<F>(fn)) {}
+};
+
+/// release() of the lease: the handler gets null, lock_lost or store_error. The lease is empty afterwards, unless this throws:
+/// std::logic_error for an empty lease, and as said above. May be called after the service has been destroyed.
+/// Cost: as release(); leases that end at about the same time share statements.
+void async_release(lease&& held, async_handler<> then);
+/// The same of all of them, within one release_limit.
+void async_release(multi_lease&& held, async_handler<> then);
+
+/// renew() of the lease, which must be renewal::manual: the handler gets null, lock_lost or store_error. The lease may be moved
+/// meanwhile. Throws std::logic_error as renew(), and as said above. Cost: one statement.
+void async_renew(const lease& held, async_handler<> then);
+void async_renew(const lease& held, std::chrono::milliseconds ttl, async_handler<> then);
+
+}  // namespace dlock

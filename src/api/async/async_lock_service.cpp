@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The asynchronous functions of lock_service, and of leases.
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/access.hpp"
+#include "dlock/async.hpp"
+#include "engine/async_calls.hpp"
+
+namespace dlock {
+
+using detail::access;
+using patience = engine::lock_request::patience;
+
+namespace {
+
+template <class Handler>
+Handler&& must(Handler&& then, const char* call) {
+  if (!then) throw std::invalid_argument(std::string("dlock: ") + call + ": handler = null");
+  return std::forward<Handler>(then);
+}
+
+class acquire_call final : public engine::async_acquire {
+ public:
+  acquire_call(engine::service_core& core, const lock_key& key, const lock_options& options, const patience& how,
+               bool must, async_handler<lease>&& then)
+      : engine::async_acquire(core, key, core.shared().settled(options), how), must_(must), then_(std::move(then)) {}
+
+ private:
+  void tell(std::exception_ptr failure, engine::acquired&& made) override {
+    lease held;
+    try {
+      if (failure == nullptr) held = access::result(std::move(made), must_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    then_(std::move(failure), std::move(held));
+  }
+
+  const bool must_;
+  async_handler<lease> then_;
+};
+
+class acquire_all_call final : public engine::async_acquire_all {
+ public:
+  acquire_all_call(engine::service_core& core, const lock_keys& keys, const lock_options& options, const patience& how,
+                   bool must, async_handler<multi_lease>&& then)
+      : engine::async_acquire_all(core, keys, core.shared().settled(options), how),
+        must_(must),
+        then_(std::move(then)) {
+    room_.reserve(keys.size());
+  }
+
+ private:
+  void tell(std::exception_ptr failure, engine::acquired_all&& made) override {
+    multi_lease held;
+    try {
+      if (failure == nullptr) held = access::result(keys(), std::move(made), std::move(room_), must_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    then_(std::move(failure), std::move(held));
+  }
+
+  const bool must_;
+  std::vector<lease> room_{};
+  async_handler<multi_lease> then_;
+};
+
+/// A call whose end has no result.
+template <class Call>
+class plain_call final : public Call {
+ public:
+  template <class... Args>
+  explicit plain_call(async_handler<>&& then, Args&&... args)
+      : Call(std::forward<Args>(args)...), then_(std::move(then)) {}
+
+ private:
+  void tell(std::exception_ptr failure) override { then_(std::move(failure)); }
+
+  async_handler<> then_;
+};
+
+void run_acquire(engine::service_core& core, const lock_key& key, const lock_options& options, const patience& how,
+                 bool must_have, async_handler<lease>&& then, const char* call) {
+  engine::async_call::run(
+      std::make_unique<acquire_call>(core, key, options, how, must_have, must(std::move(then), call)));
+}
+
+void run_acquire_all(engine::service_core& core, const lock_keys& keys, const lock_options& options,
+                     const patience& how, bool must_have, async_handler<multi_lease>&& then, const char* call) {
+  engine::async_call::run(
+      std::make_unique<acquire_all_call>(core, keys, options, how, must_have, must(std::move(then), call)));
+}
+
+const std::shared_ptr<engine::grant>& renewable(const lease& held) {
+  if (!held) throw std::logic_error("dlock: async_renew() on an empty lease");
+  const auto& one = access::grant_of(held);
+  if (!one->renewable) throw std::logic_error("dlock: async_renew() needs renewal::manual");
+  return one;
+}
+
+}  // namespace
+
+void lock_service::async_acquire(const lock_key& key, const lock_options& options, async_handler<lease> then) {
+  run_acquire(*core_, key, options, {}, true, std::move(then), "async_acquire");
+}
+
+void lock_service::async_try_acquire(const lock_key& key, const lock_options& options, async_handler<lease> then) {
+  run_acquire(*core_, key, options, access::of_a_try(options), false, std::move(then), "async_try_acquire");
+}
+
+void lock_service::async_acquire_all(const lock_keys& keys, const lock_options& options,
+                                     async_handler<multi_lease> then) {
+  run_acquire_all(*core_, keys, options, {}, true, std::move(then), "async_acquire_all");
+}
+
+void lock_service::async_try_acquire_all(const lock_keys& keys, const lock_options& options,
+                                         async_handler<multi_lease> then) {
+  run_acquire_all(*core_, keys, options, access::of_a_try(options), false, std::move(then), "async_try_acquire_all");
+}
+
+void async_release(lease&& held, async_handler<> then) {
+  if (!held) throw std::logic_error("dlock: async_release() on an empty lease");
+  auto call = std::make_unique<plain_call<engine::async_release>>(must(std::move(then), "async_release"),
+                                                                  *access::grant_of(held)->home, 1U);
+  auto one = access::take_grant(held);
+  call->end_leases({&one, 1});
+  engine::async_call::run(std::move(call));
+}
+
+void async_release(multi_lease&& held, async_handler<> then) {
+  if (!held) throw std::logic_error("dlock: async_release() on an empty multi_lease");
+  auto& core = *access::grant_of(*held.begin())->home;
+  auto call =
+      std::make_unique<plain_call<engine::async_release>>(must(std::move(then), "async_release"), core, held.size());
+  std::vector<std::shared_ptr<engine::grant>> grants;
+  grants.reserve(held.size());
+  access::take_grants(held, grants);
+  call->end_leases(grants);
+  engine::async_call::run(std::move(call));
+}
+
+void async_renew(const lease& held, async_handler<> then) {
+  const auto& one = renewable(held);
+  engine::async_call::run(
+      std::make_unique<plain_call<engine::async_extend>>(must(std::move(then), "async_renew"), one, one->ttl));
+}
+
+void async_renew(const lease& held, std::chrono::milliseconds ttl, async_handler<> then) {
+  const auto& one = renewable(held);
+  engine::check_request(*one->home, one->key, {.ttl = ttl, .renewal = renewal::manual});
+  engine::async_call::run(
+      std::make_unique<plain_call<engine::async_extend>>(must(std::move(then), "async_renew"), one, ttl));
+}
+
+}  // namespace dlock

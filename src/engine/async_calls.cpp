@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/async_calls.hpp"
+
+#include <string>
+#include <utility>
+
+#include "dlock/owner.hpp"
+#include "engine/operations/lock_errors.hpp"
+
+namespace dlock::engine {
+
+namespace {
+
+async_driver& driver_of(service_core& core) {
+  core.refuse_if_forked();
+  return core.asynchronous();
+}
+
+/// A thread inside a transaction that has the whole database locked would wait for itself, as soon as it waits for the
+/// handler. What its owner holds is entered all the same.
+void check_may_wait_here(service_core& core, const lock_key& key) {
+  if (in_owner_scope() && core.all().table.find(*current_owner(), key, true, false).held != nullptr) return;
+  if (fault why; !core.all().may_wait(why)) throw_waits_for_itself(key, "", why);
+}
+
+void check(service_core& core, const lock_key& key, const detail::lock_settings& terms) {
+  check_request(core, key, terms);
+  check_may_wait_here(core, key);
+}
+
+}  // namespace
+
+// ---- any ------------------------------------------------------------------------------------------------------------
+
+async_call::async_call(service_core& core, const std::stop_token& cancel)
+    : async_run(driver_of(core), cancel), under_way_(core), core_(core) {}
+
+void async_call::run(std::unique_ptr<async_call> one) noexcept {
+  auto& driver = one->core_.asynchronous();
+  auto& call = *one.release();
+  if (call.failure_ != nullptr) {
+    driver.refuse(call);
+  } else {
+    driver.start(call, call.about());
+  }
+}
+
+void async_call::finished(std::exception_ptr failure) noexcept {
+  failure_ = std::move(failure);
+  try {
+    if (failure_ == nullptr) take_result();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  drop_operation();
+}
+
+void async_call::complete() noexcept {
+  const service_core::telling_end here(core_);  // the handler may end the service; this thread keeps what both need
+  const std::unique_ptr<async_call> self(this);
+  std::string why = "no std::exception";
+  try {
+    return tell(std::move(failure_));
+  } catch (const std::exception& thrown) {
+    why = thrown.what();
+  } catch (...) {
+  }
+  core_.shared().notify({.what = event::kind::handler_failed, .text = why});
+}
+
+// ---- acquiring ------------------------------------------------------------------------------------------------------
+
+lock_request async_request(service_core& core, const detail::lock_settings& terms, const lock_request::patience& how) {
+  auto owner = in_owner_scope() ? current_owner() : std::make_shared<owner_state>();
+  return {terms, std::move(owner), true, core.shared().time.now(), how};
+}
+
+async_acquire::async_acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
+                             const lock_request::patience& how)
+    : async_call(core, terms.cancel), key_(key), terms_(terms), in_transaction_(in_transaction(core)) {
+  check(core, key_, terms_);
+  op_.emplace<acquisition>(core.all(), key_, async_request(core, terms_, how), *this);
+  try {
+    check_cancelled(key_, terms_);
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+void async_acquire::take_result() {
+  auto made = result_of(std::get<acquisition>(op_), core().shared().time.now());
+  op_.emplace<acquired>(std::move(made));
+}
+
+void async_acquire::drop_operation() noexcept {
+  if (std::holds_alternative<acquisition>(op_)) op_.emplace<acquired>();
+}
+
+void async_acquire::tell(std::exception_ptr failure) {
+  drop_operation();  // it was not begun, if it is still there
+  auto& made = *std::get_if<acquired>(&op_);
+  if (in_transaction_) tell_in_transaction(core(), made);
+  tell(std::move(failure), std::move(made));
+}
+
+async_acquire_all::async_acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
+                                     const lock_request::patience& how)
+    : async_call(core, terms.cancel), keys_(keys), terms_(terms), in_transaction_(in_transaction(core)) {
+  for (const auto& key : keys_) check(core, key, terms_);
+  op_.emplace(core.all(), keys_, terms_, async_request(core, terms_, how), *this);
+  try {
+    check_cancelled(keys_[0], terms_);
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+void async_acquire_all::take_result() { made_ = result_of(*op_, core().shared().time.now()); }
+
+void async_acquire_all::tell(std::exception_ptr failure) {
+  if (in_transaction_) tell_in_transaction(core(), made_);
+  tell(std::move(failure), std::move(made_));
+}
+
+// ---- releasing, renewing --------------------------------------------------------------------------------------------
+
+async_release::async_release(service_core& core, std::size_t leases) : async_call(core, {}) {
+  std::span<statement*> room(&room_for_one_, 1);
+  if (leases > 1) {
+    several_.resize(leases);
+    room_.resize(leases);
+    all_ = several_;
+    room = room_;
+  }
+  op_.emplace(core.all(), all_, room);
+}
+
+void async_release::end_leases(std::span<std::shared_ptr<grant>> grants) noexcept {
+  for (std::size_t i = 0; i < grants.size(); ++i) {
+    all_[i].last = leave(grants[i]);
+    all_[i].of = std::move(grants[i]);
+  }
+}
+
+void async_release::take_result() { check_released(all_); }
+
+async_extend::async_extend(const std::shared_ptr<grant>& of, microseconds ttl) : async_call(*of->home, {}) {
+  op_.emplace(core().all(), of, ttl);
+  op_->must_not_wait_for_itself();
+}
+
+void async_extend::take_result() {}  // it has thrown, or it is done
+
+}  // namespace dlock::engine

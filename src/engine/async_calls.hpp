@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What the asynchronous faces call: operations that nobody waits for. Each face derives what it tells the application.
+
+#include <array>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <variant>
+#include <vector>
+
+#include "engine/call_steps.hpp"
+#include "engine/drivers/async_driver.hpp"
+#include "engine/operations/extension.hpp"
+#include "engine/operations/multi_acquisition.hpp"
+
+namespace dlock::engine {
+
+/// One call that nobody waits for: it keeps the service, and all that its operation refers to, until the application has been
+/// told of its end. What must be asked of the calling thread is asked in its constructor, which throws what is wrong with the
+/// call itself; everything else is told.
+class async_call : public async_run {
+ public:
+  virtual ~async_call() = default;
+  /// Returns at once. It destroys itself.
+  static void run(std::unique_ptr<async_call> one) noexcept;
+
+ protected:
+  /// Throws lock_refused in a forked child, std::system_error if there are no threads to be had.
+  async_call(service_core& core, const std::stop_token& cancel);
+  virtual operation& about() noexcept = 0;
+  /// On the driver's thread, which must not wait: takes what came of the operation, unless that has thrown, and throws what it
+  /// throws; then destroys it, so that nobody in line waits for the application.
+  virtual void take_result() = 0;
+  virtual void drop_operation() noexcept = 0;
+  /// The application is told: `failure`, or what came of it. On the thread of completions.
+  virtual void tell(std::exception_ptr failure) = 0;
+  /// It ends with that before it begins.
+  void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
+  service_core& core() const noexcept { return core_; }
+
+ private:
+  void finished(std::exception_ptr failure) noexcept final;
+  void complete() noexcept final;
+
+  const service_core::call under_way_;
+  service_core& core_;
+  std::exception_ptr failure_{};
+};
+
+/// In whose name an asynchronous call asks: that of an owner_scope of the calling thread, otherwise one of its own. So two of
+/// them exclude each other, also on one thread.
+lock_request async_request(service_core& core, const detail::lock_settings& terms, const lock_request::patience& how);
+
+/// acquire(), without a thread that waits.
+class async_acquire : public async_call {
+ protected:
+  async_acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
+                const lock_request::patience& how);
+  virtual void tell(std::exception_ptr failure, acquired&& made) = 0;
+
+ private:
+  operation& about() noexcept final { return *std::get_if<acquisition>(&op_); }
+  void take_result() final;
+  void drop_operation() noexcept final;
+  void tell(std::exception_ptr failure) final;
+
+  const lock_key key_;
+  const detail::lock_settings terms_;
+  const bool in_transaction_;
+  std::variant<acquired, acquisition> op_{};  // what it gave, once it is over
+};
+
+/// acquire_all(), without a thread that waits.
+class async_acquire_all : public async_call {
+ protected:
+  async_acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
+                    const lock_request::patience& how);
+  virtual void tell(std::exception_ptr failure, acquired_all&& made) = 0;
+  const lock_keys& keys() const noexcept { return keys_; }
+
+ private:
+  operation& about() noexcept final { return *op_; }
+  void take_result() final;
+  void drop_operation() noexcept final { op_.reset(); }
+  void tell(std::exception_ptr failure) final;
+
+  const lock_keys keys_;
+  const detail::lock_settings terms_;
+  const bool in_transaction_;
+  std::optional<multi_acquisition> op_{};
+  acquired_all made_{};
+};
+
+/// release() of one lease, or of several, without a thread that waits. end_leases() must precede run().
+class async_release : public async_call {
+ public:
+  /// The leases end now. As many as it was made for, of one service; the first first.
+  void end_leases(std::span<std::shared_ptr<grant>> grants) noexcept;
+
+ protected:
+  /// Room for so many leases.
+  async_release(service_core& core, std::size_t leases);
+
+ private:
+  operation& about() noexcept final { return *op_; }
+  void take_result() final;
+  void drop_operation() noexcept final { op_.reset(); }
+
+  ended_lease alone_{};
+  statement* room_for_one_ = nullptr;
+  std::vector<ended_lease> several_{};
+  std::vector<statement*> room_{};
+  std::span<ended_lease> all_{&alone_, 1};
+  std::optional<release_operation> op_{};
+};
+
+/// extend(), without a thread that waits.
+class async_extend : public async_call {
+ protected:
+  /// Throws as extend() where the statement would wait for this very thread.
+  async_extend(const std::shared_ptr<grant>& of, microseconds ttl);
+
+ private:
+  operation& about() noexcept final { return *op_; }
+  void take_result() final;
+  void drop_operation() noexcept final { op_.reset(); }
+
+  std::optional<extension> op_;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/call_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include "dlock/owner.hpp"
+#include "engine/operations/lock_errors.hpp"
+#include "engine/transaction_watch.hpp"
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+// ---- before ---------------------------------------------------------------------------------------------------------
+
+void check_request(const service_core& core, const std::string& which, const row_renewal* row,
+                   const detail::lock_settings& terms) {
+  const auto refuse = [&](const std::string& why) { throw std::invalid_argument("dlock: " + which + ": " + why); };
+  const auto& caps = core.all().caps;
+  const auto& name = core.where().name();
+  if (row != nullptr && !caps.rows) refuse(name + " has no tables whose rows could be locked");
+  const bool by_column = row != nullptr && *row == row_renewal::column;
+  if (terms.renewal == renewal::automatic && !by_column && !caps.session_leases) {
+    refuse(name + " has no leases that are renewed: renewal::none or renewal::manual");
+  }
+  if (terms.renewal != renewal::automatic && !caps.expiring_leases) {
+    refuse(name + " has no leases with an expiry of their own: renewal::automatic");
+  }
+  if (row == nullptr) return;
+  if (terms.min_hold.count() > 0) {
+    refuse(
+        fmt::format("min_hold = {} ms: a row keeps no time of its grant; lock a key for that", terms.min_hold.count()));
+  }
+  if (by_column && terms.ttl < 5s) {
+    refuse(fmt::format("ttl = {} ms: at least 5000 ms where the row's own expiry is renewed (row_renewal::column)",
+                       terms.ttl.count()));
+  }
+}
+
+void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms) {
+  if (&terms != &core.shared().defaults) validate(terms, core.shared().options);
+  const auto* const row = key.row();
+  if (const auto& caps = core.all().caps; row == nullptr && caps.session_leases && caps.expiring_leases) return;
+  check_request(core, (row != nullptr ? "row '" : "key '") + printable(key) + "'",
+                row != nullptr ? &row->table->renewal : nullptr, terms);
+}
+
+void check_cancelled(const lock_key& key, const detail::lock_settings& terms) {
+  if (terms.cancel.stop_requested()) {
+    throw lock_refused(errc::cancelled, fmt::format("key '{}': cancelled before it was asked for", printable(key)));
+  }
+}
+
+lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& how) {
+  return {terms, current_owner(), in_owner_scope(), now, how};
+}
+
+bool in_transaction(const service_core& core) noexcept {
+  auto* const watch = watched_transactions();
+  return watch != nullptr && watch->open_here(core.where());
+}
+
+bool leave(const std::shared_ptr<grant>& one) noexcept {
+  if (one->leave_inner()) return false;
+  auto& core = *one->home;
+  auto& table = core.all().table;
+  // The watch is asked without a lock: it may have a question for the database, and calls back.
+  auto* const watch = watched_transactions();
+  const bool open = watch != nullptr && watch->open_here(core.where());
+  // What was lost is not waited for. Otherwise: what was written under the lock is not visible yet, and the next holder
+  // would read what was there before.
+  const bool waits = open && one->left(core.shared().time.now()).count() > 0;
+  auto end = table.leave(*one, waits);
+  if (end == grant_table::left::asks) {
+    bool told = false;
+    try {
+      told = watch->at_end(core.where(), [one] { transaction_over(one, false); });
+    } catch (const std::bad_alloc&) {
+      told = false;
+    }
+    if (told) return false;
+    end = table.leave_after_all(*one);
+  }
+  return end == grant_table::left::last;
+}
+
+// ---- after ----------------------------------------------------------------------------------------------------------
+
+acquired result_of(acquisition& op, instant now) {
+  acquired made;
+  static_cast<acquisition::acquired&>(made) = op.result(now);
+  if (made.held == nullptr) made.why_busy = op.why_busy(now);
+  return made;
+}
+
+acquired_all result_of(multi_acquisition& op, instant now) {
+  acquired_all made{op.result(now), {}};
+  if (made.held.empty()) made.why_busy = op.why_busy(now);
+  return made;
+}
+
+namespace {
+void tell_in_transaction(service_core& core, const lock_key& key) {
+  core.shared().notify({.what = event::kind::in_transaction,
+                        .key = key.view(),
+                        .text =
+                            "acquired inside an open transaction: what that reads may be older than the lock, and the "
+                            "key is not freed before it ends; take the lock first, then begin"});
+}
+}  // namespace
+
+void tell_in_transaction(service_core& core, const acquired& made) {
+  if (made.held != nullptr && !made.entered_again) tell_in_transaction(core, made.held->key);
+}
+
+void tell_in_transaction(service_core& core, const acquired_all& made) {
+  const auto first =
+      std::find_if(made.held.begin(), made.held.end(), [](const auto& each) { return !each.entered_again; });
+  if (first != made.held.end()) tell_in_transaction(core, first->held->key);
+}
+
+void transaction_over(const std::shared_ptr<grant>& one, bool verified) noexcept {
+  auto& core = *one->home;
+  if (core.forked()) return;
+  auto& with = core.all();
+  if (!with.table.transaction_ended(*one, verified)) return;
+  const auto now = core.shared().time.now();
+  if (with.grants.begin_release(*one, one->trusted, now)) {
+    with.background.release_now(one, now);
+  } else {
+    with.table.drop(*one);  // lost meanwhile: others free it
+  }
+}
+
+void check_released(std::span<const ended_lease> all) {
+  const ended_lease* worst = nullptr;
+  for (const auto& each : all) {
+    // A loss is worse than no answer. Of several, the last one tells: leases end in the reverse order of their keys.
+    const bool told = worst != nullptr && worst->result == release_result::lost;
+    if (each.result == release_result::lost || (each.result == release_result::later && !told)) worst = &each;
+  }
+  if (worst != nullptr) throw_not_released(*worst->of, worst->result, worst->why);
+}
+
+void throw_not_released(grant& one, release_result result, const fault& why) {
+  auto& core = *one.home;
+  if (result == release_result::later) {
+    throw store_error(errc::outcome_unknown,
+                      fmt::format("key '{}': release not answered, tried again in the background: {}",
+                                  printable(one.key), trouble(core.all(), why)),
+                      why.native, why.sqlstate, true);
+  }
+  const auto reason = one.why(core.shared().time.now());
+  throw lock_lost(
+      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key), explain(reason)));
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What blocking and asynchronous calls have in common, before their operation and after it.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/operations/multi_acquisition.hpp"
+#include "engine/operations/release_operation.hpp"
+#include "engine/service_core.hpp"
+
+namespace dlock::engine {
+
+// ---- before: on the calling thread, whose owner and transactions are asked for ----------------------------------------
+
+/// Throws std::invalid_argument for options that are no good, and for what the store, or a row, can't do. `which`: begins
+/// its text.
+void check_request(const service_core& core, const std::string& which, const row_renewal* row,
+                   const detail::lock_settings& terms);
+void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms);
+/// Throws lock_refused where the wait was cancelled before it began.
+void check_cancelled(const lock_key& key, const detail::lock_settings& terms);
+
+/// What the calling thread asks for now, in the name of its owner. `terms` must outlive it.
+lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& how);
+
+/// Whether the calling thread has a transaction open on the database of the locks.
+bool in_transaction(const service_core& core) noexcept;
+/// A lease ends. Whether it was the last one, and the grant is to be freed.
+bool leave(const std::shared_ptr<grant>& one) noexcept;
+
+// ---- after -------------------------------------------------------------------------------------------------------------
+
+/// What an acquire gives. Null: the key was busy until the wait ended; `why_busy` says by whom.
+struct acquired : acquisition::acquired {
+  std::string why_busy{};
+};
+/// One place for each key; none: one of them was busy.
+struct acquired_all {
+  std::vector<multi_acquisition::place> held{};
+  std::string why_busy{};
+};
+/// Of operations that are finished. Throw what they throw.
+acquired result_of(acquisition& op, instant now);
+acquired_all result_of(multi_acquisition& op, instant now);
+/// Tells the observer of what was acquired while in_transaction().
+void tell_in_transaction(service_core& core, const acquired& made);
+void tell_in_transaction(service_core& core, const acquired_all& made);
+
+/// A transaction that the grant had to outlive has ended. `verified`: it had verified the grant, and so had its row locked.
+/// On the thread that ends it, from inside it: this only queues what is to be done.
+void transaction_over(const std::shared_ptr<grant>& one, bool verified) noexcept;
+/// Throws of the worst of them lock_lost, or store_error, unless all were freed.
+void check_released(std::span<const ended_lease> all);
+/// Of a grant that was not freed.
+[[noreturn]] void throw_not_released(grant& one, release_result result, const fault& why);
+
+}  // namespace dlock::engine

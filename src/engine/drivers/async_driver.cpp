@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/drivers/async_driver.hpp"
+
+#include <memory>
+#include <new>
+#include <string>
+
+namespace dlock::engine {
+
+namespace {
+
+/// Lists that any thread adds to, and one takes from: all at once, the first first.
+template <class Item>
+bool add_to(std::atomic<Item*>& list, Item& one, Item*& next) noexcept {
+  auto* head = list.load(std::memory_order_relaxed);
+  do {
+    next = head;
+  } while (!list.compare_exchange_weak(head, &one, std::memory_order_release, std::memory_order_relaxed));
+  return head == nullptr;
+}
+
+template <class Item, class Next>
+Item* take_all(std::atomic<Item*>& list, Next next_of) noexcept {
+  Item* first = nullptr;
+  for (auto* each = list.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
+    auto*& next = next_of(*each);
+    auto* const before = std::exchange(next, first);
+    first = std::exchange(each, before);
+  }
+  return first;
+}
+
+}  // namespace
+
+// ---- one of them ----------------------------------------------------------------------------------------------------
+
+async_run::async_run(async_driver& in, std::stop_token cancel) : in_(in), cancel_(std::move(cancel)) {
+  if (cancel_.stop_possible()) on_cancel_ = std::make_unique<std::optional<std::stop_callback<interrupts>>>();
+}
+
+void async_run::signal(sign what) noexcept {
+  if (signs_.fetch_or(what) == 0) in_.mark(*this);
+}
+
+// ---- what comes in --------------------------------------------------------------------------------------------------
+
+/// An event that owns what it says.
+struct async_driver::notice final : completion {
+  notice(service_context& in, const event& of) : shared(in), says(of), key(of.key), text(of.text) {
+    says.key = key;
+    says.text = text;
+  }
+  void complete() noexcept override {
+    const std::unique_ptr<notice> self(this);
+    shared.deliver(says);
+  }
+
+  service_context& shared;
+  event says;
+  const std::string key;
+  const std::string text;
+};
+
+async_driver::async_driver(parts& with, std::stop_token closing, std::function<void()> on_signal,
+                           std::function<void()> on_completion)
+    : with_(with),
+      closing_(std::move(closing)),
+      on_signal_(std::move(on_signal)),
+      on_completion_(std::move(on_completion)),
+      on_close_(closing_, on_signal_) {}
+
+async_driver::~async_driver() { complete(); }  // events at most: whoever has an operation holds the core
+
+void async_driver::start(async_run& one, operation& what) noexcept {
+  one.what_ = &what;
+  if (one.on_cancel_ != nullptr) one.on_cancel_->emplace(one.cancel_, async_run::interrupts{one});
+  one.signal(async_run::begins);
+}
+
+void async_driver::mark(async_run& one) noexcept {
+  if (add_to(signalled_, one, one.next_signalled_)) on_signal_();
+}
+
+void async_driver::push(completion& one) noexcept {
+  if (add_to(completions_, one, one.next_)) on_completion_();
+}
+
+/// On the thread that drives, which must not wait for an observer.
+void async_driver::tell(const event& happened) noexcept {
+  try {
+    push(*std::make_unique<notice>(with_.shared, happened).release());
+  } catch (const std::bad_alloc&) {  // it has been counted
+  }
+}
+
+// ---- on the driver's thread -----------------------------------------------------------------------------------------
+
+instant async_driver::drive() noexcept {
+  if (closing_.stop_requested() && !std::exchange(told_closing_, true)) {
+    waiting_.for_each([](async_run& one) { one.signal(async_run::woken); });
+  }
+  drive_signalled();
+  for (const auto time = now(); waiting_.first() <= time;) go_on(waiting_.front(), 0);
+  flush();
+  return waiting_.first();
+}
+
+void async_driver::drive_signalled() noexcept {
+  auto* next = take_all(signalled_, [](async_run& one) -> async_run*& { return one.next_signalled_; });
+  while (next != nullptr) {
+    auto& one = *std::exchange(next, next->next_signalled_);  // first: it may be signalled again from now on
+    go_on(one, one.signs_.exchange(0));
+  }
+}
+
+std::optional<interruption> async_driver::interrupted(const async_run& one) const noexcept {
+  if (one.interrupted_) return std::nullopt;  // it has been told
+  if (one.cancel_.stop_requested()) return interruption::cancelled;
+  if (closing_.stop_requested()) return interruption::closed;
+  return std::nullopt;
+}
+
+void async_driver::go_on(async_run& one, unsigned signs) noexcept {
+  if (one.at_ == async_run::place::over) return push(one);  // it had been signalled once more
+  one.woken_ = one.woken_ || (signs & async_run::woken) != 0;
+  const bool starts = one.at_ == async_run::place::starting;
+  if (one.at_ == async_run::place::sending && (signs & async_run::is_answered) == 0) return;
+  std::exception_ptr failure;
+  try {
+    if (starts) waiting_.make_room(++live_);
+    auto next = starts ? one.what_->start(now()) : resume(one);
+    while (next.what != action::kind::finished) {
+      if (next.what == action::kind::send) return send(one, next);
+      one.at_ = async_run::place::waiting;
+      if (!one.woken_ && !interrupted(one) && now() < next.until) return wait(one, next.until);
+      next = resume(one);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  end(one, std::move(failure));
+}
+
+action async_driver::resume(async_run& one) {
+  if (one.at_ == async_run::place::sending) {
+    return one.what_->resume(one.alone_ != nullptr ? one.alone_->answered_at : now());
+  }
+  waiting_.remove(one);
+  one.woken_ = false;
+  const auto why = interrupted(one);
+  if (!why) return one.what_->resume(now());
+  one.interrupted_ = true;
+  return one.what_->interrupt(*why, now());
+}
+
+void async_driver::wait(async_run& one, instant until) noexcept { waiting_.add(one, until); }
+
+void async_driver::send(async_run& one, const action& next) noexcept {
+  one.at_ = async_run::place::sending;
+  one.alone_ = next.statements.size() == 1 ? next.statements.front() : nullptr;
+  one.open_ = next.statements.size();
+  for (auto* each : next.statements) each->owner = &one;  // also of a look, which was the pause's
+  with_looks_ = with_looks_ || next.with_looks;
+  try {
+    to_send_.insert(to_send_.end(), next.statements.begin(), next.statements.end());
+  } catch (const std::bad_alloc&) {
+    return with_.statements.submit(next.statements);
+  }
+  if (to_send_.size() >= batch::most) flush();
+}
+
+/// What several operations send at about the same time comes into line together, and so into the same batches.
+void async_driver::flush() noexcept {
+  if (to_send_.empty()) return;
+  pause_watch::looks others;
+  const auto count = std::exchange(with_looks_, false) ? with_.pauses.due(now(), others) : 0;
+  with_.statements.submit(to_send_, {others.data(), count});
+  to_send_.clear();
+}
+
+void async_driver::end(async_run& one, std::exception_ptr failure) noexcept {
+  waiting_.remove(one);
+  --live_;
+  one.on_cancel_.reset();  // which waits for it, should it run just now
+  one.finished(std::move(failure));
+  one.at_ = async_run::place::over;
+  // Once it is complete it may be gone. A signal that has come meanwhile leads here again, and none comes later: what it
+  // stood in was left.
+  if (one.signs_.fetch_or(async_run::is_over) == 0) push(one);
+}
+
+// ---- on the thread of completions -----------------------------------------------------------------------------------
+
+void async_driver::complete() noexcept {
+  while (auto* next = take_all(completions_, [](completion& one) -> completion*& { return one.next_; })) {
+    while (next != nullptr) std::exchange(next, next->next_)->complete();
+  }
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "engine/drivers/deadline_heap.hpp"
+#include "engine/operations/operation.hpp"
+#include "engine/operations/parts.hpp"
+
+namespace dlock::engine {
+
+class async_driver;
+
+/// What is to be done on the thread of completions, where code of the application's runs.
+class completion {
+ public:
+  /// Called once. May destroy *this.
+  virtual void complete() noexcept = 0;
+
+ protected:
+  ~completion() = default;
+
+ private:
+  friend class async_driver;
+  completion* next_ = nullptr;
+};
+
+/// An operation that is run without a thread that waits for it. It must live until complete() was called: its statements,
+/// and its look, may be under way until then.
+class async_run : public completion, public waker, private statement_owner {
+ public:
+  /// `cancel` ends waits with interruption::cancelled. Allocates all that the driver needs of it.
+  async_run(async_driver& in, std::stop_token cancel);
+  async_run(const async_run&) = delete;
+  async_run& operator=(const async_run&) = delete;
+  void wake() noexcept final { signal(woken); }
+
+ protected:
+  ~async_run() = default;
+  /// It is over, or has thrown that. On the driver's thread, which must not wait: takes the result and destroys the operation,
+  /// so that what it stood in line for goes on. complete() follows.
+  virtual void finished(std::exception_ptr failure) noexcept = 0;
+
+ private:
+  friend class async_driver;
+  enum sign : unsigned { begins = 1, is_answered = 2, woken = 4, is_over = 8 };
+  enum class place : std::uint8_t { starting, sending, waiting, over };
+  struct interrupts {
+    async_run& of;
+    void operator()() const noexcept { of.signal(woken); }
+  };
+  void answered(statement&) noexcept override {
+    if (open_.fetch_sub(1) == 1) signal(is_answered);
+  }
+  void signal(sign what) noexcept;
+
+  async_driver& in_;
+  const std::stop_token cancel_;
+  std::atomic<unsigned> signs_{0};  // seen by the driver when it comes to this one
+  async_run* next_signalled_ = nullptr;
+  std::atomic<std::size_t> open_{0};  // statements without an answer
+  // Of the driver's thread:
+  operation* what_ = nullptr;
+  statement* alone_ = nullptr;  // sending: the only one that it sends
+  place at_ = place::starting;
+  bool woken_ = false;  // and has not looked since
+  bool interrupted_ = false;
+  deadline_heap<async_run>::place timer_{};
+  std::unique_ptr<std::optional<std::stop_callback<interrupts>>> on_cancel_{};  // if it can be cancelled
+};
+
+/// Runs operations whose callers do not wait, on two threads of the service, however many they are: one resumes all of them,
+/// and sends what they want sent; nothing that it does may wait. The other one calls what is the application's: handlers, and the
+/// observer. Whatever wakes an operation, an answer, a turn, a cancellation, only marks it, on whichever thread that happens.
+/// Thread safety: start() and refuse() from any thread.
+class async_driver final : private event_sink {
+ public:
+  /// `closing` ends waits with interruption::closed. `on_signal`: drive() has something to do, `on_completion`: complete() has.
+  /// Both may be called under locks, and only signal.
+  async_driver(parts& with, std::stop_token closing, std::function<void()> on_signal,
+               std::function<void()> on_completion);
+  async_driver(const async_driver&) = delete;
+  async_driver& operator=(const async_driver&) = delete;
+  ~async_driver();
+
+  void start(async_run& one, operation& what) noexcept;
+  /// It ends before it begins.
+  void refuse(async_run& one) noexcept { push(one); }
+
+  /// The present thread will call drive().
+  void serve_here() noexcept { service_context::tell_through(this); }
+  /// Resumes all that can go on. Returns when to come back.
+  instant drive() noexcept;
+  /// Does what there is to be done on the thread of completions.
+  void complete() noexcept;
+
+ private:
+  friend class async_run;
+  struct notice;
+
+  instant now() const noexcept { return with_.shared.time.now(); }
+  std::optional<interruption> interrupted(const async_run& one) const noexcept;
+  void mark(async_run& one) noexcept;
+  void push(completion& one) noexcept;
+  void tell(const event& happened) noexcept override;
+  void drive_signalled() noexcept;
+  void go_on(async_run& one, unsigned signs) noexcept;
+  action resume(async_run& one);
+  void send(async_run& one, const action& next) noexcept;
+  void flush() noexcept;
+  void wait(async_run& one, instant until) noexcept;
+  void end(async_run& one, std::exception_ptr failure) noexcept;
+
+  parts& with_;
+  const std::stop_token closing_;
+  const std::function<void()> on_signal_;
+  const std::function<void()> on_completion_;
+  std::atomic<async_run*> signalled_{nullptr};  // the last first
+  std::atomic<completion*> completions_{nullptr};
+  // Of the thread in drive():
+  deadline_heap<async_run> waiting_{&async_run::timer_};
+  std::size_t live_ = 0;
+  std::vector<statement*> to_send_{};
+  bool with_looks_ = false;
+  bool told_closing_ = false;
+  std::stop_callback<std::function<void()>> on_close_;
+};
+
+}  // namespace dlock::engine

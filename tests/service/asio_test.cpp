@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Locks as operations of Asio, and coroutines under a lock.
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <exception>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dlock/asio.hpp"
+#include "dlock/owner.hpp"
+#include "service/async_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+namespace net = boost::asio;
+using net::awaitable;
+
+/// A loop that the test turns, on its own thread, between two moments of rest.
+struct asio_fixture : async_fixture {
+  net::io_context io{};
+  dlock::asio::service locks{*home, io.get_executor()};
+
+  ~asio_fixture() {
+    home->close(0ms);
+    turn();
+  }
+  /// Until nothing goes on before time moves.
+  void turn() {
+    do {
+      settle();
+      io.restart();
+    } while (io.poll() > 0);
+  }
+  /// The code of what the coroutine threw; none: it has ended well. Still running: another one.
+  struct outcome {
+    bool over = false;
+    std::exception_ptr failed{};
+    std::error_code code() const { return over ? code_of(failed) : std::make_error_code(std::errc::timed_out); }
+  };
+  template <class Coroutine>
+  std::shared_ptr<outcome> spawn(Coroutine coroutine) {
+    auto end = std::make_shared<outcome>();
+    net::co_spawn(io, std::move(coroutine), [end](const std::exception_ptr& failed) { *end = {true, failed}; });
+    return end;
+  }
+};
+
+/// A coroutine that does nothing.
+constexpr auto none = []() -> awaitable<void> { co_return; };
+
+}  // namespace
+
+// ---- tokens ---------------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(asio_fixture, "asio: every call is awaited, and gives what the blocking call gives", "[asio]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("busy", {.ttl = 1h});
+  const auto end = spawn([&]() -> awaitable<void> {
+    auto one = co_await locks.async_acquire("k", {.renewal = renewal::manual}, net::use_awaitable);
+    CHECK(one.fencing_token() > 0);
+    co_await locks.async_renew(one, 60s);
+    CHECK(one.remaining() > 50s);
+    co_await locks.async_release(std::move(one));
+    const lock_keys both{"a", "b"}, one_busy{"a", "busy"};
+    auto all = co_await locks.async_acquire_all(both, net::use_awaitable);
+    CHECK(all.size() == 2);
+    co_await locks.async_release(std::move(all));
+    const auto tried = co_await locks.async_try_acquire("busy");
+    CHECK_FALSE(tried);
+    const auto tried_all = co_await locks.async_try_acquire_all(one_busy);
+    CHECK_FALSE(tried_all);
+  });
+  turn();
+  REQUIRE(end->over);
+  CHECK(end->failed == nullptr);
+  for (const auto* key : {"k", "a", "b"}) CHECK(is_free(key));
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: co_await throws what the blocking call throws, bad input too", "[asio]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("busy", {.ttl = 1h});
+  const auto late = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("busy", {.wait = 0s}, none); });
+  const auto bad = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("k", {.ttl = 1ms}, none); });
+  const auto waits = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("busy", {.wait = 1h}, none); });
+  turn();
+  CHECK(late->code() == errc::timed_out);
+  REQUIRE(bad->over);
+  CHECK_THROWS_AS(std::rethrow_exception(bad->failed), std::invalid_argument);
+  CHECK_FALSE(waits->over);
+  home->close(0ms);
+  turn();
+  CHECK(waits->code() == errc::closed);
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: other tokens work as well: futures, functions, tuples", "[asio]") {
+  auto future = locks.async_acquire("f", {}, net::use_future);
+  auto refused = locks.async_acquire("r", {.ttl = 1ms}, net::use_future);
+  lease by_function;
+  bool inside = true;
+  locks.async_acquire("c", [&](const std::exception_ptr& failed, lease held) {
+    CHECK(failed == nullptr);
+    CHECK_FALSE(inside);
+    by_function = std::move(held);
+  });
+  inside = false;
+  const auto end = spawn([&]() -> awaitable<void> {
+    auto [failed, held] = co_await locks.async_acquire("t", {}, net::as_tuple(net::use_awaitable));
+    CHECK(failed == nullptr);
+    CHECK(held);
+    co_await locks.async_release(std::move(held));
+  });
+  turn();
+  CHECK(end->over);
+  CHECK(by_function);
+  CHECK(future.get());
+  CHECK_THROWS_AS(refused.get(), std::invalid_argument);
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: a handler is called on its own executor, else on the service's", "[asio]") {
+  net::thread_pool pool(1);
+  const auto strand = net::make_strand(pool);
+  std::promise<std::thread::id> there;
+  std::thread::id here, of_pool;
+  net::post(pool, [&] { of_pool = std::this_thread::get_id(); });
+  locks.async_acquire("a", net::bind_executor(strand, [&](const std::exception_ptr&, const lease&) {
+                        CHECK(strand.running_in_this_thread());
+                        there.set_value(std::this_thread::get_id());
+                      }));
+  locks.async_acquire("b", [&](const std::exception_ptr&, const lease&) { here = std::this_thread::get_id(); });
+  turn();
+  CHECK(there.get_future().get() == of_pool);
+  CHECK(here == std::this_thread::get_id());
+  pool.join();
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: the executor has work while something waits", "[asio]") {
+  const auto rival = stranger();
+  auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto end = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("k", {.wait = 1h}, none); });
+  turn();
+  CHECK_FALSE(io.stopped());  // run() would wait
+  theirs.release();
+  clock.advance(1s);
+  turn();
+  CHECK(end->over);
+  CHECK(io.stopped());
+}
+
+namespace {
+/// Counts what is allocated, and checks that it is freed on one thread.
+template <class T>
+struct counting {
+  using value_type = T;
+  struct counts {
+    int live = 0, made = 0;
+    std::thread::id on = std::this_thread::get_id();
+  };
+  std::shared_ptr<counts> of;
+  explicit counting(std::shared_ptr<counts> to) : of(std::move(to)) {}
+  template <class U>
+  counting(const counting<U>& other) : of(std::reinterpret_pointer_cast<counts>(other.of)) {}
+  T* allocate(std::size_t n) {
+    ++of->live, ++of->made;
+    CHECK(std::this_thread::get_id() == of->on);
+    return std::allocator<T>().allocate(n);
+  }
+  void deallocate(T* at, std::size_t n) {
+    --of->live;
+    CHECK(std::this_thread::get_id() == of->on);
+    std::allocator<T>().deallocate(at, n);
+  }
+  friend bool operator==(const counting&, const counting&) = default;
+};
+}  // namespace
+
+TEST_CASE_METHOD(asio_fixture, "asio: the handler's allocator is used on its executor, and free before the handler",
+                 "[asio]") {
+  const auto counts = std::make_shared<counting<char>::counts>();
+  int live = -1;
+  locks.async_acquire("k", net::bind_allocator(counting<char>(counts),
+                                               [&](const std::exception_ptr&, const lease&) { live = counts->live; }));
+  turn();
+  CHECK(counts->made > 0);
+  CHECK(live == 0);
+}
+
+// ---- async_with_lock ------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(asio_fixture, "asio: the lease of async_with_lock lives until the coroutine has ended",
+                 "[asio][T88]") {
+  net::steady_timer goes_on(io, net::steady_timer::time_point::max());
+  int result = 0;
+  const auto end = spawn([&]() -> awaitable<void> {
+    result = co_await locks.async_with_lock("k", [&](lease& held) -> awaitable<int> {
+      CHECK(fence_of("k") == held.fencing_token());
+      co_await goes_on.async_wait(net::as_tuple(net::use_awaitable));
+      CHECK_FALSE(is_free("k"));
+      co_return 42;
+    });
+  });
+  turn();
+  CHECK_FALSE(end->over);
+  CHECK_FALSE(is_free("k"));
+  goes_on.cancel();
+  turn();
+  CHECK(end->over);
+  CHECK(result == 42);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: async_with_lock passes an exception on, after the release", "[asio][T88]") {
+  const lock_keys both{"a", "b"};
+  const auto end = spawn([&]() -> awaitable<void> {
+    try {
+      co_await locks.async_with_locks(both, [&](const multi_lease& held) -> awaitable<void> {
+        CHECK(held.size() == 2);
+        co_await net::post(net::use_awaitable);
+        throw std::runtime_error("no");
+      });
+    } catch (const std::runtime_error&) {
+      CHECK(is_free("a"));
+      CHECK(is_free("b"));
+      throw;
+    }
+  });
+  turn();
+  REQUIRE(end->over);
+  CHECK_THROWS_AS(std::rethrow_exception(end->failed), std::runtime_error);
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: async_with_lock refuses the result of a coroutine that lost its lease",
+                 "[asio][T88]") {
+  bool ran = false;
+  const auto end = spawn([&]() -> awaitable<void> {
+    co_await locks.async_with_lock("k", {.ttl = 1s, .renewal = renewal::none}, [&]() -> awaitable<std::string> {
+      clock.advance(2s);
+      ran = true;
+      co_return "worthless";
+    });
+  });
+  turn();
+  CHECK(ran);
+  CHECK(end->code() == errc::lost);
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: a coroutine that lets its lease go itself is not checked", "[asio]") {
+  const auto end = spawn([&]() -> awaitable<void> {
+    co_await locks.async_with_lock("k", [&](lease& held) -> awaitable<void> {
+      co_await locks.async_release(std::move(held));
+      CHECK(is_free("k"));
+    });
+  });
+  turn();
+  CHECK(end->over);
+  CHECK(end->failed == nullptr);
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: a coroutine enters what it holds only in the name of one owner", "[asio]") {
+  const auto end = spawn([&]() -> awaitable<void> {
+    const auto mine = locks.as(owner());
+    const auto outer = co_await mine.async_acquire("k");
+    const auto other = co_await locks.async_try_acquire("k");
+    CHECK_FALSE(other);
+    const auto inner = co_await mine.async_acquire("k");
+    CHECK(inner.reentered());
+    CHECK(inner.fencing_token() == outer.fencing_token());
+  });
+  turn();
+  REQUIRE(end->over);
+  CHECK(end->failed == nullptr);
+}
+
+// ---- cancellation ---------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(asio_fixture, "asio: a cancellation slot ends a wait, and options.cancel does", "[asio]") {
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto type = GENERATE(net::cancellation_type::terminal, net::cancellation_type::total);
+  const bool by_slot = GENERATE(true, false);
+  net::cancellation_signal signal;
+  std::stop_source stop;
+  std::error_code end;
+  int told = 0;
+  locks.async_acquire("k", {.wait = 1h, .cancel = stop.get_token()},
+                      net::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr& failed, const lease&) {
+                        end = code_of(failed);
+                        ++told;
+                      }));
+  turn();
+  CHECK(told == 0);
+  by_slot ? signal.emit(type) : static_cast<void>(stop.request_stop());
+  turn();
+  CHECK(told == 1);
+  CHECK(end == errc::cancelled);
+  signal.emit(type);  // the slot is empty
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: a cancelled coroutine releases its lease before it ends", "[asio][T88]") {
+  net::cancellation_signal signal;
+  bool over = false;
+  std::exception_ptr failed;
+  net::co_spawn(
+      io,
+      [&]() -> awaitable<void> {
+        co_await locks.async_with_lock("k", [&]() -> awaitable<void> {
+          net::steady_timer forever(io, net::steady_timer::time_point::max());
+          co_await forever.async_wait(net::use_awaitable);
+        });
+      },
+      net::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr& why) {
+        failed = why;
+        over = true;
+        CHECK(is_free("k"));
+      }));
+  turn();
+  CHECK_FALSE(is_free("k"));
+  signal.emit(net::cancellation_type::terminal);
+  turn();
+  CHECK(over);
+  REQUIRE(failed != nullptr);
+  CHECK_THROWS_AS(std::rethrow_exception(failed), boost::system::system_error);
+}
+
+TEST_CASE_METHOD(asio_fixture, "asio: what is granted to a coroutine that is cancelled meanwhile is released",
+                 "[asio]") {
+  net::cancellation_signal signal;
+  bool over = false, ran = false;
+  const auto taking = where->hold(verb::insert);
+  net::co_spawn(
+      io,
+      [&]() -> awaitable<void> {
+        co_await locks.async_with_lock("k", [&]() -> awaitable<void> {
+          ran = true;
+          co_return;
+        });
+      },
+      net::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr& why) { over = why != nullptr; }));
+  io.poll();
+  REQUIRE(taking->reached());
+  signal.emit(net::cancellation_type::terminal);
+  taking->open();
+  turn();
+  CHECK(over);
+  CHECK_FALSE(ran);
+  CHECK(is_free("k"));
+}
