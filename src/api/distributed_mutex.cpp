@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dlock/distributed_mutex.hpp"
+#include "base/mutex.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <list>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,9 +23,9 @@ struct distributed_mutex::holdings {
     lease held;
   };
 
-  std::mutex mutex{};  // never locked during a statement
+  base::mutex mutex{};  // never locked during a statement
   // Several after a loss: the one who lost the key has not unlocked yet, its successor holds it.
-  std::list<holding> list{};
+  std::list<holding> list DLOCK_GUARDED_BY(mutex){};
 };
 
 namespace {
@@ -104,7 +104,7 @@ void distributed_mutex::keep(lease held) {
   std::list<holdings::holding> one;
   one.push_back({owner::current(), std::move(held)});
   detail::access::stand(one.back().held, &engine::grant::by_mutex);
-  const std::lock_guard guard(holdings_->mutex);
+  const base::lock_guard guard(holdings_->mutex);
   holdings_->list.splice(holdings_->list.end(), one);
 }
 
@@ -113,7 +113,7 @@ void distributed_mutex::unlock() {
   if (service_.core_->forked()) return;
   std::list<holdings::holding> mine;  // destroyed, and with it released, after the guard
   const owner me = owner::current();
-  const std::lock_guard guard(holdings_->mutex);
+  const base::lock_guard guard(holdings_->mutex);
   const auto at = std::ranges::find(holdings_->list, me, &holdings::holding::who);
   if (at == holdings_->list.end()) throw_not_held("unlock");
   mine.splice(mine.end(), holdings_->list, at);
@@ -122,7 +122,7 @@ void distributed_mutex::unlock() {
 
 const lease& distributed_mutex::held() const& {
   const owner me = owner::current();
-  const std::lock_guard guard(holdings_->mutex);
+  const base::lock_guard guard(holdings_->mutex);
   const auto at = std::ranges::find(holdings_->list, me, &holdings::holding::who);
   if (at == holdings_->list.end()) throw_not_held("held");
   return at->held;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dlock/fenced.hpp"
+#include "base/mutex.hpp"
 
 #include <fmt/format.h>
 
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <stdexcept>
 
 #include "dlock/lock_key.hpp"
@@ -33,16 +33,16 @@ std::string statement(const fenced_update& of, const std::string& token) {
 }  // namespace
 
 struct fence_gate::entry {
-  std::mutex mutex{};
+  base::mutex mutex{};
   std::atomic<std::uint64_t> seen{0};  // set under the mutex
 };
 
 struct fence_gate::entries {
-  std::mutex mutex{};                               // of the map
-  std::map<std::string, entry, std::less<>> map{};  // none is ever removed
+  base::mutex mutex{};                                                      // of the map
+  std::map<std::string, entry, std::less<>> map DLOCK_GUARDED_BY(mutex){};  // none is ever removed
 
   entry& named(std::string_view resource) {
-    const std::lock_guard lock(mutex);
+    const base::lock_guard lock(mutex);
     const auto found = map.find(resource);
     return found != map.end() ? found->second : map.try_emplace(std::string(resource)).first->second;
   }
@@ -69,7 +69,7 @@ void fence_gate::passage::refuse(std::string_view resource, std::uint64_t token)
 }
 
 std::uint64_t fence_gate::seen(std::string_view resource) const {
-  const std::lock_guard lock(entries_->mutex);
+  const base::lock_guard lock(entries_->mutex);
   const auto found = entries_->map.find(resource);
   return found == entries_->map.end() ? 0 : found->second.seen.load();
 }

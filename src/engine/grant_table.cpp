@@ -10,7 +10,7 @@ namespace dlock::engine {
 
 void grant_table::add(grant& one) noexcept {
   auto& in = shard_of(one.key);
-  const std::lock_guard lock(in.mutex);
+  const base::lock_guard lock(in.mutex);
   in.grants.add(one);
   one.listed = true;
   ++one.owner->grants;
@@ -25,13 +25,13 @@ bool grant_table::unlist(shard& of, grant& one) noexcept {
 
 bool grant_table::drop(grant& one) noexcept {
   auto& in = shard_of(one.key);
-  const std::lock_guard lock(in.mutex);
+  const base::lock_guard lock(in.mutex);
   return unlist(in, one);
 }
 
 grant_table::found grant_table::find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept {
   auto& in = shard_of(key);
-  const std::lock_guard lock(in.mutex);
+  const base::lock_guard lock(in.mutex);
   found result;
   in.grants.for_each(key.hash(), [&](grant& each) {
     if (each.owner.get() != &owner || !(each.key == key)) return false;
@@ -54,7 +54,7 @@ grant_table::found grant_table::find(const owner_state& owner, const lock_key& k
 
 grant_table::left grant_table::leave(grant& one, bool in_transaction) noexcept {
   auto& in = shard_of(one.key);
-  const std::lock_guard lock(in.mutex);
+  const base::lock_guard lock(in.mutex);
   if (--one.leases > 0) return left::inner;
   if (one.transactions > 0 || in_transaction) {
     // Until the outcome the thread that holds it may enter it again from wherever it is.
@@ -71,14 +71,14 @@ grant_table::left grant_table::leave(grant& one, bool in_transaction) noexcept {
 
 grant_table::left grant_table::leave_after_all(grant& one) noexcept {
   auto& in = shard_of(one.key);
-  const std::lock_guard lock(in.mutex);
+  const base::lock_guard lock(in.mutex);
   if (--one.transactions > 0 || one.leases > 0) return left::later;  // entered again meanwhile
   unlist(in, one);
   return left::last;
 }
 
 void grant_table::outlive_transaction(grant& one) noexcept {
-  const std::lock_guard lock(shard_of(one.key).mutex);
+  const base::lock_guard lock(shard_of(one.key).mutex);
   ++one.transactions;
   ++one.verified;
   one.verified_on = std::this_thread::get_id();
@@ -86,7 +86,7 @@ void grant_table::outlive_transaction(grant& one) noexcept {
 
 bool grant_table::transaction_ended(grant& one, bool verified) noexcept {
   auto& in = shard_of(one.key);
-  const std::lock_guard lock(in.mutex);
+  const base::lock_guard lock(in.mutex);
   if (verified) --one.verified;
   if (--one.transactions > 0 || one.leases > 0) return false;
   if (one.state.load() != grant_state::held) {  // lost: nothing is left to be freed, and the service may have ended
@@ -98,14 +98,14 @@ bool grant_table::transaction_ended(grant& one, bool verified) noexcept {
 }
 
 bool grant_table::verified_here(grant& one) noexcept {
-  const std::lock_guard lock(shard_of(one.key).mutex);
+  const base::lock_guard lock(shard_of(one.key).mutex);
   return one.verified > 0 && one.verified_on == std::this_thread::get_id();
 }
 
 void grant_table::abandon(const owner_state& owner, const std::function<bool(const grant&)>& wanted,
                           std::vector<std::shared_ptr<grant>>& mine) {
   for (auto& in : shards_) {
-    const std::lock_guard lock(in.mutex);
+    const base::lock_guard lock(in.mutex);
     const struct taken_out {  // also without the memory for all
       shard& from;
       std::vector<std::shared_ptr<grant>>& all;
@@ -123,7 +123,7 @@ void grant_table::abandon(const owner_state& owner, const std::function<bool(con
 
 bool grant_table::drop_if_sole(grant& one) noexcept {
   auto& in = shard_of(one.key);
-  const std::lock_guard lock(in.mutex);
+  const base::lock_guard lock(in.mutex);
   if (one.leases != 1 || one.transactions > 0) return false;
   one.leases = 0;
   unlist(in, one);
@@ -131,18 +131,18 @@ bool grant_table::drop_if_sole(grant& one) noexcept {
 }
 
 bool grant_table::sole(grant& one) noexcept {
-  const std::lock_guard lock(shard_of(one.key).mutex);
+  const base::lock_guard lock(shard_of(one.key).mutex);
   return one.leases == 1 && one.transactions == 0;
 }
 
 bool grant_table::pinned_by_transaction(grant& one) noexcept {
-  const std::lock_guard lock(shard_of(one.key).mutex);
+  const base::lock_guard lock(shard_of(one.key).mutex);
   return one.transactions > 0;
 }
 
 void grant_table::for_each(const std::function<void(const grant&)>& use) {
   for (auto& in : shards_) {
-    const std::lock_guard lock(in.mutex);
+    const base::lock_guard lock(in.mutex);
     in.grants.for_each(use);
   }
 }

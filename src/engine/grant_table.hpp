@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "engine/grant.hpp"
 #include "engine/linked_table.hpp"
 
@@ -63,12 +63,12 @@ class grant_table {
 
  private:
   struct shard {
-    std::mutex mutex{};
-    linked_table<grant> grants{};
+    base::mutex mutex{};
+    linked_table<grant> grants DLOCK_GUARDED_BY(mutex){};
   };
 
   shard& shard_of(const lock_key& key) noexcept { return shards_[(key.hash() >> 32U) % shards_.size()]; }
-  static bool unlist(shard& of, grant& one) noexcept;
+  static bool unlist(shard& of, grant& one) noexcept DLOCK_REQUIRES(of.mutex);
 
   std::array<shard, 16> shards_{};
 };

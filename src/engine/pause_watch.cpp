@@ -13,13 +13,13 @@ instant earliest(instant now, instant until) noexcept {
 }  // namespace
 
 void pause::answered(statement&) noexcept {
-  const std::lock_guard lock(in_.mutex_);
+  const base::lock_guard lock(in_.mutex_);
   at_ = place::looked;
   wake();
 }
 
 void pause::shorten(instant until) noexcept {
-  const std::lock_guard lock(in_.mutex_);
+  const base::lock_guard lock(in_.mutex_);
   if (at_ != place::waiting || until >= until_) return;
   until_ = until;
   auto node = in_.pauses_.extract(timer_);
@@ -29,14 +29,14 @@ void pause::shorten(instant until) noexcept {
 }
 
 void pause_watch::enter(pause& one, instant now, instant until) {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   one.until_ = until;
   one.timer_ = pauses_.emplace(earliest(now, until), &one);
   one.at_ = pause::place::waiting;
 }
 
 bool pause_watch::leave(pause& one) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   if (one.at_ == pause::place::looking) return false;
   if (one.at_ == pause::place::waiting) pauses_.erase(one.timer_);
   one.at_ = pause::place::outside;
@@ -44,7 +44,7 @@ bool pause_watch::leave(pause& one) noexcept {
 }
 
 std::size_t pause_watch::due(instant now, looks& found) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   std::size_t count = 0;
   for (auto at = pauses_.begin(); at != pauses_.end() && at->first <= now && count < most_looks;) {
     pause& one = *at->second;
@@ -61,13 +61,13 @@ std::size_t pause_watch::due(instant now, looks& found) noexcept {
 }
 
 instant pause_watch::end_of(const pause& one) const noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   // While its look is under way, or answered, it need not look at the clock.
   return one.at_ == pause::place::waiting ? one.until_ : instant::max();
 }
 
 bool pause_watch::looked(const pause& one) const noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   return one.at_ == pause::place::looked;
 }
 

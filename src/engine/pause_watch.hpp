@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <span>
 
+#include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
 #include "engine/statements/statement.hpp"
 
@@ -60,8 +60,8 @@ class pause_watch {
 
  private:
   friend class pause;
-  mutable std::mutex mutex_;
-  std::multimap<instant, pause*> pauses_{};  // by the earliest time at which they may end
+  mutable base::mutex mutex_;
+  std::multimap<instant, pause*> pauses_ DLOCK_GUARDED_BY(mutex_){};  // by the earliest time at which they may end
 };
 
 }  // namespace dlock::engine

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "engine/fork_guard.hpp"
 #include "engine/own_stack.hpp"
 
@@ -19,8 +20,8 @@ namespace {
 /// All that live, to be found from an owner's end. Never destroyed: static objects may hold leases.
 struct living {
   const unsigned generation = fork_generation();
-  std::mutex mutex{};
-  std::vector<std::weak_ptr<service_core>> cores{};
+  base::mutex mutex{};
+  std::vector<std::weak_ptr<service_core>> cores DLOCK_GUARDED_BY(mutex){};
 };
 /// A forked child has its own: its parent's mutex may have been locked when it was made.
 living& all_cores() {
@@ -34,10 +35,10 @@ living& all_cores() {
 }
 
 void pause(time_source& time, instant until) {
-  std::mutex mutex;
+  base::mutex mutex;
   std::condition_variable never;
-  std::unique_lock lock(mutex);
-  while (time.now() < until) time.wait_until(never, lock, until);
+  base::unique_lock lock(mutex);
+  while (time.now() < until) time.wait_until(never, lock.native(), until);
 }
 
 /// A database may start later than the programs that use it.
@@ -115,7 +116,7 @@ std::shared_ptr<service_core> service_core::start(std::shared_ptr<store> where, 
   made->parts_.home = made;
   {
     auto& all = all_cores();
-    const std::lock_guard lock(all.mutex);
+    const base::lock_guard lock(all.mutex);
     std::erase_if(all.cores, [](const auto& each) { return each.expired(); });
     all.cores.push_back(made);
   }
@@ -209,7 +210,7 @@ bool service_core::connect(std::size_t which, fault& why) noexcept {
 
 void service_core::ensure_ready() {
   if (ready_.load()) return;
-  const std::lock_guard lock(preparing_);
+  const base::lock_guard lock(preparing_);
   if (ready_.load()) return;
   where().prepare();
   ready_ = true;
@@ -252,7 +253,7 @@ void service_core::stop_threads() noexcept {
 
 std::vector<std::shared_ptr<service_core>> service_core::living() {
   auto& all = all_cores();
-  const std::lock_guard lock(all.mutex);
+  const base::lock_guard lock(all.mutex);
   std::vector<std::shared_ptr<service_core>> found;
   for (const auto& each : all.cores) {
     if (auto alive = each.lock()) found.push_back(std::move(alive));

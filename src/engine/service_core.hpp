@@ -5,11 +5,11 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "engine/background/cleanup.hpp"
 #include "engine/drivers/async_driver.hpp"
 #include "engine/drivers/thread_group.hpp"
@@ -127,17 +127,16 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   const std::shared_ptr<thread_group> connecting_;
   const unsigned generation_;
 
-  std::mutex preparing_;
+  base::mutex preparing_;
   std::atomic<bool> ready_{false};  // the store is prepared
-  std::mutex starting_;
-  std::atomic<bool> drives_{false};    // the threads for asynchronous calls have been started
-  bool completes_ = false;             // the first of them; guarded by starting_
+  base::mutex starting_;
+  std::atomic<bool> drives_{false};  // the threads for asynchronous calls have been started
+  bool completes_ DLOCK_GUARDED_BY(starting_) = false;  // the first of them
   std::atomic<std::size_t> calls_{0};  // under way
-  std::mutex mutex_;
+  base::mutex mutex_;
   std::condition_variable changed_;
-  // Guarded by mutex_:
-  bool finish_ = false;
-  bool wound_down_ = false;
+  bool finish_ DLOCK_GUARDED_BY(mutex_) = false;
+  bool wound_down_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

@@ -27,7 +27,7 @@ service_core::call::~call() {
 void service_core::changed() noexcept {
   if (!closed_.load()) return;  // nobody waits for it before that
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     shared_.time.notify(changed_);
   }
   wind_down_if_done();
@@ -35,7 +35,7 @@ void service_core::changed() noexcept {
 
 void service_core::wind_down_if_done() noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     if (!finish_ || wound_down_ || grants_.any() || calls_ > 0) return;
     wound_down_ = true;
   }
@@ -64,7 +64,7 @@ void service_core::see_off(std::chrono::milliseconds limit) noexcept {
 void service_core::see_off_last(std::chrono::milliseconds limit) noexcept {
   if (!closed_.load()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     if (!wound_down_) return;
   }
   see_off(limit);
@@ -74,8 +74,10 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
   closed_.store(true);
   closing_.request_stop();
   const auto until = shared_.time.now() + limit;
-  std::unique_lock lock(mutex_);
-  while ((grants_.any() || other_calls()) && shared_.time.now() < until) shared_.time.wait_until(changed_, lock, until);
+  base::unique_lock lock(mutex_);
+  while ((grants_.any() || other_calls()) && shared_.time.now() < until) {
+    shared_.time.wait_until(changed_, lock.native(), until);
+  }
   lock.unlock();
   std::vector<std::string> keys;
   sessions_.for_each_grant([&](const grant& one) { keys.emplace_back(one.key.view()); });
@@ -96,9 +98,9 @@ void service_core::take_back_all() {
   }
   if (held.empty() || serving_ == this) return;  // what this thread serves would wait for itself
   const auto until = now + margin + grant_registry::long_enough + shared_.options.release_limit;
-  std::unique_lock lock(mutex_);
+  base::unique_lock lock(mutex_);
   while (background_.open_releases() > 0 && shared_.time.now() < until) {
-    shared_.time.wait_until(changed_, lock, until);
+    shared_.time.wait_until(changed_, lock.native(), until);
   }
 }
 
@@ -129,7 +131,7 @@ void service_core::tell_held(const std::string& text) {
 
 void service_core::finish() noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     finish_ = true;
   }
   wind_down_if_done();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "engine/wait_queue.hpp"
 
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "engine/linked_table.hpp"
 #include "engine/pause_watch.hpp"
 
@@ -40,19 +40,19 @@ struct wait_line {
 };
 
 struct wait_shard {
-  std::mutex mutex{};
-  linked_table<wait_line> taken{};  // by whole key: keys never share a line
-  wait_line* spare = nullptr;       // linked by same_bucket
-  std::size_t spares = 0;
+  base::mutex mutex{};
+  linked_table<wait_line> taken DLOCK_GUARDED_BY(mutex){};  // by whole key: keys never share a line
+  wait_line* spare DLOCK_GUARDED_BY(mutex) = nullptr;       // linked by same_bucket
+  std::size_t spares DLOCK_GUARDED_BY(mutex) = 0;
 
   ~wait_shard() {
     while (spare != nullptr) delete std::exchange(spare, spare->same_bucket);
   }
-  wait_line* find(const lock_key& key) const {
+  wait_line* find(const lock_key& key) const DLOCK_REQUIRES(mutex) {
     return taken.find(key.hash(), [&](const wait_line& each) { return *each.key == key; });
   }
   /// The line of that key, and whether it was made now.
-  std::pair<wait_line&, bool> line_of(const lock_key& key) {
+  std::pair<wait_line&, bool> line_of(const lock_key& key) DLOCK_REQUIRES(mutex) {
     if (auto* const found = find(key)) return {*found, false};
     auto* made = spare;
     if (made == nullptr) {
@@ -65,7 +65,7 @@ struct wait_shard {
     taken.add(*made);
     return {*made, true};
   }
-  void drop(wait_line& line) noexcept {
+  void drop(wait_line& line) noexcept DLOCK_REQUIRES(mutex) {
     taken.remove(line);
     if (spares == most_spares) {
       delete &line;
@@ -90,7 +90,7 @@ void queue_turn::hand_on(bool freed) noexcept {
   if (mine == nullptr) return;
   auto& line = *mine;
   auto& shard = *in_;
-  const std::lock_guard lock(shard.mutex);
+  const base::lock_guard lock(shard.mutex);
   line.between_looks = nullptr;
   if (line.first == nullptr) {
     shard.drop(line);
@@ -105,7 +105,7 @@ void queue_turn::hand_on(bool freed) noexcept {
 }
 
 void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept {
-  const std::lock_guard lock(in_->mutex);
+  const base::lock_guard lock(in_->mutex);
   auto* const line = of_.load();  // whoever hands it on meanwhile waits for the lock
   if (line == nullptr) return;
   line->key = &key;
@@ -119,7 +119,7 @@ void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept
 }
 
 void queue_turn::begins_pause(pause& how, instant now) noexcept {
-  const std::lock_guard lock(in_->mutex);
+  const base::lock_guard lock(in_->mutex);
   auto* const line = of_.load();
   if (line == nullptr) return;
   line->between_looks = &how;
@@ -127,7 +127,7 @@ void queue_turn::begins_pause(pause& how, instant now) noexcept {
 }
 
 void queue_turn::ends_pause() noexcept {
-  const std::lock_guard lock(in_->mutex);
+  const base::lock_guard lock(in_->mutex);
   if (auto* const line = of_.load()) line->between_looks = nullptr;
 }
 
@@ -144,14 +144,14 @@ wait_shard& wait_queue::shard_of(const lock_key& key) const noexcept {
 
 queue_turn wait_queue::try_enter(const lock_key& key) {
   auto& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const base::lock_guard lock(shard.mutex);
   const auto [line, free] = shard.line_of(key);
   return free ? queue_turn(shard, line) : queue_turn();
 }
 
 bool wait_queue::enter(const lock_key& key, queue_waiter& waiter, instant now) {
   auto& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const base::lock_guard lock(shard.mutex);
   const auto [line, free] = shard.line_of(key);
   if (free) {
     waiter.turn = queue_turn(shard, line);
@@ -165,13 +165,13 @@ bool wait_queue::enter(const lock_key& key, queue_waiter& waiter, instant now) {
 }
 
 bool wait_queue::told(const lock_key& key, const queue_waiter& waiter) noexcept {
-  const std::lock_guard lock(shard_of(key).mutex);
+  const base::lock_guard lock(shard_of(key).mutex);
   return waiter.turn || waiter.enter_again;
 }
 
 bool wait_queue::leave(const lock_key& key, queue_waiter& waiter) noexcept {
   auto& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
+  const base::lock_guard lock(shard.mutex);
   if (waiter.turn || waiter.enter_again) return false;
   if (waiter.waits_for_ != nullptr) shard.find(key)->remove(waiter);
   return true;
@@ -181,7 +181,7 @@ std::size_t wait_queue::in_line() const noexcept {
   std::size_t all = 0;
   for (std::size_t i = 0; i < shard_count; ++i) {
     auto& shard = shards_[i];
-    const std::lock_guard lock(shard.mutex);
+    const base::lock_guard lock(shard.mutex);
     shard.taken.for_each([&](const wait_line& line) { line.for_each([&](const queue_waiter&) { ++all; }); });
   }
   return all;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dlock/spdlog_observer.hpp"
+#include "base/mutex.hpp"
 
 #include <spdlog/logger.h>
 
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -142,7 +142,7 @@ class spdlog_observer final : public observer {
   bool admit(kind what, std::vector<suppressed>& due) {
     if (options_.per_second == 0) return true;
     const instant now = time_.now();
-    const std::lock_guard guard(mutex_);
+    const base::lock_guard guard(mutex_);
     for (std::size_t i = 0; i != kinds; ++i) {
       window& each = windows_[i];
       if (!each.open || now - each.begin < std::chrono::seconds{1}) continue;
@@ -159,7 +159,7 @@ class spdlog_observer final : public observer {
     return true;
   }
 
-  void take_suppressed(std::size_t index, std::vector<suppressed>& out) {
+  void take_suppressed(std::size_t index, std::vector<suppressed>& out) DLOCK_REQUIRES(mutex_) {
     const std::uint64_t count = std::exchange(windows_[index].left_out, 0);
     if (count != 0) out.push_back({static_cast<kind>(index), count});
   }
@@ -196,8 +196,8 @@ class spdlog_observer final : public observer {
   const std::shared_ptr<spdlog::logger> to_;
   const spdlog_observer_options options_;
   const time_source& time_;
-  std::mutex mutex_;
-  std::array<window, kinds> windows_{};
+  base::mutex mutex_;
+  std::array<window, kinds> windows_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dlock/odb/row.hpp"
+#include "base/mutex.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <span>
 #include <stdexcept>
 #include <tuple>
@@ -28,12 +28,12 @@ class known_tables {
   using address = std::tuple<const store*, std::string, std::type_index>;
 
   std::shared_ptr<const row_table> find(const address& of) {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     const auto found = tables_.find(of);
     return found == tables_.end() || found->second.where.expired() ? nullptr : found->second.table;
   }
   void add(const address& of, const std::shared_ptr<store>& where, std::shared_ptr<const row_table> table) {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     std::erase_if(tables_, [](const auto& each) { return each.second.where.expired(); });
     tables_.insert_or_assign(of, entry{where, std::move(table)});
   }
@@ -43,8 +43,8 @@ class known_tables {
     std::weak_ptr<store> where;
     std::shared_ptr<const row_table> table;
   };
-  std::mutex mutex_;
-  std::map<address, entry> tables_;
+  base::mutex mutex_;
+  std::map<address, entry> tables_ DLOCK_GUARDED_BY(mutex_);
 };
 
 known_tables& known() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/mutex.hpp"
 #include "dlock/store/store_url.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <mutex>
 #include <stdexcept>
 
 #include "dlock/stores/memory.hpp"
@@ -112,17 +112,17 @@ bool secret(const std::string& name) {
 }
 
 struct registry {
-  std::mutex mutex;
-  std::map<std::string, store_factory> makers;
+  base::mutex mutex;
+  std::map<std::string, store_factory> makers DLOCK_GUARDED_BY(mutex);
 };
 
 std::shared_ptr<store> open_memory(store_url url) {
   url.expect_no_more_params();
   if (!url.hosts.empty() || !url.user.empty()) bad("memory: has no host and no user, write memory:name");
   if (url.path.empty()) return std::make_shared<stores::memory_store>();
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<store>> named;
-  const std::lock_guard lock(mutex);
+  static base::mutex mutex;
+  static std::map<std::string, std::weak_ptr<store>> named DLOCK_GUARDED_BY(mutex);
+  const base::lock_guard lock(mutex);
   auto found = named[url.path].lock();
   if (!found) named[url.path] = found = std::make_shared<stores::memory_store>();
   return found;
@@ -132,6 +132,7 @@ registry& known() {
   // Never destroyed: stores may be opened by static objects of any translation unit.
   static auto* const instance = [] {
     auto* const made = new registry;
+    const base::lock_guard lock(made->mutex);
     made->makers.emplace("memory", open_memory);
     return made;
   }();
@@ -140,7 +141,7 @@ registry& known() {
 
 bool is_known(const std::string& scheme) {
   auto& all = known();
-  const std::lock_guard lock(all.mutex);
+  const base::lock_guard lock(all.mutex);
   return scheme == "sqlite" || all.makers.contains(scheme);
 }
 
@@ -237,7 +238,7 @@ void store_url::expect_no_more_params() const {
 
 bool register_store(std::string scheme, store_factory make) {
   auto& all = known();
-  const std::lock_guard lock(all.mutex);
+  const base::lock_guard lock(all.mutex);
   return all.makers.emplace(std::move(scheme), std::move(make)).second;
 }
 
@@ -246,7 +247,7 @@ std::shared_ptr<store> open_store(std::string_view url) {
   store_factory make;
   {
     auto& all = known();
-    const std::lock_guard lock(all.mutex);
+    const base::lock_guard lock(all.mutex);
     const auto found = all.makers.find(parsed.scheme);
     if (found == all.makers.end()) {
       bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" +

@@ -24,14 +24,8 @@ background_work::background_work(service_context& shared, statement_executor& st
 
 // ---- what comes in --------------------------------------------------------------------------------------------------
 
-void background_work::add(deferred_list& to, std::shared_ptr<grant> one, instant now) noexcept {
-  lock_type lock(mutex_);
-  to.push_back(std::move(one));
-  pump_and_tell(lock, now);
-}
-
 void background_work::pump_and_tell(lock_type& lock, instant now) noexcept {
-  pump(lock, now);
+  pump(now);
   const auto next = next_time(now);
   lock.unlock();
   hooks_.sooner(next);
@@ -42,14 +36,18 @@ void background_work::release_now(std::shared_ptr<grant> one, instant now) noexc
   one->cancels = one->reported = false;
   one->deferred_at = now;
   one->give_up = one->release_given_up(now);
-  add(now_, std::move(one), now);
+  lock_type lock(mutex_);
+  now_.push_back(std::move(one));
+  pump_and_tell(lock, now);
 }
 
 void background_work::release_later(std::shared_ptr<grant> one, instant now) noexcept {
   ++releases_;
   one->cancels = false;
   one->give_up = one->release_given_up(now);
-  add(now_, std::move(one), now);
+  lock_type lock(mutex_);
+  now_.push_back(std::move(one));
+  pump_and_tell(lock, now);
 }
 
 void background_work::release_lost(std::shared_ptr<grant> one, instant earliest, instant not_before,
@@ -69,7 +67,7 @@ void background_work::cancel_later(std::shared_ptr<grant> one, std::shared_ptr<d
                                    instant now) noexcept {
   bool first = false;
   if (where != nullptr) {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     first = where->open++ == 0;
     if (first) where->counted = one->pin.get();
   }
@@ -80,7 +78,9 @@ void background_work::cancel_later(std::shared_ptr<grant> one, std::shared_ptr<d
   const bool tried = where != nullptr;
   one->in_doubt = std::move(where);
   one->not_before = now + pauses[1];
-  add(tried ? retries_[1] : now_, std::move(one), now);
+  lock_type lock(mutex_);
+  (tried ? retries_[1] : now_).push_back(std::move(one));
+  pump_and_tell(lock, now);
 }
 
 void background_work::close(const std::shared_ptr<session>& one, std::shared_ptr<grant> told_last, instant earliest,
@@ -148,7 +148,7 @@ void background_work::prepare(work& into, instant now) noexcept {
   }
 }
 
-void background_work::pump(lock_type& lock, instant now) noexcept {
+void background_work::pump(instant now) noexcept {
   // What comes while others are under way waits for company: it goes out by the same statement.
   if (under_way_ * 2 > most_at_once || (now < hold_until_ && !ending_)) return;
   std::array<statement*, most_at_once> out{};
@@ -165,11 +165,11 @@ void background_work::pump(lock_type& lock, instant now) noexcept {
     send.owner = this;
     send.about = one.get();
     ++closing_;
-    lock.unlock();
+    mutex_.unlock();
     auto& self = *one;
     self.next_closing = std::move(one);  // it keeps itself until it is answered
     statements_.submit(self.closing);
-    lock.lock();
+    mutex_.lock();
   }
   for (auto& each : works_) {
     if (each.about != nullptr) continue;
@@ -180,10 +180,10 @@ void background_work::pump(lock_type& lock, instant now) noexcept {
     ++under_way_;
     out[count++] = &each.send;
   }
-  if (count == 0) return check_drained(lock);
-  lock.unlock();
+  if (count == 0) return check_drained();
+  mutex_.unlock();
   statements_.submit({out.data(), count});
-  lock.lock();
+  mutex_.lock();
 }
 
 // ---- what is answered -----------------------------------------------------------------------------------------------
@@ -223,9 +223,9 @@ void background_work::answered(statement& of) noexcept {
     one = std::move(mine.about);  // from here on the place may be used for another one
     --under_way_;
     if (done) {
-      finish(lock, one, result, why, now);
+      finish(one, result, why, now);
     } else {
-      try_again(lock, one, why, now);
+      try_again(one, why, now);
     }
   }
   pump_and_tell(lock, now);
@@ -240,23 +240,22 @@ void background_work::closed(session& one, instant now) noexcept {
   one.next_closing = std::exchange(closings_, self);
 }
 
-void background_work::finish(lock_type& lock, const std::shared_ptr<grant>& one, release_result result,
-                             const fault& why, instant now) noexcept {
+void background_work::finish(const std::shared_ptr<grant>& one, release_result result, const fault& why,
+                             instant now) noexcept {
   std::shared_ptr<void> settled;
   if (one->in_doubt != nullptr && --one->in_doubt->open == 0) settled = std::move(one->in_doubt->counted);
   const bool release = !one->cancels;
-  lock.unlock();
+  mutex_.unlock();
   if (settled != nullptr) sessions_.remove_in_doubt(*static_cast<session*>(settled.get()));
   if (!std::exchange(one->reported, true)) hooks_.released(one, result, why, now);
   if (release) {
     --releases_;
     hooks_.fewer();
   }
-  lock.lock();
+  mutex_.lock();
 }
 
-void background_work::try_again(lock_type& lock, const std::shared_ptr<grant>& one, const fault& why,
-                                instant now) noexcept {
+void background_work::try_again(const std::shared_ptr<grant>& one, const fault& why, instant now) noexcept {
   // A lease under a session that is over is free for others as it is.
   const bool moot = one->cancels && one->kind == lease_kind::session && one->pin->deadline.left(now) == 0us;
   if (moot || ending_ || now >= one->give_up) {
@@ -267,16 +266,16 @@ void background_work::try_again(lock_type& lock, const std::shared_ptr<grant>& o
                   .fence = one->fence,
                   .text = "given up: the key is free after its session's expiry"});
     }
-    finish(lock, one, release_result::later, why, now);
+    finish(one, release_result::later, why, now);
     return;
   }
   const bool passes = why.transient || why.contended || why.connection || one->unanswered;
   const bool soon = !one->reported && passes && now - one->deferred_at < shared_.options.release_limit;
   if (!one->reported && !soon) {
     one->reported = true;
-    lock.unlock();
+    mutex_.unlock();
     hooks_.released(one, release_result::later, why, now);
-    lock.lock();
+    mutex_.lock();
   }
   const std::size_t level = soon ? 0 : 1;
   one->not_before = now + pauses[level];
@@ -302,7 +301,7 @@ instant background_work::next_time(instant now) const noexcept {
 
 instant background_work::tick(instant now) noexcept {
   lock_type lock(mutex_);
-  pump(lock, now);
+  pump(now);
   return next_time(now);
 }
 
@@ -330,20 +329,20 @@ void background_work::begin_end(instant now, instant until) noexcept {
     *at = std::move(one->next_closing);
     one->next_closing = std::exchange(open, one);
   }
-  pump(lock, now);
+  pump(now);
   lock.unlock();
   // Their rows are left. Each grant holds its session.
   for (; open != nullptr; open = std::exchange(open->next_closing, nullptr)) open->told_last.reset();
 }
 
-void background_work::check_drained(lock_type& lock) noexcept {
+void background_work::check_drained() noexcept {
   if (!ending_ || under_way_ > 0 || closing_ > 0 || closings_ != nullptr || !now_.empty() || !lost_.empty()) return;
   for (const auto& each : retries_) {
     if (!each.empty()) return;
   }
-  lock.unlock();
+  mutex_.unlock();
   hooks_.drained();
-  lock.lock();
+  mutex_.lock();
 }
 
 }  // namespace dlock::engine

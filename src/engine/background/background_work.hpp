@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "engine/background/deferred_list.hpp"
 #include "engine/background/notifier.hpp"
 #include "engine/background/session_keeper.hpp"
@@ -69,25 +69,27 @@ class background_work final : public statement_owner {
   };
   static constexpr std::size_t most_at_once = 64;
   static constexpr std::size_t levels = 2;
-  using lock_type = std::unique_lock<std::mutex>;
+  using lock_type = base::unique_lock;
 
-  instant time_of(const grant& lost) const noexcept;
-  instant time_of(const session& over) const noexcept;
-  void pump_and_tell(lock_type& lock, instant now) noexcept;
-  void add(deferred_list& to, std::shared_ptr<grant> one, instant now) noexcept;
+  instant time_of(const grant& lost) const noexcept DLOCK_REQUIRES(mutex_);
+  instant time_of(const session& over) const noexcept DLOCK_REQUIRES(mutex_);
+  /// Leaves the lock open. Not analysed: of a lock that is handed in, clang does not know what it locks.
+  void pump_and_tell(lock_type& lock, instant now) noexcept DLOCK_REQUIRES(mutex_) DLOCK_NO_THREAD_SAFETY_ANALYSIS;
   void answered(statement& of) noexcept override;
-  void closed(session& one, instant now) noexcept;
+  void closed(session& one, instant now) noexcept DLOCK_REQUIRES(mutex_);
   /// Whether it is done with, and how. False: it must be tried again.
   static bool resolved(const statement& by, grant& one, release_result& result) noexcept;
-  void finish(lock_type& lock, const std::shared_ptr<grant>& one, release_result result, const fault& why,
-              instant now) noexcept;
-  void try_again(lock_type& lock, const std::shared_ptr<grant>& one, const fault& why, instant now) noexcept;
-  void pump(lock_type& lock, instant now) noexcept;
-  std::shared_ptr<grant> next_due(instant now) noexcept;
-  std::shared_ptr<session> next_closing(instant now) noexcept;
-  void prepare(work& into, instant now) noexcept;
-  instant next_time(instant now) const noexcept;
-  void check_drained(lock_type& lock) noexcept;
+  // These four open the lock meanwhile.
+  void finish(const std::shared_ptr<grant>& one, release_result result, const fault& why, instant now) noexcept
+      DLOCK_REQUIRES(mutex_);
+  void try_again(const std::shared_ptr<grant>& one, const fault& why, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void pump(instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void check_drained() noexcept DLOCK_REQUIRES(mutex_);
+
+  std::shared_ptr<grant> next_due(instant now) noexcept DLOCK_REQUIRES(mutex_);
+  std::shared_ptr<session> next_closing(instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void prepare(work& into, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  instant next_time(instant now) const noexcept DLOCK_REQUIRES(mutex_);
 
   service_context& shared_;
   statement_executor& statements_;
@@ -95,18 +97,18 @@ class background_work final : public statement_owner {
   notifier& news_;
   const hooks hooks_;
   std::atomic<std::size_t> releases_{0};
-  mutable std::mutex mutex_;
-  // Guarded by mutex_:
-  std::array<work, most_at_once> works_{};
-  std::size_t under_way_ = 0;
-  deferred_list now_{};                          // release_now
-  deferred_list lost_{};                         // release_lost, first try; by the earliest time
-  std::array<deferred_list, levels> retries_{};  // each has one pause, so that its first is due first
-  std::shared_ptr<session> closings_{};          // links through next_closing
-  std::size_t closing_ = 0;                      // of them under way
-  instant hold_until_{};                         // nothing could be sent
-  instant end_by_ = instant::max();
-  bool ending_ = false;
+  mutable base::mutex mutex_;
+  std::array<work, most_at_once> works_ DLOCK_GUARDED_BY(mutex_){};
+  std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;
+  deferred_list now_ DLOCK_GUARDED_BY(mutex_){};   // release_now
+  deferred_list lost_ DLOCK_GUARDED_BY(mutex_){};  // release_lost, first try; by the earliest time
+  /// Each has one pause, so that its first is due first.
+  std::array<deferred_list, levels> retries_ DLOCK_GUARDED_BY(mutex_){};
+  std::shared_ptr<session> closings_ DLOCK_GUARDED_BY(mutex_){};  // links through next_closing
+  std::size_t closing_ DLOCK_GUARDED_BY(mutex_) = 0;              // of them under way
+  instant hold_until_ DLOCK_GUARDED_BY(mutex_){};                 // nothing could be sent
+  instant end_by_ DLOCK_GUARDED_BY(mutex_) = instant::max();
+  bool ending_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

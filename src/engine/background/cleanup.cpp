@@ -25,7 +25,7 @@ reply cleanup::step(void* of, connection& on) {
 instant cleanup::tick(instant now) noexcept {
   if (shared_.options.sweep_every.count() == 0 || statements_.where().admin() == nullptr) return instant::max();
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     if (stop_ || under_way_) return instant::max();
     // A process that lives for seconds does not clean up.
     if (next_ == instant{}) next_ = now + shared_.options.sweep_every;
@@ -47,7 +47,7 @@ void cleanup::answered(statement& of) noexcept {
   instant next;
   unsigned gone = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     under_way_ = false;
     const auto now = of.answered_at;
     const bool yes = of.sent && of.answer.result == outcome::yes;
@@ -66,7 +66,7 @@ void cleanup::answered(statement& of) noexcept {
 }
 
 void cleanup::stop() noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   stop_ = true;
 }
 

@@ -3,8 +3,8 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
 #include "engine/statements/statement_executor.hpp"
 
@@ -29,14 +29,13 @@ class cleanup final : public statement_owner {
   statement_executor& statements_;
   notifier& news_;
   const std::function<void(instant)> sooner_;
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  statement send_{};
-  instant next_{};
-  instant tell_at_{};  // next, while there is more
-  unsigned gone_ = 0;  // rows that nobody was told of
-  bool under_way_ = false;
-  bool stop_ = false;
+  statement send_{};  // of whoever has set under_way_, until it is answered
+  base::mutex mutex_;
+  instant next_ DLOCK_GUARDED_BY(mutex_){};
+  instant tell_at_ DLOCK_GUARDED_BY(mutex_){};  // next, while there is more
+  unsigned gone_ DLOCK_GUARDED_BY(mutex_) = 0;  // rows that nobody was told of
+  bool under_way_ DLOCK_GUARDED_BY(mutex_) = false;
+  bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

@@ -16,7 +16,7 @@ void deadline_timer::make_room(grant& of) {
 void deadline_timer::set(const std::shared_ptr<grant>& of, instant when) noexcept {
   bool first = false;
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     auto& place = *of->deadline;
     auto room = place.set ? timers_.extract(place.at) : std::move(place.room);
     room.key() = when;
@@ -30,7 +30,7 @@ void deadline_timer::set(const std::shared_ptr<grant>& of, instant when) noexcep
 
 void deadline_timer::clear(grant& of) noexcept {
   if (of.deadline == nullptr) return;
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   auto& place = *of.deadline;
   if (!place.set) return;
   place.room = timers_.extract(place.at);
@@ -39,7 +39,7 @@ void deadline_timer::clear(grant& of) noexcept {
 }
 
 instant deadline_timer::tick(instant now) noexcept {
-  std::unique_lock lock(mutex_);
+  base::unique_lock lock(mutex_);
   while (!timers_.empty() && timers_.begin()->first <= now) {
     auto room = timers_.extract(timers_.begin());
     auto due = room.mapped().lock();

@@ -3,8 +3,8 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "engine/deadline_place.hpp"
 #include "engine/grant.hpp"
 
@@ -33,8 +33,8 @@ class deadline_timer {
  private:
   const passed passed_;
   const sooner sooner_;
-  std::mutex mutex_;
-  deadline_place::all timers_{};
+  base::mutex mutex_;
+  deadline_place::all timers_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace dlock::engine

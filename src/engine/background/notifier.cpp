@@ -18,7 +18,7 @@ notifier::~notifier() {
 
 void notifier::post(std::shared_ptr<grant> lost) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     grant* const last = lost.get();
     (last_lost_ == nullptr ? first_lost_ : last_lost_->next_notified) = std::move(lost);
     last_lost_ = last;
@@ -31,7 +31,7 @@ void notifier::post(const event& happened) noexcept {
   if (shared_.options.observer == nullptr) return;
   try {
     notice made{happened, std::string(happened.key), std::string(happened.text)};
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     if (notices_.size() >= most_waiting) return;
     notices_.push_back(std::move(made));
   } catch (const std::bad_alloc&) {
@@ -54,7 +54,7 @@ bool notifier::deliver(instant now) noexcept {
   std::shared_ptr<grant> lost;
   std::optional<notice> says;
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     if (first_lost_ != nullptr) {
       lost = std::exchange(first_lost_, std::move(first_lost_->next_notified));
       if (first_lost_ == nullptr) last_lost_ = nullptr;

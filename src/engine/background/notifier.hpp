@@ -5,9 +5,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "engine/grant.hpp"
 #include "engine/service_context.hpp"
 
@@ -39,16 +39,16 @@ class notifier {
     std::string text{};
   };
 
-  void tell(grant& lost, instant now) noexcept;
+  void tell(grant& lost, instant now) noexcept DLOCK_EXCLUDES(mutex_);
 
   service_context& shared_;
   const std::function<void()> posted_;
   const std::function<void()> notified_;
-  std::mutex mutex_;
-  // Guarded by mutex_. Losses go first: holders must know before anything else is told.
-  std::shared_ptr<grant> first_lost_{};
-  grant* last_lost_ = nullptr;
-  std::deque<notice> notices_{};
+  base::mutex mutex_;
+  // Losses go first: holders must know before anything else is told.
+  std::shared_ptr<grant> first_lost_ DLOCK_GUARDED_BY(mutex_){};
+  grant* last_lost_ DLOCK_GUARDED_BY(mutex_) = nullptr;
+  std::deque<notice> notices_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace dlock::engine

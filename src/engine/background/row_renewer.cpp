@@ -47,7 +47,7 @@ void row_renewer::put(std::shared_ptr<renewal> one, instant when) noexcept {
 void row_renewer::add(const std::shared_ptr<grant>& one, std::shared_ptr<renewal> room, instant now) noexcept {
   room->of = one;
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     put(std::move(room), now + one->ttl / 3);
   }
   hooks_.sooner(now + one->ttl / 3);
@@ -55,7 +55,7 @@ void row_renewer::add(const std::shared_ptr<grant>& one, std::shared_ptr<renewal
 
 instant row_renewer::tick(instant now) noexcept {
   std::shared_ptr<grant> about;  // ends without the lock
-  std::unique_lock lock(mutex_);
+  base::unique_lock lock(mutex_);
   while (!stop_ && under_way_ < most_at_once_ && !due_.empty() && due_.begin()->first <= now) {
     auto node = due_.extract(due_.begin());
     auto one = std::move(node.mapped());
@@ -116,7 +116,7 @@ void row_renewer::answered(statement& of) noexcept {
   const auto now = of.answered_at;
   auto next = about->state.load() == grant_state::held ? judge(*one, *about, now) : instant::max();
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     --under_way_;
     if (next != instant::max()) put(std::move(one), next);
     if (!due_.empty()) next = std::min(next, due_.begin()->first);
@@ -125,7 +125,7 @@ void row_renewer::answered(statement& of) noexcept {
 }
 
 void row_renewer::stop() noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   stop_ = true;
 }
 

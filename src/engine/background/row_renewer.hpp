@@ -6,8 +6,8 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
 #include "engine/grant_table.hpp"
 #include "engine/statements/statement_executor.hpp"
@@ -40,8 +40,8 @@ class row_renewer final : public statement_owner {
  private:
   void answered(statement& of) noexcept override;
   /// When to look at it again; instant::max(): never.
-  instant judge(renewal& of, grant& about, instant now) noexcept;
-  void put(std::shared_ptr<renewal> one, instant when) noexcept;
+  instant judge(renewal& of, grant& about, instant now) noexcept DLOCK_EXCLUDES(mutex_);
+  void put(std::shared_ptr<renewal> one, instant when) noexcept DLOCK_REQUIRES(mutex_);
 
   service_context& shared_;
   statement_executor& statements_;
@@ -49,11 +49,10 @@ class row_renewer final : public statement_owner {
   notifier& news_;
   const hooks hooks_;
   const std::size_t most_at_once_;
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::multimap<instant, std::shared_ptr<renewal>> due_{};
-  std::size_t under_way_ = 0;
-  bool stop_ = false;
+  base::mutex mutex_;
+  std::multimap<instant, std::shared_ptr<renewal>> due_ DLOCK_GUARDED_BY(mutex_){};
+  std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;
+  bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

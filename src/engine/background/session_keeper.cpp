@@ -27,7 +27,7 @@ session_pin session_pin::again() const noexcept {
 }
 
 session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter) {
-  std::unique_lock lock(mutex_);
+  base::unique_lock lock(mutex_);
   if (const auto found = sessions_.find(ttl); found != sessions_.end()) {
     const auto one = found->second->of;
     if (one->deadline.left(now) > 0us) {
@@ -35,7 +35,7 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
       one->idle_since = {};
       return {*this, one};
     }
-    end(lock, one, loss_reason::unreachable, now);
+    end(one, loss_reason::unreachable, now);
   }
   if (opening_.contains(ttl)) {
     waiter.next_ = std::exchange(waiting_, &waiter);
@@ -51,7 +51,7 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
 session_pin session_pin::share() const noexcept { return keeper_->pin_again(session_, true); }
 
 void session_keeper::leave(opening_waiter& waiter) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   for (auto** at = &waiting_; *at != nullptr; at = &(*at)->next_) {
     if (*at != &waiter) continue;
     *at = waiter.next_;
@@ -60,12 +60,12 @@ void session_keeper::leave(opening_waiter& waiter) noexcept {
 }
 
 void session_keeper::unpin(session& of) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   --of.users;
 }
 
 session_pin session_keeper::pin_again(const std::shared_ptr<session>& of, bool over) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   if (of->over && !over) return {};
   ++of->users;
   return {*this, of};
@@ -110,7 +110,7 @@ session_pin session_keeper::opened(const std::shared_ptr<session>& made, const s
   made->deadline.reset(made->machine.deadline());
   try {
     auto renewed = std::make_shared<renewal>(made);
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     sessions_[made->ttl] = std::move(renewed);
     ++made->users;
   } catch (const std::bad_alloc&) {
@@ -122,7 +122,7 @@ session_pin session_keeper::opened(const std::shared_ptr<session>& made, const s
 }
 
 void session_keeper::opening_ended(microseconds ttl) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   opening_.erase(ttl);
   while (waiting_ != nullptr) std::exchange(waiting_, waiting_->next_)->wake();
 }
@@ -130,7 +130,7 @@ void session_keeper::opening_ended(microseconds ttl) noexcept {
 // ---- the grants of a session ----------------------------------------------------------------------------------------
 
 bool session_keeper::link(grant& one) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   if (one.pin->over) return false;
   put(one.pin->first, one);
   one.linked = true;
@@ -145,7 +145,7 @@ void session_keeper::put(grant*& head, grant& one) noexcept {
 }
 
 void session_keeper::unlink(grant& one) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   if (!one.linked) return;
   if (one.previous != nullptr) one.previous->next = one.next;
   if (one.next != nullptr) one.next->previous = one.previous;
@@ -174,8 +174,7 @@ std::shared_ptr<grant> session_keeper::detach_first(session& from) noexcept {
 
 // ---- the end of a session -------------------------------------------------------------------------------------------
 
-void session_keeper::end(std::unique_lock<std::mutex>& lock, const std::shared_ptr<session>& one, loss_reason reason,
-                         instant now) noexcept {
+void session_keeper::end(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept {
   if (one->over) return;
   one->over = true;
   one->why.store(reason, std::memory_order_release);
@@ -183,43 +182,43 @@ void session_keeper::end(std::unique_lock<std::mutex>& lock, const std::shared_p
   if (const auto at = sessions_.find(one->ttl); at != sessions_.end() && at->second->of == one) sessions_.erase(at);
   std::shared_ptr<grant> last;
   while (auto lost = detach_first(*one)) {
-    lock.unlock();
+    mutex_.unlock();
     hooks_.lost(lost, reason, now);
     last = std::move(lost);
-    lock.lock();
+    mutex_.lock();
   }
-  lock.unlock();
+  mutex_.unlock();
   hooks_.over(one, last, reason, now);
   last.reset();  // a grant ends without the lock: its pin needs it
-  lock.lock();
+  mutex_.lock();
 }
 
 void session_keeper::retire(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept {
-  std::unique_lock lock(mutex_);
-  end(lock, one, reason, now);
+  base::unique_lock lock(mutex_);
+  end(one, reason, now);
 }
 
 void session_keeper::retire_all(loss_reason reason, instant now) noexcept {
-  std::unique_lock lock(mutex_);
+  base::unique_lock lock(mutex_);
   while (!sessions_.empty()) {
     const auto one = sessions_.begin()->second->of;
-    end(lock, one, reason, now);
+    end(one, reason, now);
   }
 }
 
 void session_keeper::add_in_doubt(const std::shared_ptr<session>& of, instant now) noexcept {
-  std::unique_lock lock(mutex_);
-  if (++of->in_doubt > most_in_doubt) end(lock, of, loss_reason::abandoned, now);
+  base::unique_lock lock(mutex_);
+  if (++of->in_doubt > most_in_doubt) end(of, loss_reason::abandoned, now);
 }
 
 void session_keeper::remove_in_doubt(session& of) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   --of.in_doubt;
 }
 
 void session_keeper::connected(const connection_identity& to, instant now) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     const bool changed = !server_.empty() && server_ != to.server;
     if (server_ != to.server) server_ = to.server;
     if (!changed) return;
@@ -228,7 +227,7 @@ void session_keeper::connected(const connection_identity& to, instant now) noexc
   std::vector<std::shared_ptr<grant>> others;
   std::shared_ptr<grant> alive;  // not under the lock, should it be the last to hold one
   try {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     for (grant* each = orphans_; each != nullptr; each = each->next) {
       alive = each->alive();
       if (alive != nullptr) others.push_back(std::move(alive));
@@ -248,12 +247,12 @@ bool session_keeper::idle(session& one, instant now) noexcept {
 }
 
 instant session_keeper::tick(instant now) noexcept {
-  std::unique_lock lock(mutex_);
+  base::unique_lock lock(mutex_);
   while (auto found = stop_ ? nullptr : next_due(now)) {
     const auto& one = found->of;
     const bool late = one->deadline.left(now) == 0us;
     if (late || idle(*one, now)) {
-      end(lock, one, late ? loss_reason::unreachable : loss_reason::none, now);
+      end(one, late ? loss_reason::unreachable : loss_reason::none, now);
       continue;
     }
     found->under_way = found;
@@ -299,7 +298,7 @@ void session_keeper::renew(const std::shared_ptr<renewal>& one, instant now) noe
 }
 
 void session_keeper::answered(statement& of) noexcept {
-  std::unique_lock lock(mutex_);
+  base::unique_lock lock(mutex_);
   // From here on it may be sent again, as soon as the lock is open.
   const auto renewed = std::move(static_cast<renewal*>(of.about)->under_way);
   const auto& one = renewed->of;
@@ -312,7 +311,7 @@ void session_keeper::answered(statement& of) noexcept {
     verdict = session_machine::verdict::over;  // somebody was told meanwhile that the deadline had passed
   }
   if (verdict == session_machine::verdict::over) {
-    end(lock, one, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);
+    end(one, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);
     return;
   }
   const auto due = one->machine.due();
@@ -324,7 +323,7 @@ void session_keeper::answered(statement& of) noexcept {
 }
 
 void session_keeper::for_each_grant(const std::function<void(const grant&)>& use) {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   for (const auto& [ttl, each] : sessions_) {
     for (const grant* at = each->of->first; at != nullptr; at = at->next) use(*at);
   }
@@ -332,7 +331,7 @@ void session_keeper::for_each_grant(const std::function<void(const grant&)>& use
 }
 
 void session_keeper::stop() noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   stop_ = true;
 }
 

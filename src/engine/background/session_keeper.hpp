@@ -6,11 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
 #include "engine/session.hpp"
 #include "engine/statements/statement_executor.hpp"
@@ -115,25 +115,24 @@ class session_keeper final : public statement_owner {
   session_pin opened(const std::shared_ptr<session>& made, const statement& with, fault& why) noexcept;
   void opening_ended(microseconds ttl) noexcept;
   static bool idle(session& one, instant now) noexcept;
-  std::shared_ptr<renewal> next_due(instant now) noexcept;
-  void renew(const std::shared_ptr<renewal>& one, instant now) noexcept;
-  void end(std::unique_lock<std::mutex>& lock, const std::shared_ptr<session>& one, loss_reason reason,
-           instant now) noexcept;
-  std::shared_ptr<grant> detach_first(session& from) noexcept;
+  std::shared_ptr<renewal> next_due(instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void renew(const std::shared_ptr<renewal>& one, instant now) noexcept DLOCK_EXCLUDES(mutex_);
+  /// Opens the lock meanwhile.
+  void end(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  std::shared_ptr<grant> detach_first(session& from) noexcept DLOCK_REQUIRES(mutex_);
   static void put(grant*& head, grant& one) noexcept;
 
   service_context& shared_;
   statement_executor& statements_;
   notifier& news_;
   const hooks hooks_;
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::map<microseconds, std::shared_ptr<renewal>> sessions_{};
-  std::set<microseconds> opening_{};
-  opening_waiter* waiting_ = nullptr;
-  grant* orphans_ = nullptr;  // with an expiry of their own, under a session that is over
-  std::string server_{};
-  bool stop_ = false;
+  base::mutex mutex_;
+  std::map<microseconds, std::shared_ptr<renewal>> sessions_ DLOCK_GUARDED_BY(mutex_){};
+  std::set<microseconds> opening_ DLOCK_GUARDED_BY(mutex_){};
+  opening_waiter* waiting_ DLOCK_GUARDED_BY(mutex_) = nullptr;
+  grant* orphans_ DLOCK_GUARDED_BY(mutex_) = nullptr;  // with an expiry of their own, under a session that is over
+  std::string server_ DLOCK_GUARDED_BY(mutex_){};
+  bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

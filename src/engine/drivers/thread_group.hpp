@@ -5,10 +5,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
 
 namespace dlock::engine {
@@ -44,42 +44,45 @@ class thread_group {
 
   /// Until there are none, or no longer than that.
   void wait(std::chrono::milliseconds limit) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, limit, [this] { return running_ == 0; });
+    base::unique_lock lock(mutex_);
+    changed_.wait_for(lock.native(), limit, [this] {
+      mutex_.assert_held();
+      return running_ == 0;
+    });
   }
   /// Those that still run are waited for no more, and do not use the time source.
   void forsake() noexcept {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     if (std::exchange(forsaken_, true)) return;
     for (; working_ > 0; --working_) time_.told(time_source::worker::ends);
   }
 
  private:
   void begin() noexcept {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     ++running_;
     if (forsaken_) return;
     ++working_;
     time_.told(time_source::worker::hired);
   }
   void tell(time_source::worker what) noexcept {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     if (forsaken_) return;
     if (what == time_source::worker::ends) --working_;
     time_.told(what);
   }
   void end() noexcept {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     --running_;
     changed_.notify_all();
   }
 
   time_source& time_;
-  std::mutex mutex_;
+  base::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t running_ = 0;
-  std::size_t working_ = 0;  // of them: those that have not told their end
-  bool forsaken_ = false;
+  std::size_t running_ DLOCK_GUARDED_BY(mutex_) = 0;
+  std::size_t working_ DLOCK_GUARDED_BY(mutex_) = 0;  // of them: those that have not told their end
+  bool forsaken_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

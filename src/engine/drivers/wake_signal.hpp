@@ -2,8 +2,8 @@
 #pragma once
 
 #include <condition_variable>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
 #include "engine/operations/operation.hpp"
 
@@ -15,22 +15,22 @@ class wake_signal final : public waker {
   explicit wake_signal(time_source& time) noexcept : time_(time) {}
 
   void wake() noexcept override {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     set_ = true;
     time_.notify(changed_);
   }
   /// Until it is set, or until then. May return early.
   void wait(instant until) {
-    std::unique_lock lock(mutex_);
-    if (!set_) time_.wait_until(changed_, lock, until);
+    base::unique_lock lock(mutex_);
+    if (!set_) time_.wait_until(changed_, lock.native(), until);
     set_ = false;
   }
 
  private:
   time_source& time_;
-  std::mutex mutex_;
+  base::mutex mutex_;
   std::condition_variable changed_;
-  bool set_ = false;
+  bool set_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
 
 namespace dlock::engine {
@@ -18,7 +18,7 @@ class work_loop {
   /// Calls `step` until stop(): it does what is due and says when it wants to be called again.
   template <class Step>
   void run(Step step) {
-    std::unique_lock lock(mutex_);
+    base::unique_lock lock(mutex_);
     for (;;) {
       const auto now = time_.now();
       if (now >= due_) {
@@ -30,13 +30,13 @@ class work_loop {
       } else if (stop_) {
         return;
       } else {
-        time_.wait_until(changed_, lock, due_);
+        time_.wait_until(changed_, lock.native(), due_);
       }
     }
   }
   /// The next call is wanted by then.
   void due_by(instant when) noexcept {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     if (when >= due_) return;
     due_ = when;
     time_.notify(changed_);
@@ -44,17 +44,17 @@ class work_loop {
   void now() noexcept { due_by(instant{}); }
   /// Ends run() once nothing is due.
   void stop() noexcept {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     stop_ = true;
     time_.notify(changed_);
   }
 
  private:
   time_source& time_;
-  std::mutex mutex_;
+  base::mutex mutex_;
   std::condition_variable changed_;
-  instant due_ = instant::max();
-  bool stop_ = false;
+  instant due_ DLOCK_GUARDED_BY(mutex_) = instant::max();
+  bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

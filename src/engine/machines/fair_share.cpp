@@ -6,7 +6,7 @@
 namespace dlock::engine {
 
 microseconds reigns::leave_alone(const lock_key& key, instant now) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   auto& one = of(key);
   if (one.key != key.hash() || one.released == instant{}) return microseconds{0};
   if (now - one.released >= enough || now - one.begun < one.length) return microseconds{0};
@@ -15,7 +15,7 @@ microseconds reigns::leave_alone(const lock_key& key, instant now) noexcept {
 }
 
 void reigns::granted(const lock_key& key, std::uint64_t fence, instant now) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   auto& one = of(key);
   const bool again = one.key == key.hash() && one.released != instant{} && fence == one.fence + 1;
   if (!again) {
@@ -32,7 +32,7 @@ void reigns::granted(const lock_key& key, std::uint64_t fence, instant now) noex
 }
 
 void reigns::released(const lock_key& key, std::uint64_t fence, instant now) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   auto& one = of(key);
   if (one.key == key.hash() && one.fence == fence) one.released = now;
 }

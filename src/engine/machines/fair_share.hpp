@@ -14,8 +14,8 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store_types.hpp"
@@ -48,10 +48,10 @@ class reigns {
     microseconds length{0};
     bool left_alone = false;
   };
-  reign& of(const lock_key& key) noexcept { return all_[key.hash() % all_.size()]; }
+  reign& of(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_) { return all_[key.hash() % all_.size()]; }
 
-  std::mutex mutex_;
-  std::array<reign, 128> all_{};
+  base::mutex mutex_;
+  std::array<reign, 128> all_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// Whether a waiter has seen the same process for a while, with a grant that is another at each look: then it hurries until

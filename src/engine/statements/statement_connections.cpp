@@ -19,7 +19,7 @@ constexpr microseconds longest_connect = 10s;
 
 // ---- connections ----------------------------------------------------------------------------------------------------
 
-bool statement_executor::connect_more(lock_type& lock) noexcept {
+bool statement_executor::connect_more() noexcept {
   if (stop_ || waiting_.empty()) return false;
   answers then(time_);
   for (const auto from : lines) {
@@ -32,7 +32,7 @@ bool statement_executor::connect_more(lock_type& lock) noexcept {
       begin_connecting(*on, in.last_limit(), now, then);
     }
   }
-  return settle(lock, then);
+  return settle(then);
 }
 
 void statement_executor::begin_connecting(slot& on, instant until, instant now, answers& then) noexcept {
@@ -60,16 +60,15 @@ void statement_executor::prepare_renewals() noexcept {
   if (stop_ || ending_ || slots_.renewals().is != slot::state::closed) return;
   answers then(time_);
   begin_connecting(slots_.renewals(), instant::max(), now, then);
-  settle(lock, then);
+  settle(then);
 }
 
 void statement_executor::connect(std::size_t which) noexcept {
-  auto& on = slots_.at(which);
   microseconds limit{0};
   {
     const lock_type lock(mutex_);
     if (stop_) return;
-    limit = std::max<microseconds>(on.limit - time_.now(), shortest_connect);
+    limit = std::max<microseconds>(slots_.at(which).limit - time_.now(), shortest_connect);
   }
   fault why;
   auto made = threads_.ready(why) ? store_->connect(limit, why, cancel_.get_token()) : nullptr;
@@ -91,6 +90,7 @@ void statement_executor::connect(std::size_t which) noexcept {
     return;
   }
   answers then(time_);
+  auto& on = slots_.at(which);
   if (made == nullptr) {
     connect_failed(on, why, then);
   } else if (slots_.arrived(on, std::move(made), about, then.broken)) {
@@ -99,19 +99,19 @@ void statement_executor::connect(std::size_t which) noexcept {
     lock.lock();
     slots_.opened(on, then.broken);
   }
-  settle(lock, then);
-  connect_more(lock);
+  settle(then);
+  connect_more();
   wake_next();
 }
 
 std::size_t statement_executor::open() const {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   return static_cast<std::size_t>(
       std::count_if(slots_.all().begin(), slots_.all().end(), [](const auto& each) { return each->on != nullptr; }));
 }
 
 std::size_t statement_executor::queued() const {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   return waiting_.size();
 }
 

@@ -51,9 +51,9 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
   me.open = all.size();
   enqueue(also, nullptr, then);
   enqueue(all, &me, then);
-  settle(lock, then);
+  settle(then);
   while (me.open > 0) {
-    if (lead(lock, all, me) || connect_more(lock)) continue;
+    if (lead(all, me) || connect_more()) continue;
     if (me.open == 0) break;  // there was no connection to hope for
     const auto now = time_.now();
     auto until = instant::max();
@@ -67,7 +67,7 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
       continue;
     }
     if (const auto put_off = slots_.put_off(); now < put_off) until = std::min(until, put_off);
-    time_.wait_until(me.wake, lock, until);
+    time_.wait_until(me.wake, lock.native(), until);
   }
   wake_next();  // whoever counted on this thread to lead
 }
@@ -82,14 +82,14 @@ void statement_executor::submit(std::span<statement* const> all, std::span<state
   answers then(time_);
   enqueue(also, nullptr, then);
   enqueue(all, nullptr, then);
-  connect_more(lock);
+  connect_more();
   wake_next();
-  settle(lock, then);
+  settle(then);
 }
 
 // ---- execution ------------------------------------------------------------------------------------------------------
 
-bool statement_executor::lead(lock_type& lock, std::span<statement* const> own, blocked_caller& me) {
+bool statement_executor::lead(std::span<statement* const> own, blocked_caller& me) {
   if (const auto late = waiting_[line::renewals].size(); late > 0 && slots_.renewals().is != slot::state::idle) {
     // The idle ones are theirs, if there is a worker for them.
     if (slots_.idle_count() > 0 && slots_.idle_count() <= late && wake_worker()) return false;
@@ -100,14 +100,14 @@ bool statement_executor::lead(lock_type& lock, std::span<statement* const> own, 
     slot* const on = slots_.idle_for(one->stands_in);
     if (on == nullptr || !waiting_.has_turn(*one, slots_.idle_count())) continue;
     me.leads = true;
-    execute(lock, *on, *one);
+    execute(*on, *one);
     me.leads = false;
     return true;
   }
   return false;
 }
 
-bool statement_executor::lead(lock_type& lock) {
+bool statement_executor::lead() {
   for (const auto from : lines) {
     slot* const on = slots_.idle_for(from);
     if (on == nullptr || waiting_[from].empty()) continue;
@@ -115,40 +115,40 @@ bool statement_executor::lead(lock_type& lock) {
     if (renews) {  // rule 5: not even asked for when it is late
       answers then(time_);
       expire(from, time_.now(), nullptr, then);
-      if (settle(lock, then)) {
+      if (settle(then)) {
         wake_next();  // who left the connection to them
         return true;
       }
     }
     auto* const first = waiting_[from].find([&](const statement& one) { return renews || one.caller == nullptr; });
     if (first == nullptr || (!renews && !waiting_.has_turn(*first, slots_.idle_count()))) continue;
-    execute(lock, *on, *first);
+    execute(*on, *first);
     return true;
   }
   return false;
 }
 
-void statement_executor::execute(lock_type& lock, slot& on, statement& first) {
+void statement_executor::execute(slot& on, statement& first) {
   const auto from = first.stands_in;
   slots_.begin(on, from);
   on.work.gather(first, waiting_[from], together_);
   for (auto* one : on.work.members()) one->at = statement::place::executing;
   on.since = time_.now();
   on.limit = std::min(on.work.limit(on.since), ends_at_);
-  connect_more(lock);  // for what stands behind them
-  wake_next();         // there may be another connection, and more to do
+  connect_more();  // for what stands behind them
+  wake_next();     // there may be another connection, and more to do
   answers before(time_);
   before.look_at = on.limit;
-  settle(lock, before);
-  lock.unlock();
+  settle(before);
+  mutex_.unlock();
   const bool alive = on.on->alive();
   if (alive) on.work.execute(*store_, *on.on, time_, on.about);
-  lock.lock();
+  mutex_.lock();
   answers then(time_);
   finish(on, alive, then);
-  connect_more(lock);  // in the place of what was closed
+  connect_more();  // in the place of what was closed
   wake_next();
-  settle(lock, then);
+  settle(then);
 }
 
 void statement_executor::finish(slot& on, bool sent, answers& then) noexcept {
@@ -196,18 +196,18 @@ void statement_executor::put_back(statement& one, answers& then) noexcept {
   }
 }
 
-bool statement_executor::settle(lock_type& lock, answers& then) noexcept {
+bool statement_executor::settle(answers& then) noexcept {
   const bool sooner = then.look_at < tick_by_;
   if (!sooner && then.answered.empty() && then.broken.empty()) return false;
   if (sooner) tick_by_ = then.look_at;
-  lock.unlock();
+  mutex_.unlock();
   if (sooner) threads_.tick_by(then.look_at);
   then.broken.clear();
   while (!then.answered.empty()) {
     statement& one = *then.answered.pop_front();
     if (one.owner != nullptr) one.owner->answered(one);
   }
-  lock.lock();
+  mutex_.lock();
   return true;
 }
 
@@ -215,7 +215,11 @@ void statement_executor::wake_next() noexcept {
   if (waiting_.empty()) return;
   bool worker = !waiting_[line::renewals].empty() && slots_.idle_for(line::renewals) != nullptr;
   waiting_.for_first(
-      slots_.idle_count(), [&](line which) { return slots_.idle_for(which) != nullptr; },
+      slots_.idle_count(),
+      [&](line which) {
+        mutex_.assert_held();
+        return slots_.idle_for(which) != nullptr;
+      },
       [&](const statement& one) {
         if (one.caller != nullptr) time_.notify(one.caller->wake);
         worker = worker || one.caller == nullptr;
@@ -224,7 +228,10 @@ void statement_executor::wake_next() noexcept {
 }
 
 bool statement_executor::wake_worker() noexcept {
-  return workers_.wake(slots_.all().size(), [this]() noexcept { return !stop_ && threads_.serve(); });
+  return workers_.wake(slots_.all().size(), [this]() noexcept {
+    mutex_.assert_held();
+    return !stop_ && threads_.serve();
+  });
 }
 
 void statement_executor::start() {
@@ -235,8 +242,8 @@ void statement_executor::start() {
 void statement_executor::serve() {
   lock_type lock(mutex_);
   while (!stop_) {
-    if (lead(lock) || connect_more(lock)) continue;
-    workers_.sleep(lock);
+    if (lead() || connect_more()) continue;
+    workers_.sleep(lock.native());
   }
 }
 

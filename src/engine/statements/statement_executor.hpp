@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <stop_token>
 
+#include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store.hpp"
 #include "engine/statements/answers.hpp"
@@ -95,33 +95,37 @@ class statement_executor {
  private:
   using slot = connection_slot;
 
-  using lock_type = std::unique_lock<std::mutex>;
+  using lock_type = base::unique_lock;
+
+  // lead(), execute(), settle() and connect_more() open the lock meanwhile, if they do anything.
 
   /// `of`: who waits for them; null: their owners are told.
-  void enqueue(std::span<statement* const> all, blocked_caller* of, answers& then) noexcept;
+  void enqueue(std::span<statement* const> all, blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed those of others
   /// would come back late from its own.
-  bool lead(lock_type& lock, std::span<statement* const> own, blocked_caller& me);
+  bool lead(std::span<statement* const> own, blocked_caller& me) DLOCK_REQUIRES(mutex_);
   /// Executes one of those that nobody waits for, or a renewal, if it is its turn.
-  bool lead(lock_type& lock);
-  void execute(lock_type& lock, slot& on, statement& first);
+  bool lead() DLOCK_REQUIRES(mutex_);
+  void execute(slot& on, statement& first) DLOCK_REQUIRES(mutex_);
   /// `sent`: it was; otherwise the connection was dead before that.
-  void finish(slot& on, bool sent, answers& then) noexcept;
+  void finish(slot& on, bool sent, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   /// It was certainly not done, and is first in line again.
-  void put_back(statement& one, answers& then) noexcept;
-  bool ended_for(const statement& one) const noexcept { return stop_ || (ending_ && one.stands_in == line::renewals); }
-  instant limit_of(const statement& one) noexcept;
+  void put_back(statement& one, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  bool ended_for(const statement& one) const noexcept DLOCK_REQUIRES(mutex_) {
+    return stop_ || (ending_ && one.stands_in == line::renewals);
+  }
+  instant limit_of(const statement& one) noexcept DLOCK_REQUIRES(mutex_);
   /// `of`: the statements of that caller; null: those that nobody waits for.
-  void expire(line which, instant now, const blocked_caller* of, answers& then) noexcept;
+  void expire(line which, instant now, const blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   /// False: there was nothing to do, and the lock was not opened.
-  bool settle(lock_type& lock, answers& then) noexcept;
-  bool connect_more(lock_type& lock) noexcept;
-  void begin_connecting(slot& on, instant until, instant now, answers& then) noexcept;
-  void connect_failed(slot& on, const fault& why, answers& then) noexcept;
+  bool settle(answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  bool connect_more() noexcept DLOCK_REQUIRES(mutex_);
+  void begin_connecting(slot& on, instant until, instant now, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  void connect_failed(slot& on, const fault& why, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   /// Those whose turn it is.
-  void wake_next() noexcept;
+  void wake_next() noexcept DLOCK_REQUIRES(mutex_);
   /// False: all are busy, and there is no other to be had.
-  bool wake_worker() noexcept;
+  bool wake_worker() noexcept DLOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<store> store_;
   time_source& time_;
@@ -129,15 +133,14 @@ class statement_executor {
   const bool together_;  // the store can serve several by one statement
   std::atomic<std::uint64_t> statements_{0};
   std::stop_source cancel_{};  // of attempts to connect
-  mutable std::mutex mutex_;
-  // Guarded by mutex_:
-  statement_lines waiting_{};
-  connection_slots slots_;
-  worker_threads workers_;  // in serve(), or about to be
-  instant tick_by_ = instant::max();
-  instant ends_at_ = instant::max();
-  bool ending_ = false;  // no more renewals
-  bool stop_ = false;
+  mutable base::mutex mutex_;
+  statement_lines waiting_ DLOCK_GUARDED_BY(mutex_){};
+  connection_slots slots_ DLOCK_GUARDED_BY(mutex_);
+  worker_threads workers_ DLOCK_GUARDED_BY(mutex_);  // in serve(), or about to be
+  instant tick_by_ DLOCK_GUARDED_BY(mutex_) = instant::max();
+  instant ends_at_ DLOCK_GUARDED_BY(mutex_) = instant::max();
+  bool ending_ DLOCK_GUARDED_BY(mutex_) = false;  // no more renewals
+  bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

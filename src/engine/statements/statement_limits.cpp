@@ -27,8 +27,12 @@ instant statement_executor::limit_of(const statement& one) noexcept {
 }
 
 void statement_executor::expire(line which, instant now, const blocked_caller* of, answers& then) noexcept {
-  const auto late = [&](const statement& one) { return one.caller == of && limit_of(one) <= now; };
+  const auto late = [&](const statement& one) {
+    mutex_.assert_held();
+    return one.caller == of && limit_of(one) <= now;
+  };
   waiting_[which].extract(late, [&](statement& one) {
+    mutex_.assert_held();
     if (slots_.failures() != one.failures || now < slots_.put_off()) {
       then.refuse(one, slots_.last_failure());
     } else if (slots_.connecting_for(which)) {
@@ -44,8 +48,8 @@ instant statement_executor::tick(instant now) noexcept {
   lock_type lock(mutex_);
   answers then(time_);
   for (const auto each : lines) expire(each, now, nullptr, then);
-  settle(lock, then);
-  connect_more(lock);
+  settle(then);
+  connect_more();
   wake_next();  // there may have been no thread for it before
   auto next = instant::max();
   for (const auto& each : slots_.all()) {
@@ -62,6 +66,7 @@ instant statement_executor::tick(instant now) noexcept {
   for (const auto& in : waiting_) {
     any = any || !in.empty();
     in.for_each([&](const statement& one) {
+      mutex_.assert_held();
       if (one.caller == nullptr) next = std::min(next, limit_of(one));
     });
   }
@@ -83,7 +88,7 @@ void statement_executor::end_by(instant when) noexcept {
     });
   }
   then.look_at = when;
-  settle(lock, then);
+  settle(then);
   wake_next();
 }
 
@@ -98,7 +103,7 @@ void statement_executor::stop() noexcept {
   answers then(time_);
   for (const auto each : lines) then.refuse_all(waiting_[each], passing_fault("the service ends", false));
   workers_.wake_all();
-  settle(lock, then);
+  settle(then);
 }
 
 }  // namespace dlock::engine

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/mutex.hpp"
 #include "dlock/stores/memory.hpp"
 
 #include <algorithm>
@@ -54,11 +55,10 @@ struct memory_store::state {
 
   const time_source& time;
   std::string name;
-  std::mutex mutex;
-  // Guarded by mutex:
-  std::map<std::string, lock_row, std::less<>> locks;
-  std::map<id128, session_row> sessions;
-  std::uint64_t floor = 0;
+  base::mutex mutex;
+  std::map<std::string, lock_row, std::less<>> locks DLOCK_GUARDED_BY(mutex);
+  std::map<id128, session_row> sessions DLOCK_GUARDED_BY(mutex);
+  std::uint64_t floor DLOCK_GUARDED_BY(mutex) = 0;
 
   bool ours(const lock_row& row, const request& q) const { return row.session == q.session && row.session; }
 
@@ -78,7 +78,7 @@ struct memory_store::state {
     row.expires.reset();
   }
 
-  reply look(const lock_row& row, instant now) const {
+  reply look(const lock_row& row, instant now) const DLOCK_REQUIRES(mutex) {
     reply r{.result = outcome::yes};
     r.holder.holder = row.session;
     r.holder.fence = row.fence;
@@ -92,7 +92,7 @@ struct memory_store::state {
     return r;
   }
 
-  reply take_over(lock_row& row, const request& q, instant now) {
+  reply take_over(lock_row& row, const request& q, instant now) DLOCK_REQUIRES(mutex) {
     // Rule 2: always about the holder and fence that were seen.
     const bool same = row.session == q.expected->holder && row.fence == q.expected->fence && row.session;
     const bool over = row.expires ? *row.expires <= now : !sessions.contains(q.expected->holder);
@@ -111,7 +111,7 @@ struct memory_store::state {
     return {.result = outcome::yes};
   }
 
-  reply run(const request& q, instant now) {
+  reply run(const request& q, instant now) DLOCK_REQUIRES(mutex) {
     auto found = locks.find(q.resource);
     if (q.action == verb::insert) {
       if (found != locks.end()) return {.result = outcome::no};
@@ -143,7 +143,7 @@ struct memory_store::state {
     return {.result = outcome::failed};
   }
 
-  reply run(session_verb action, const session_record& of, instant now) {
+  reply run(session_verb action, const session_record& of, instant now) DLOCK_REQUIRES(mutex) {
     const auto found = sessions.find(of.id);
     const bool there = found != sessions.end();
     switch (action) {
@@ -167,14 +167,15 @@ struct memory_store::state {
   }
 
   /// Nobody's, or a dead holder's, who had another ttl to come back.
-  bool forsaken(const lock_row& row, instant now) const {
+  bool forsaken(const lock_row& row, instant now) const DLOCK_REQUIRES(mutex) {
     if (!row.session) return true;
     if (row.expires) return *row.expires <= now;
     const auto holder = sessions.find(row.session);
     return holder == sessions.end() || holder->second.expires + holder->second.ttl <= now;
   }
 
-  std::optional<holder_info> describe(const std::string& key, const lock_row& row, instant now) const {
+  std::optional<holder_info> describe(const std::string& key, const lock_row& row, instant now) const
+      DLOCK_REQUIRES(mutex) {
     const bool lingering = row.expires && *row.expires <= now;
     if (!row.session || lingering) return std::nullopt;
     holder_info info{.key = key, .session = row.session, .fence = row.fence};
@@ -206,7 +207,7 @@ std::unique_ptr<connection> memory_store::connect(microseconds, fault&) noexcept
 }
 
 void memory_store::execute(connection&, std::span<const request> requests, std::span<reply> replies) noexcept {
-  const std::lock_guard lock(state_->mutex);
+  const base::lock_guard lock(state_->mutex);
   const auto now = state_->time.now();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     replies[i] = state_->run(requests[i], now);
@@ -215,14 +216,14 @@ void memory_store::execute(connection&, std::span<const request> requests, std::
 }
 
 reply memory_store::session(connection&, session_verb action, const session_record& of) noexcept {
-  const std::lock_guard lock(state_->mutex);
+  const base::lock_guard lock(state_->mutex);
   return state_->run(action, of, state_->time.now());
 }
 
 bool memory_store::terminate(connection&, const connection_identity&) noexcept { return true; }
 
 reply memory_store::inspect(connection&, const request& key, std::vector<holder_info>& out) noexcept {
-  const std::lock_guard lock(state_->mutex);
+  const base::lock_guard lock(state_->mutex);
   const auto found = state_->locks.find(key.resource);
   if (found != state_->locks.end()) {
     if (auto info = state_->describe(found->first, found->second, state_->time.now())) out.push_back(*info);
@@ -232,7 +233,7 @@ reply memory_store::inspect(connection&, const request& key, std::vector<holder_
 
 reply memory_store::list(connection&, std::string_view after, std::size_t limit,
                          std::vector<holder_info>& out) noexcept {
-  const std::lock_guard lock(state_->mutex);
+  const base::lock_guard lock(state_->mutex);
   const auto now = state_->time.now();
   for (auto at = state_->locks.upper_bound(after); at != state_->locks.end() && limit > 0; ++at) {
     if (auto info = state_->describe(at->first, at->second, now)) {
@@ -244,7 +245,7 @@ reply memory_store::list(connection&, std::string_view after, std::size_t limit,
 }
 
 reply memory_store::revoke(connection&, const request& key) noexcept {
-  const std::lock_guard lock(state_->mutex);
+  const base::lock_guard lock(state_->mutex);
   const auto found = state_->locks.find(key.resource);
   if (found == state_->locks.end() || !found->second.session || found->second.expires) return {.result = outcome::no};
   const auto holder = state_->sessions.find(found->second.session);
@@ -254,7 +255,7 @@ reply memory_store::revoke(connection&, const request& key) noexcept {
 }
 
 reply memory_store::clean_up(connection&, microseconds idle, std::size_t limit) noexcept {
-  const std::lock_guard lock(state_->mutex);
+  const base::lock_guard lock(state_->mutex);
   const auto now = state_->time.now();
   std::uint64_t gone = 0;
   for (auto at = state_->locks.begin(); idle.count() > 0 && at != state_->locks.end() && gone < limit;) {
@@ -267,6 +268,7 @@ reply memory_store::clean_up(connection&, microseconds idle, std::size_t limit) 
     ++gone;
   }
   const auto holds = [this](const id128& id) {
+    state_->mutex.assert_held();
     return std::any_of(state_->locks.begin(), state_->locks.end(),
                        [&](const auto& row) { return row.second.session == id; });
   };

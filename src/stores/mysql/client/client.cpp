@@ -18,7 +18,7 @@ mysql_opened mysql_client::open(microseconds limit, const std::stop_token& cance
   can_refuse_to_wait_.store(mysql::can_refuse_to_wait(handle), std::memory_order_relaxed);
   can_skip_locked_.store(mysql::can_skip_locked(handle), std::memory_order_relaxed);
   is_mariadb_.store(mysql::is_mariadb(handle), std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   server_ = made.server;
   return made;
 }
@@ -33,7 +33,7 @@ void mysql_client::note(const std::exception& error, fault& why) noexcept {
 }
 
 mysql_server mysql_client::server() const {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   return server_;
 }
 

@@ -8,11 +8,11 @@
 #include <atomic>
 #include <concepts>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/factory.hpp"
 #include "stores/mysql/client/settings.hpp"
@@ -61,8 +61,8 @@ class mysql_client {
   std::atomic<bool> can_refuse_to_wait_{false};
   std::atomic<bool> can_skip_locked_{false};
   std::atomic<bool> is_mariadb_{false};
-  mutable std::mutex mutex_;
-  mysql_server server_{};  // guarded by mutex_
+  mutable base::mutex mutex_;
+  mysql_server server_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace dlock::stores::mysql

@@ -18,10 +18,11 @@ constexpr microseconds most = 1s;      // of a host that has given no reason for
 mysql_hosts::mysql_hosts(std::size_t count, microseconds longest) : longest_(longest), states_(count) {}
 
 std::vector<std::size_t> mysql_hosts::order(clock::time_point now) const {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   std::vector<std::size_t> made(states_.size());
   std::iota(made.begin(), made.end(), std::size_t{0});
   const auto place = [&](std::size_t host) {
+    mutex_.assert_held();
     const auto& at = states_[host];
     const bool failed = at.failed != clock::time_point{} && now - at.failed < lately;
     if (!failed) return std::tuple(host == good_ ? 0 : 1, 0us, clock::time_point{});
@@ -34,14 +35,14 @@ std::vector<std::size_t> mysql_hosts::order(clock::time_point now) const {
 
 microseconds mysql_hosts::share(std::size_t host, std::size_t others, microseconds left) const {
   if (others == 0) return longest_;
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   const auto needed = std::max(least, 2 * states_[host].took);
   const auto equal = left / static_cast<microseconds::rep>(others + 1);
   return std::min(longest_, std::clamp(equal, needed, std::max(needed, most)));
 }
 
 void mysql_hosts::succeeded(std::size_t host, microseconds took) {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   auto& at = states_[host];
   at.took = took;
   at.failed = {};
@@ -49,7 +50,7 @@ void mysql_hosts::succeeded(std::size_t host, microseconds took) {
 }
 
 void mysql_hosts::failed(std::size_t host, clock::time_point now, microseconds allowed) {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   auto& at = states_[host];
   at.failed = now;
   at.allowed = allowed;

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "dlock/store/store_types.hpp"
 
 namespace dlock::stores::mysql {
@@ -52,9 +52,9 @@ class mysql_hosts {
   };
 
   const microseconds longest_;
-  mutable std::mutex mutex_;
+  mutable base::mutex mutex_;
   std::vector<state> states_;  // guarded by mutex_, but for refusals
-  std::size_t good_ = 0;
+  std::size_t good_ DLOCK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace dlock::stores::mysql

@@ -6,8 +6,9 @@
 
 #include <condition_variable>
 #include <map>
-#include <mutex>
 #include <thread>
+
+#include "base/mutex.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -28,12 +29,12 @@ bool look_up(const std::string& host, int flags) noexcept {
 }  // namespace
 
 struct mysql_lookup::state {
-  std::mutex mutex{};
+  base::mutex mutex{};
   std::condition_variable_any changed{};
-  std::map<std::string, unsigned> begun{};  // guarded by the mutex: names being looked up; each look-up has a number
-  unsigned last = 0;                        // guarded by the mutex
+  std::map<std::string, unsigned> begun DLOCK_GUARDED_BY(mutex){};  // names being looked up; each look-up has a number
+  unsigned last DLOCK_GUARDED_BY(mutex) = 0;
 
-  bool runs(const std::string& host, unsigned number) const {
+  bool runs(const std::string& host, unsigned number) const DLOCK_REQUIRES(mutex) {
     const auto found = begun.find(host);
     return found != begun.end() && found->second == number;
   }
@@ -43,14 +44,14 @@ mysql_lookup::mysql_lookup() : state_(std::make_shared<state>()) {}
 
 bool mysql_lookup::answers(const std::string& host, clock::time_point end, const std::stop_token& cancel) {
   if (look_up(host, AI_NUMERICHOST)) return true;
-  std::unique_lock lock(state_->mutex);
+  base::unique_lock lock(state_->mutex);
   auto found = state_->begun.find(host);
   if (found == state_->begun.end()) {
     found = state_->begun.emplace(host, ++state_->last).first;
     try {
       std::thread([all = state_, host] {
         look_up(host, 0);
-        const std::lock_guard done(all->mutex);
+        const base::lock_guard done(all->mutex);
         all->begun.erase(host);
         all->changed.notify_all();
       }).detach();
@@ -60,7 +61,10 @@ bool mysql_lookup::answers(const std::string& host, clock::time_point end, const
     }
   }
   const auto mine = found->second;
-  return state_->changed.wait_until(lock, cancel, end, [&] { return !state_->runs(host, mine); });
+  return state_->changed.wait_until(lock.native(), cancel, end, [&] {
+    state_->mutex.assert_held();
+    return !state_->runs(host, mine);
+  });
 }
 
 }  // namespace dlock::stores::mysql

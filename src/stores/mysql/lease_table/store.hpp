@@ -2,10 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "dlock/store/transactional_store.hpp"
 #include "stores/mysql/client/client.hpp"
@@ -99,8 +99,8 @@ class mysql_store final : public store, private store_admin, private transaction
   lease_sql sql_;
   mysql_row_sql row_sql_;
   mysql_client client_;
-  std::mutex sweep_mutex_;
-  mysql_sweep_place sweep_at_{};  // guarded by sweep_mutex_
+  base::mutex sweep_mutex_;
+  mysql_sweep_place sweep_at_ DLOCK_GUARDED_BY(sweep_mutex_){};
 };
 
 }  // namespace dlock::stores::mysql::lease_table

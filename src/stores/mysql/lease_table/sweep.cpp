@@ -309,8 +309,8 @@ reply mysql_store::clean_up(connection& on, microseconds idle, std::size_t limit
   auto& with = static_cast<native&>(on);
   return guarded(with, "sweep", [&] {
     // Another service on this store is at it: who closes must not wait for the other's statements.
-    const std::unique_lock lock(sweep_mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return reply{.result = outcome::yes, .statements = 0};
+    if (!sweep_mutex_.try_lock()) return reply{.result = outcome::yes, .statements = 0};
+    const base::lock_guard lock(sweep_mutex_, std::adopt_lock);
     return sweeper(with, sql_.names(), sweep_at_, idle, std::max<std::size_t>(1, limit)).run();
   });
 }

@@ -4,7 +4,7 @@
 namespace dlock::stores::sqlite {
 
 bool sqlite_write_queue::enter(waiter& me, time_point until, const std::atomic<bool>& cancelled) {
-  std::unique_lock lock(mutex_);
+  base::unique_lock lock(mutex_);
   if (!taken_) {
     taken_ = true;
     return true;
@@ -13,7 +13,7 @@ bool sqlite_write_queue::enter(waiter& me, time_point until, const std::atomic<b
   me.behind_ = nullptr;
   (last_ ? last_->behind_ : first_) = &me;
   last_ = &me;
-  me.wake_.wait_until(lock, until, [&] { return me.turn_ || cancelled.load(); });
+  me.wake_.wait_until(lock.native(), until, [&] { return me.turn_ || cancelled.load(); });
   // A turn that came together with the end of the wait is taken: it was unlinked already and nobody else has it.
   if (me.turn_) return true;
   unlink(me);
@@ -21,7 +21,7 @@ bool sqlite_write_queue::enter(waiter& me, time_point until, const std::atomic<b
 }
 
 void sqlite_write_queue::leave() {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   waiter* const next = first_;
   if (next == nullptr) {
     taken_ = false;
@@ -34,12 +34,12 @@ void sqlite_write_queue::leave() {
 }
 
 void sqlite_write_queue::nudge(waiter& me) {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   me.wake_.notify_one();
 }
 
 std::size_t sqlite_write_queue::waiting() {
-  const std::lock_guard lock(mutex_);
+  const base::lock_guard lock(mutex_);
   std::size_t count = 0;
   for (const waiter* at = first_; at != nullptr; at = at->behind_) ++count;
   return count;

@@ -5,7 +5,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <mutex>
+
+#include "base/mutex.hpp"
 
 namespace dlock::stores::sqlite {
 
@@ -51,14 +52,13 @@ class sqlite_write_queue {
   bool urgent_waiting() const noexcept { return urgent_.load(std::memory_order_relaxed) > 0; }
 
  private:
-  void unlink(waiter& me) noexcept;
+  void unlink(waiter& me) noexcept DLOCK_REQUIRES(mutex_);
 
   std::atomic<int> urgent_{0};
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  bool taken_ = false;
-  waiter* first_ = nullptr;
-  waiter* last_ = nullptr;
+  base::mutex mutex_;
+  bool taken_ DLOCK_GUARDED_BY(mutex_) = false;
+  waiter* first_ DLOCK_GUARDED_BY(mutex_) = nullptr;
+  waiter* last_ DLOCK_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace dlock::stores::sqlite

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <mutex>
-
+#include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "dlock/store/transactional_store.hpp"
 #include "stores/sql/dialect.hpp"
@@ -74,8 +73,8 @@ class sqlite_store final : public store, private store_admin, private transactio
   microseconds row_now(const row_table& table) const noexcept;
 
   std::shared_ptr<lease_file> file_;
-  std::mutex sweep_mutex_{};
-  sqlite_sweep_position sweep_at_{};  // guarded by sweep_mutex_
+  base::mutex sweep_mutex_{};
+  sqlite_sweep_position sweep_at_ DLOCK_GUARDED_BY(sweep_mutex_){};
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -115,7 +115,7 @@ class sweeper {
 reply sqlite_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept try {
   auto& on = static_cast<lease_connection&>(connection);
   if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
-  const std::lock_guard lock(sweep_mutex_);
+  const base::lock_guard lock(sweep_mutex_);
   return sweeper(on, idle, limit, sweep_at_).run();
 } catch (...) {
   return out_of_memory();

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// A mutex of which clang's -Wthread-safety knows what it guards. libstdc++'s own has no annotations. Each call here is the
+/// same call of std::mutex or std::unique_lock, and other compilers see no more than that.
+
+#include <mutex>
+
+#if defined(__clang__)
+#define DLOCK_THREAD_ANNOTATION(x) __attribute__((x))
+#else
+#define DLOCK_THREAD_ANNOTATION(x)
+#endif
+
+// Of types.
+#define DLOCK_CAPABILITY DLOCK_THREAD_ANNOTATION(capability("mutex"))
+#define DLOCK_SCOPED_CAPABILITY DLOCK_THREAD_ANNOTATION(scoped_lockable)
+/// Of a member: read and written only while that mutex is locked.
+#define DLOCK_GUARDED_BY(mutex) DLOCK_THREAD_ANNOTATION(guarded_by(mutex))
+// Of functions, behind noexcept and before override: the mutex is locked before the call and after it; not locked at the
+// call; locked by it; unlocked by it; locked by it if it returns `result`; known to be locked from there on.
+#define DLOCK_REQUIRES(...) DLOCK_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
+#define DLOCK_EXCLUDES(...) DLOCK_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
+#define DLOCK_ACQUIRE(...) DLOCK_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
+#define DLOCK_RELEASE(...) DLOCK_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
+#define DLOCK_TRY_ACQUIRE(result) DLOCK_THREAD_ANNOTATION(try_acquire_capability(result))
+#define DLOCK_ASSERT_HELD DLOCK_THREAD_ANNOTATION(assert_capability(this))
+/// Only with a reason beside it.
+#define DLOCK_NO_THREAD_SAFETY_ANALYSIS DLOCK_THREAD_ANNOTATION(no_thread_safety_analysis)
+
+namespace dlock::base {
+
+class DLOCK_CAPABILITY mutex {
+ public:
+  mutex() = default;
+  mutex(const mutex&) = delete;
+  mutex& operator=(const mutex&) = delete;
+
+  void lock() DLOCK_ACQUIRE() { native_.lock(); }
+  void unlock() noexcept DLOCK_RELEASE() { native_.unlock(); }
+  bool try_lock() noexcept DLOCK_TRY_ACQUIRE(true) { return native_.try_lock(); }
+  /// Does nothing. For lambdas: clang does not know what is locked where they are called.
+  void assert_held() const noexcept DLOCK_ASSERT_HELD {}
+  std::mutex& native() noexcept { return native_; }
+
+ private:
+  std::mutex native_{};
+};
+
+class DLOCK_SCOPED_CAPABILITY lock_guard {
+ public:
+  explicit lock_guard(mutex& of) DLOCK_ACQUIRE(of) : of_(of) { of_.lock(); }
+  /// It is locked already.
+  lock_guard(mutex& of, std::adopt_lock_t) noexcept DLOCK_REQUIRES(of) : of_(of) {}
+  lock_guard(const lock_guard&) = delete;
+  lock_guard& operator=(const lock_guard&) = delete;
+  ~lock_guard() DLOCK_RELEASE() { of_.unlock(); }
+
+ private:
+  mutex& of_;
+};
+
+/// May be opened and locked again on the way.
+class DLOCK_SCOPED_CAPABILITY unique_lock {
+ public:
+  explicit unique_lock(mutex& of) DLOCK_ACQUIRE(of) : lock_(of.native()) {}
+  unique_lock(const unique_lock&) = delete;
+  unique_lock& operator=(const unique_lock&) = delete;
+  ~unique_lock() DLOCK_RELEASE() {}
+
+  void lock() DLOCK_ACQUIRE() { lock_.lock(); }
+  void unlock() DLOCK_RELEASE() { lock_.unlock(); }
+  /// What a condition variable waits with.
+  std::unique_lock<std::mutex>& native() noexcept { return lock_; }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
+}  // namespace dlock::base
