@@ -7,6 +7,8 @@ function(dlock_set_warnings target)
     -Wno-unknown-pragmas
     # ODB's MySQL runtime includes a header at which MariaDB's client says #warning.
     -Wno-cpp
+    # Clang alone knows what a mutex guards (src/base/mutex.hpp).
+    $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wthread-safety>
     # g++ 12 sees overlaps and overruns in std::string concatenation where there are none (GCC bug 105651).
     "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict;-Wno-array-bounds>"
     # With -O3 it also takes the std::string of a default-initialised aggregate for uninitialised.

@@ -174,7 +174,7 @@ void service_core::run_threads() {
 
 async_driver& service_core::asynchronous() {
   if (drives_.load()) return async_;
-  const std::lock_guard lock(starting_);
+  const base::lock_guard lock(starting_);
   if (!completes_) {
     run_thread(threads_, [](service_core& core) {
       core.completing_.run([&](instant) {
