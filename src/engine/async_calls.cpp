@@ -37,12 +37,14 @@ async_call::async_call(service_core& core, const std::stop_token& cancel)
 
 void async_call::run(std::unique_ptr<async_call> one) noexcept {
   auto& driver = one->core_.asynchronous();
+  const auto core = one->core_.shared_from_this();
   auto& call = *one.release();
   if (call.failure_ != nullptr) {
     driver.refuse(call);
   } else {
     driver.start(call, call.about());
   }
+  core->drive_after_end();
 }
 
 void async_call::finished(std::exception_ptr failure) noexcept {

@@ -194,6 +194,22 @@ async_driver& service_core::asynchronous() {
   return async_;
 }
 
+void service_core::drive_after_end() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!wound_down_) return;
+  }
+  const auto drive = [](service_core& core) {
+    core.async_.drive();
+    core.async_.complete();
+  };
+  try {
+    run_thread(threads_, drive);
+  } catch (const std::exception&) {  // no thread to be had
+    drive(*this);
+  }
+}
+
 bool service_core::connect(std::size_t which, fault& why) noexcept {
   try {
     run_thread(connecting_, [which](service_core& core) { core.statements_.connect(which); });

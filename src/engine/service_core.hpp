@@ -63,6 +63,9 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
 
   /// Runs what asynchronous calls want done; its threads begin with the first of these. Throws std::system_error.
   async_driver& asynchronous();
+  /// Of a service that has ended, and its threads with it: what was handed to its driver (the release of a lost lease) is done, and
+  /// told, on a thread of its own. Otherwise does nothing.
+  void drive_after_end() noexcept;
 
   /// While the present thread tells the application of the end of a call: it does not wait for that one itself.
   class telling_end {

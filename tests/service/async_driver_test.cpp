@@ -338,3 +338,42 @@ TEST_CASE_METHOD(async_fixture, "async: close() ends the waits, and waits for th
   CHECK(left.empty());
   CHECK(is_free("k"));
 }
+
+namespace {
+/// An operation that waits until it is interrupted.
+struct waits_for_ever final : engine::operation {
+  int started = 0, interrupted = 0;
+  engine::action start(instant) override { return ++started, engine::action::wait(instant::max()); }
+  engine::action resume(instant) override { return engine::action::wait(instant::max()); }
+  engine::action interrupt(engine::interruption, instant) override { return ++interrupted, engine::action{}; }
+};
+struct counted_run final : engine::async_run {
+  using async_run::async_run;
+  int ends = 0, told = 0;
+  void finished(std::exception_ptr) noexcept override { ++ends; }
+  void complete() noexcept override { ++told; }
+};
+}  // namespace
+
+TEST_CASE_METHOD(async_fixture, "async: a cancellation in the midst of the beginning waits until it has begun",
+                 "[async]") {
+  engine::async_driver* driver = nullptr;
+  // Whatever is signalled is driven at once, as by another thread that is quick.
+  engine::async_driver quick(
+      core_of_home().all(), {},
+      [&] {
+        if (driver != nullptr) driver->drive();
+      },
+      [] {});
+  driver = &quick;
+  std::stop_source stop;
+  stop.request_stop();
+  counted_run run(quick, stop.get_token());
+  waits_for_ever operation;
+  quick.start(run, operation);
+  CHECK(operation.started == 1);
+  CHECK(operation.interrupted == 1);
+  CHECK(run.ends == 1);
+  quick.complete();
+  CHECK(run.told == 1);
+}

@@ -77,6 +77,26 @@ TEST_CASE_METHOD(async_fixture, "async: a lease that outlives its service is rel
   CHECK(is_free("k"));
 }
 
+TEST_CASE_METHOD(async_fixture, "async: a lost lease that outlives its service by far is released", "[async]") {
+  const bool used = GENERATE(true, false);  // the service had threads for it, which have ended
+  auto how = options();
+  how.close_limit = 1h;
+  auto locks = service(how);
+  if (used) {
+    locks->async_try_acquire("other", {}, [](const std::exception_ptr&, const lease&) {});
+    settle();
+  }
+  lease held = locks->acquire("k", {.ttl = 1s, .renewal = renewal::none});
+  clock.advance(2s);
+  settle();
+  locks.reset();
+  std::atomic<int> told{0};
+  async_release(std::move(held),
+                [&](const std::exception_ptr& failure) { told += code_of(failure) == errc::lost ? 1 : 100; });
+  CHECK(eventually([&] { return told == 1; }));
+  settle();
+}
+
 // ---- releases, renewals, several keys -------------------------------------------------------------------------------
 
 TEST_CASE_METHOD(async_fixture, "async: a release tells what release() would throw", "[async]") {

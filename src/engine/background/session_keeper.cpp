@@ -144,28 +144,34 @@ void session_keeper::put(grant*& head, grant& one) noexcept {
   head = &one;
 }
 
-void session_keeper::unlink(grant& one) noexcept {
-  const base::lock_guard lock(mutex_);
-  if (!one.linked) return;
+/// Out of whichever list it stands in.
+void session_keeper::take_out(grant& one) noexcept {
   if (one.previous != nullptr) one.previous->next = one.next;
   if (one.next != nullptr) one.next->previous = one.previous;
-  grant*& head = one.pin->over ? orphans_ : one.pin->first;
-  if (head == &one) head = one.next;
+  if (one.pin->first == &one) one.pin->first = one.next;
+  if (orphans_ == &one) orphans_ = one.next;
   one.previous = one.next = nullptr;
-  one.linked = false;
 }
 
-/// The first one that ends with the session; those that do not are left to themselves.
+void session_keeper::unlink(grant& one) noexcept {
+  const base::lock_guard lock(mutex_);
+  if (std::exchange(one.linked, false)) take_out(one);
+}
+
+/// Of one that is over: those that do not end with it live on.
+void session_keeper::leave_orphans(session& from) noexcept {
+  for (grant* each = from.first; each != nullptr;) {
+    grant& one = *std::exchange(each, each->next);
+    if (one.kind == lease_kind::session) continue;
+    take_out(one);
+    put(orphans_, one);
+  }
+}
+
 std::shared_ptr<grant> session_keeper::detach_first(session& from) noexcept {
   while (from.first != nullptr) {
     grant& one = *from.first;
-    from.first = one.next;
-    if (one.next != nullptr) one.next->previous = nullptr;
-    if (one.kind != lease_kind::session) {
-      put(orphans_, one);  // it lives on: nothing of it depends on the session
-      continue;
-    }
-    one.previous = one.next = nullptr;
+    take_out(one);
     one.linked = false;
     if (auto alive = one.alive()) return alive;
   }
@@ -180,6 +186,7 @@ void session_keeper::end(const std::shared_ptr<session>& one, loss_reason reason
   one->why.store(reason, std::memory_order_release);
   one->deadline.end();
   if (const auto at = sessions_.find(one->ttl); at != sessions_.end() && at->second->of == one) sessions_.erase(at);
+  leave_orphans(*one);  // before the lock is opened for the first time
   std::shared_ptr<grant> last;
   while (auto lost = detach_first(*one)) {
     mutex_.unlock();

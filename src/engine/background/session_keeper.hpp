@@ -119,6 +119,8 @@ class session_keeper final : public statement_owner {
   void renew(const std::shared_ptr<renewal>& one, instant now) noexcept DLOCK_EXCLUDES(mutex_);
   /// Opens the lock meanwhile.
   void end(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void take_out(grant& one) noexcept DLOCK_REQUIRES(mutex_);
+  void leave_orphans(session& from) noexcept DLOCK_REQUIRES(mutex_);
   std::shared_ptr<grant> detach_first(session& from) noexcept DLOCK_REQUIRES(mutex_);
   static void put(grant*& head, grant& one) noexcept;
 

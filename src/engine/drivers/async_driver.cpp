@@ -96,6 +96,7 @@ void async_driver::tell(const event& happened) noexcept {
 // ---- on the driver's thread -----------------------------------------------------------------------------------------
 
 instant async_driver::drive() noexcept {
+  const std::lock_guard lock(driving_);
   if (closing_.stop_requested() && !std::exchange(told_closing_, true)) {
     waiting_.for_each([](async_run& one) { one.signal(async_run::woken); });
   }
@@ -124,6 +125,8 @@ void async_driver::go_on(async_run& one, unsigned signs) noexcept {
   if (one.at_ == async_run::place::over) return push(one);  // it had been signalled once more
   one.woken_ = one.woken_ || (signs & async_run::woken) != 0;
   const bool starts = one.at_ == async_run::place::starting;
+  // A cancellation may come before both, and is kept.
+  if (starts && (signs & async_run::begins) == 0) return;
   if (one.at_ == async_run::place::sending && (signs & async_run::is_answered) == 0) return;
   std::exception_ptr failure;
   try {
