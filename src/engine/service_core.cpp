@@ -196,7 +196,7 @@ async_driver& service_core::asynchronous() {
 
 void service_core::drive_after_end() noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const base::lock_guard lock(mutex_);
     if (!wound_down_) return;
   }
   const auto drive = [](service_core& core) {

@@ -133,9 +133,9 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   base::mutex preparing_;
   std::atomic<bool> ready_{false};  // the store is prepared
   base::mutex starting_;
-  std::atomic<bool> drives_{false};  // the threads for asynchronous calls have been started
+  std::atomic<bool> drives_{false};                     // the threads for asynchronous calls have been started
   bool completes_ DLOCK_GUARDED_BY(starting_) = false;  // the first of them
-  std::atomic<std::size_t> calls_{0};  // under way
+  std::atomic<std::size_t> calls_{0};                   // under way
   base::mutex mutex_;
   std::condition_variable changed_;
   bool finish_ DLOCK_GUARDED_BY(mutex_) = false;

@@ -96,7 +96,7 @@ void async_driver::tell(const event& happened) noexcept {
 // ---- on the driver's thread -----------------------------------------------------------------------------------------
 
 instant async_driver::drive() noexcept {
-  const std::lock_guard lock(driving_);
+  const base::lock_guard lock(driving_);
   if (closing_.stop_requested() && !std::exchange(told_closing_, true)) {
     waiting_.for_each([](async_run& one) { one.signal(async_run::woken); });
   }

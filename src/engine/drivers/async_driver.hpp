@@ -7,12 +7,12 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "engine/drivers/deadline_heap.hpp"
 #include "engine/operations/operation.hpp"
 #include "engine/operations/parts.hpp"
@@ -127,7 +127,7 @@ class async_driver final : private event_sink {
   const std::function<void()> on_completion_;
   std::atomic<async_run*> signalled_{nullptr};  // the last first
   std::atomic<completion*> completions_{nullptr};
-  std::mutex driving_;  // of one thread, but for the end of a service
+  base::mutex driving_;  // of one thread, but for the end of a service
   // Of the thread in drive():
   deadline_heap<async_run> waiting_{&async_run::timer_};
   std::size_t live_ = 0;
