@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Coroutines: pairs of acquire and release beside those of threads (on the database of DLOCK_TEST_MYSQL_OWNER_URL), and what one that
-// waits takes of memory and threads.
+// Coroutines: pairs of acquire and release beside those of threads (on the private MariaDB), and what one
+// that waits takes of memory and threads.
 #include <fmt/core.h>
 #include <malloc.h>
 
@@ -99,7 +99,8 @@ void memory() {
       "(one that waits for a timer {:.0f}); {} threads, {} before\n",
       many, keys, handler, coroutine, timer, threads(), few);
   std::fflush(stdout);
-  std::_Exit(0);  // they wait for ten minutes
+  dlock::bench::figures::add("a coroutine that waits in line", "bytes", {coroutine});
+  std::_Exit(dlock::bench::figures::exit_code());  // they wait for ten minutes
 }
 
 /// Pairs a second of so many coroutines, on keys of their own.
@@ -121,41 +122,26 @@ double pairs(lock_service& service, int coroutines, std::chrono::milliseconds ti
   return static_cast<double>(done) / std::chrono::duration<double>(time).count();
 }
 
-double pairs_by_threads(lock_service& service, int count, std::chrono::milliseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  std::vector<long> done(static_cast<std::size_t>(count));
-  std::vector<std::thread> all;
-  for (int i = 0; i < count; ++i) {
-    all.emplace_back([&, i] {
-      const lock_key name("thread " + std::to_string(i));
-      while (std::chrono::steady_clock::now() < end) {
-        service.acquire(name, patient).release();
-        ++done[static_cast<std::size_t>(i)];
-      }
-    });
-  }
-  for (auto& each : all) each.join();
-  long sum = 0;
-  for (const auto each : done) sum += each;
-  return static_cast<double>(sum) / std::chrono::duration<double>(time).count();
-}
-
 void speed(const std::string& url) {
   lock_service service(url, {.connections = 8});
   std::vector<double> by_threads, by_coroutines, ratios;
+  std::vector<lock_key> names;
+  for (int i = 0; i < 64; ++i) names.emplace_back("thread " + std::to_string(i));
   pairs(service, 1000, 1s);
   for (int round = 0; round < 5; ++round) {
-    by_threads.push_back(pairs_by_threads(service, 64, 2s));
+    by_threads.push_back(dlock::bench::per_second(
+        64, 2s, [&](int i) { service.acquire(names[static_cast<std::size_t>(i)], patient).release(); }));
     by_coroutines.push_back(pairs(service, 1000, 2s));
     ratios.push_back(by_coroutines.back() / by_threads.back());
   }
   fmt::print("pairs/s on keys of their own, 8 connections: 64 threads {:.0f}, 1000 coroutines {:.0f} (x {:.2f})\n",
              dlock::bench::median(by_threads), dlock::bench::median(by_coroutines), dlock::bench::median(ratios));
+  dlock::bench::figures::add("pairs of 1,000 coroutines on 8 connections, of 64 threads", "ratio", ratios);
 }
 
 }  // namespace
 
 int main() {
-  if (const char* const url = std::getenv("DLOCK_TEST_MYSQL_OWNER_URL")) speed(url);
+  if (const char* const at = std::getenv("DLOCK_TEST_MYSQL_OWNER_URL")) speed(bench::by_socket(store_url::parse(at)));
   memory();
 }

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "dlock/store/store_url.hpp"
+
 namespace dlock::bench {
 
 inline double median(std::vector<double> values) {
@@ -135,6 +137,12 @@ inline std::string need_env(const char* name) {
     std::exit(2);
   }
   return value;
+}
+
+/// The database of that URL by the private server's unix socket, as all figures are measured.
+inline std::string by_socket(const store_url& at) {
+  return fmt::format("mysql://{}:{}@localhost/{}?socket={}", at.user, at.password, at.path,
+                     need_env("DLOCK_TEST_MYSQL_SOCKET"));
 }
 
 }  // namespace dlock::bench

@@ -150,8 +150,7 @@ void count_statements(const std::string& url, raw_client& raw) {
 
 int main() {
   const auto at = dlock::store_url::parse(need_env("DLOCK_TEST_MYSQL_OWNER_URL"));
-  const std::string url = fmt::format("mysql://{}:{}@localhost/{}?socket={}", at.user, at.password, at.path,
-                                      need_env("DLOCK_TEST_MYSQL_SOCKET"));
+  const std::string url = dlock::bench::by_socket(at);
   { dlock::lock_service makes_the_tables{url}; }
   raw_client raw(at);
   uncontended(url, raw);

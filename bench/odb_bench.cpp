@@ -227,8 +227,7 @@ void busy_while_verified(dlock::lock_service& holder, dlock::lock_service& other
 
 int main() {
   const auto at = dlock::store_url::parse(need_env("DLOCK_TEST_MYSQL_OWNER_URL"));
-  const std::string url = fmt::format("mysql://{}:{}@localhost/{}?socket={}", at.user, at.password, at.path,
-                                      need_env("DLOCK_TEST_MYSQL_SOCKET"));
+  const std::string url = dlock::bench::by_socket(at);
   const auto db = connect(at);
   drop_tables(*db);
   make_tables(*db);

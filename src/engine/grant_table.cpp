@@ -33,7 +33,7 @@ grant_table::found grant_table::find(const owner_state& owner, const lock_key& k
   auto& in = shard_of(key);
   const base::lock_guard lock(in.mutex);
   found result;
-  in.grants.for_each(key.hash(), [&](grant& each) {
+  in.grants.find(key.hash(), [&](grant& each) {
     if (each.owner.get() != &owner || !(each.key == key)) return false;
     const bool within_reach = named || on_own_stack(each.anchor.load(std::memory_order_relaxed));
     if (result.held != nullptr && !within_reach) return false;

@@ -21,11 +21,6 @@ class linked_table {
     while (at != nullptr && !(at->hash() == hash && is(*at))) at = at->same_bucket;
     return at;
   }
-  /// Calls `use` with all of that hash, until it says true.
-  template <class Use>
-  void for_each(std::uint64_t hash, Use&& use) const {
-    find(hash, std::forward<Use>(use));
-  }
   template <class Use>
   void for_each(Use&& use) const {
     for (T* each : buckets_) {

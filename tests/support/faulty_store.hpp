@@ -107,20 +107,8 @@ class faulty_store final : public store, public connect_faults, private store_ad
   void run_late() { runs_late_ = true; }
   /// Executes what was sent but not answered. Returns how many.
   std::size_t run_ghosts() {
-    std::list<ghost> mine;
-    {
-      const std::lock_guard lock(mutex_);
-      mine.swap(ghosts_);
-    }
-    fault why;
-    const auto on = inner_->connect(std::chrono::seconds{1}, why);
-    for (auto& each : mine) {
-      each.what.resource = each.resource;
-      if (each.what.expected != nullptr) each.what.expected = &each.expected;
-      reply ignored;
-      inner_->execute(*on, {&each.what, 1}, {&ignored, 1});
-    }
-    return mine.size();
+    const std::lock_guard running(ghosts_run_);
+    return run_all_ghosts();
   }
 
   // ---- what happened ------------------------------------------------------------------------------------------
@@ -201,7 +189,9 @@ class faulty_store final : public store, public connect_faults, private store_ad
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     ++settled_;
     if (!settles_ || cut_ || !on.usable()) return false;
-    if (runs_late_) run_ghosts();
+    // What runs now has run before this says that nothing of the connection runs any more.
+    const std::lock_guard running(ghosts_run_);
+    if (runs_late_) run_all_ghosts();
     const std::lock_guard lock(mutex_);
     if (lost.id == blocker_) blocker_ = 0;
     ghosts_.remove_if([&](const ghost& each) { return each.connection == lost.id; });
@@ -248,6 +238,24 @@ class faulty_store final : public store, public connect_faults, private store_ad
     request what;
     seen expected{};
   };
+
+  /// Under ghosts_run_.
+  std::size_t run_all_ghosts() {
+    std::list<ghost> mine;
+    {
+      const std::lock_guard lock(mutex_);
+      mine.swap(ghosts_);
+    }
+    fault why;
+    const auto on = inner_->connect(std::chrono::seconds{1}, why);
+    for (auto& each : mine) {
+      each.what.resource = each.resource;
+      if (each.what.expected != nullptr) each.what.expected = &each.expected;
+      reply ignored;
+      inner_->execute(*on, {&each.what, 1}, {&ignored, 1});
+    }
+    return mine.size();
+  }
 
   class link final : public connection, public existence {
    public:
@@ -385,6 +393,7 @@ class faulty_store final : public store, public connect_faults, private store_ad
   std::atomic<std::int64_t> idle_{0};
   std::array<std::atomic<std::size_t>, 16> counts_{};
   std::array<std::atomic<std::size_t>, 10> batches_{};
+  std::mutex ghosts_run_;  // held while ghosts run; taken before mutex_
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::list<std::pair<statement, script>> scripts_;

@@ -247,6 +247,8 @@ static_assert(std::size(texts) == static_cast<std::size_t>(text_id::count_));
 
 }  // namespace
 
+const char* source_of(statement_id which) noexcept { return sources[static_cast<std::size_t>(which)].sql; }
+
 void lease_sql::expand_texts(text_list& to, const std::string& rows) const {
   auto names = names_;
   names.add_text("rows", rows);

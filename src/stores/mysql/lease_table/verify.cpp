@@ -27,25 +27,6 @@ WHERE {lock.lock_key} = :key
   AND {lock.session_id} = :session
   AND {lock.fence} = :fence)";
 
-constexpr const char* release_text = R"(
-UPDATE {lock}
-SET
-  {lock.session_id} = NULL,
-  {lock.expires_at_us} = NULL
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence)";
-
-// Rule 12, as the store itself does it: min_hold keeps holder and fence and lets the row end by an expiry of its own.
-constexpr const char* release_min_hold_text = R"(
-UPDATE {lock}
-SET
-  {lock.session_id} = IF({lock.acquired_at_us} + :min_hold > {now}, {lock.session_id}, NULL),
-  {lock.expires_at_us} = IF({lock.acquired_at_us} + :min_hold > {now}, {lock.acquired_at_us} + :min_hold, NULL)
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence)";
-
 /// What such a statement says of the grant, and `more`.
 verification about(const request& grant, const sql::table_names& names, const char* text,
                    std::vector<sql::named_value> more = {}) {
@@ -72,9 +53,10 @@ verification mysql_store::verification_of(const request& grant) const {
 
 verification mysql_store::release_of(const request& grant) const {
   if (grant.row != nullptr) return on_this_server(row_sql_.release(grant, zone()));
-  if (grant.min_hold.count() <= 0) return on_this_server(about(grant, row_sql_.names(), release_text));
-  return on_this_server(
-      about(grant, row_sql_.names(), release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
+  if (grant.min_hold.count() <= 0)
+    return on_this_server(about(grant, row_sql_.names(), source_of(statement_id::release)));
+  return on_this_server(about(grant, row_sql_.names(), source_of(statement_id::release_min_hold),
+                              {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
 }
 
 reply mysql_store::blocker(connection& on, const request& key, connection_identity& out) noexcept {

@@ -228,6 +228,8 @@ WHERE l.{lock.lock_key} IN (:keys)
 
 }  // namespace
 
+const char* source_of(statement_id which) noexcept { return sources[static_cast<std::size_t>(which)].sql; }
+
 void bind(sqlite_statement& to, const sql::statement_text& text, const lease_values& values) noexcept {
   int at = 0;
   for (const auto number : text.parameters) {

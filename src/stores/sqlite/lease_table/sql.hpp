@@ -40,6 +40,8 @@ enum class statement_id : unsigned char {
   count_  // how many there are
 };
 constexpr auto statement_count = static_cast<std::size_t>(statement_id::count_);
+/// Its text, with the names of tables and parameters still in it: for who fills in values.
+const char* source_of(statement_id which) noexcept;
 
 /// What they have as parameters, and under which names.
 enum class parameter : unsigned char {

@@ -11,6 +11,7 @@
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
+#include "stores/sqlite/lease_table/sql.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -21,16 +22,6 @@ UPDATE {lock}
 SET
   {lock.verified_by} = :connection,
   {lock.verifies} = {lock.verifies} + 1
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-)";
-
-constexpr const char* release_text = R"(
-UPDATE {lock}
-SET
-  {lock.session_id} = NULL,
-  {lock.expires_at_us} = NULL
 WHERE {lock.lock_key} = :key
   AND {lock.session_id} = :session
   AND {lock.fence} = :fence
@@ -97,7 +88,7 @@ verification sqlite_verification(const request& grant, const sql::table_names& n
 
 verification sqlite_release(const request& grant, const sql::table_names& names) {
   if (grant.row != nullptr) return about_row(grant, row_free_it(*grant.row->table, "datetime('now')"));
-  if (grant.min_hold.count() <= 0) return about_key(grant, names, release_text);
+  if (grant.min_hold.count() <= 0) return about_key(grant, names, source_of(statement_id::release));
   return about_key(grant, names, release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}});
 }
 
