@@ -140,9 +140,8 @@ inline std::string need_env(const char* name) {
 }
 
 /// The database of that URL by the private server's unix socket, as all figures are measured.
-inline std::string by_socket(const store_url& at) {
-  return fmt::format("mysql://{}:{}@localhost/{}?socket={}", at.user, at.password, at.path,
-                     need_env("DLOCK_TEST_MYSQL_SOCKET"));
+inline std::string by_socket(const store_url& at, const char* socket = "DLOCK_TEST_MYSQL_SOCKET") {
+  return fmt::format("mysql://{}:{}@localhost/{}?socket={}", at.user, at.password, at.path, need_env(socket));
 }
 
 }  // namespace dlock::bench

@@ -91,40 +91,6 @@ void many_held(const std::string& url) {
              std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / many);
 }
 
-/// Pairs on distinct keys: many threads share few connections, and so their statements; by hand each has its own connection.
-void many_threads(const dlock::store_url& at, const std::string& url, int threads, int raw_connections) {
-  using namespace std::chrono_literals;
-  dlock::lock_service locks{url, {.connections = 8}};
-  std::vector<dlock::lock_key> ours;
-  std::vector<std::string> theirs;
-  std::vector<std::unique_ptr<raw_client>> raws;
-  for (int i = 0; i < threads; ++i) ours.emplace_back(fmt::format("our:{}", i));
-  for (int i = 0; i < raw_connections; ++i) {
-    theirs.push_back(fmt::format("raw:{}", i));
-    raws.push_back(std::make_unique<raw_client>(at));
-    const dlock::lease make_row = locks.acquire(theirs.back());
-  }
-  for (const auto& each : ours) const dlock::lease make_row = locks.acquire(each);
-  std::vector<double> raw, our, ratios;
-  for (int round = 0; round < 9; ++round) {
-    const auto by_hand = [&](int i) { raws[static_cast<std::size_t>(i)]->pair(theirs[static_cast<std::size_t>(i)]); };
-    const auto by_us = [&](int i) { const dlock::lease held = locks.acquire(ours[static_cast<std::size_t>(i)]); };
-    raw.push_back(dlock::bench::per_second(raw_connections, 400ms, by_hand));
-    our.push_back(dlock::bench::per_second(threads, 400ms, by_us));
-    ratios.push_back(our.back() / raw.back());
-  }
-  const auto before = locks.statements();
-  const auto pairs = dlock::bench::per_second(
-      threads, 400ms, [&](int i) { const dlock::lease held = locks.acquire(ours[static_cast<std::size_t>(i)]); });
-  fmt::print(
-      "pairs on distinct keys: {} threads, 8 connections {:8.0f}/s   raw, {} connections {:8.0f}/s   x {:.2f}   {:.2f} "
-      "statements a pair\n",
-      threads, dlock::bench::median(our), raw_connections, dlock::bench::median(raw), dlock::bench::median(ratios),
-      static_cast<double>(locks.statements() - before) / (pairs * 0.4));
-  figures::add(fmt::format("pairs of {} threads on 8 connections, of raw with {}", threads, raw_connections), "ratio",
-               ratios);
-}
-
 void count_statements(const std::string& url, raw_client& raw) {
   dlock::lock_service locks{url};
   dlock::lock_service others{url};
@@ -158,7 +124,5 @@ int main() {
   dlock::lock_service locks{url};  // with one session, of the class that the held locks have
   held_locks(locks, raw);
   many_held(url);
-  many_threads(at, url, 8, 8);
-  many_threads(at, url, 64, 64);
   return figures::exit_code();
 }

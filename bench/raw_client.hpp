@@ -15,10 +15,11 @@ namespace dlock::bench {
 /// The two statements of a lock by hand: prepared, on a connection of its own, without the library.
 class raw_client {
  public:
-  explicit raw_client(const dlock::store_url& at) {
+  /// `socket`: the variable that names the server's socket.
+  explicit raw_client(const dlock::store_url& at, const char* socket = "DLOCK_TEST_MYSQL_SOCKET") {
     my_ = mysql_init(nullptr);
     check(mysql_real_connect(my_, nullptr, at.user.c_str(), at.password.c_str(), at.path.c_str(), 0,
-                             need_env("DLOCK_TEST_MYSQL_SOCKET").c_str(), CLIENT_FOUND_ROWS) != nullptr);
+                             need_env(socket).c_str(), CLIENT_FOUND_ROWS) != nullptr);
     check(mysql_query(my_, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED") == 0);
     take_ = prepared(
         "UPDATE dlock_lock SET session_id=?, nonce=?, fence=LAST_INSERT_ID(fence+1),"
@@ -56,6 +57,15 @@ class raw_client {
     check(!mysql_stmt_bind_param(free_, free) && mysql_stmt_execute(free_) == 0);
     check(mysql_stmt_affected_rows(free_) == 1);
   }
+
+  /// Locks the key's row in a transaction that stays open until unblock().
+  void block(const std::string& key) {
+    check(mysql_query(my_, "START TRANSACTION") == 0);
+    const auto sql = "SELECT 1 FROM dlock_lock WHERE lock_key = '" + key + "' FOR UPDATE";
+    check(mysql_query(my_, sql.c_str()) == 0);
+    mysql_free_result(mysql_store_result(my_));
+  }
+  void unblock() { check(mysql_query(my_, "ROLLBACK") == 0); }
 
   /// Prepared statements executed at the server since its start, by everybody.
   unsigned long long executed() {

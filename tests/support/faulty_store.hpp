@@ -5,15 +5,11 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
-#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "dlock/lock_key.hpp"
@@ -21,39 +17,9 @@
 #include "dlock/store/store_admin.hpp"
 #include "dlock/store/transactional_store.hpp"
 #include "support/connect_faults.hpp"
-#include "support/gate.hpp"
+#include "support/fault_script.hpp"
 
 namespace dlock::test {
-
-/// What is neither about a key nor about a session.
-enum class other_verb { clean_up };
-/// Which statements a script is about.
-using statement = std::variant<verb, session_verb, other_verb>;
-
-/// What becomes of one. Default: it is executed and answered.
-enum class fate {
-  pass,    ///< executed, answered
-  drop,    ///< executed, but the answer is lost: unknown, and the connection is broken
-  ghost,   ///< not executed yet, unknown, connection broken: executed by run_ghosts()
-  vanish,  ///< never executed; unknown, connection broken
-  fail,    ///< not executed; failed with script::why
-  say,     ///< not executed; answered with script::answer
-};
-
-struct script {
-  fate what = fate::pass;
-  fault why{};                     ///< fail
-  outcome answer = outcome::no;    ///< say
-  unsigned times = 1;              ///< for so many statements
-  unsigned skip = 0;               ///< after letting so many pass
-  microseconds takes{0};           ///< so long on its way, by the clock of the store, before it is executed
-  microseconds ttl{0};             ///< session_verb: only of sessions of this ttl; 0: of any
-  std::shared_ptr<gate> before{};  ///< stops there before it is executed
-  std::shared_ptr<gate> after{};   ///< stops there after it was executed, before it is answered
-  bool deaf = false;               ///< an interruption does not end its stop
-  std::function<void()> ahead{};   ///< called before it is executed
-  std::function<void()> during{};  ///< called after it was executed, before it is answered
-};
 
 /// Another store with scripted faults, and counters. Thread safety: all functions from any thread.
 class faulty_store final : public store, public connect_faults, private store_admin, private transactional_store {
@@ -108,7 +74,20 @@ class faulty_store final : public store, public connect_faults, private store_ad
   /// Executes what was sent but not answered. Returns how many.
   std::size_t run_ghosts() {
     const std::lock_guard running(ghosts_run_);
-    return run_all_ghosts();
+    std::list<ghost> mine;
+    {
+      const std::lock_guard lock(mutex_);
+      mine.swap(ghosts_);
+    }
+    fault why;
+    const auto on = inner_->connect(std::chrono::seconds{1}, why);
+    for (auto& each : mine) {
+      each.what.resource = each.resource;
+      if (each.what.expected != nullptr) each.what.expected = &each.expected;
+      reply ignored;
+      inner_->execute(*on, {&each.what, 1}, {&ignored, 1});
+    }
+    return mine.size();
   }
 
   // ---- what happened ------------------------------------------------------------------------------------------
@@ -189,9 +168,8 @@ class faulty_store final : public store, public connect_faults, private store_ad
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     ++settled_;
     if (!settles_ || cut_ || !on.usable()) return false;
-    // What runs now has run before this says that nothing of the connection runs any more.
-    const std::lock_guard running(ghosts_run_);
-    if (runs_late_) run_all_ghosts();
+    const std::lock_guard running(ghosts_run_);  // none runs after this
+    if (runs_late_) run_ghosts();
     const std::lock_guard lock(mutex_);
     if (lost.id == blocker_) blocker_ = 0;
     ghosts_.remove_if([&](const ghost& each) { return each.connection == lost.id; });
@@ -238,24 +216,6 @@ class faulty_store final : public store, public connect_faults, private store_ad
     request what;
     seen expected{};
   };
-
-  /// Under ghosts_run_.
-  std::size_t run_all_ghosts() {
-    std::list<ghost> mine;
-    {
-      const std::lock_guard lock(mutex_);
-      mine.swap(ghosts_);
-    }
-    fault why;
-    const auto on = inner_->connect(std::chrono::seconds{1}, why);
-    for (auto& each : mine) {
-      each.what.resource = each.resource;
-      if (each.what.expected != nullptr) each.what.expected = &each.expected;
-      reply ignored;
-      inner_->execute(*on, {&each.what, 1}, {&ignored, 1});
-    }
-    return mine.size();
-  }
 
   class link final : public connection, public existence {
    public:
@@ -393,7 +353,7 @@ class faulty_store final : public store, public connect_faults, private store_ad
   std::atomic<std::int64_t> idle_{0};
   std::array<std::atomic<std::size_t>, 16> counts_{};
   std::array<std::atomic<std::size_t>, 10> batches_{};
-  std::mutex ghosts_run_;  // held while ghosts run; taken before mutex_
+  std::recursive_mutex ghosts_run_;  // held while ghosts run; taken before mutex_
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::list<std::pair<statement, script>> scripts_;

@@ -12,10 +12,11 @@ class answers {
   explicit answers(time_source& time) noexcept : time_(time) {}
 
   statement_line answered{};           ///< their owners are told
+  statement_line last_of_callers{};    ///< the last one of each caller that has all its answers
   connection_slots::closing broken{};  ///< closed
   instant look_at = instant::max();    ///< the executor's tick() is wanted by then
 
-  /// It has been answered. A caller is woken now; it is gone as soon as the lock is open.
+  /// It has been answered.
   void hand_over(statement& of) noexcept;
   /// It was not sent, for that reason.
   void refuse(statement& of, const fault& why) noexcept;

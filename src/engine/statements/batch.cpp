@@ -19,6 +19,7 @@ batch::batch() {
 
 bool batch::serves_both(const statement& first, const statement& other) noexcept {
   if (first.what != statement::kind::keyed || other.what != statement::kind::keyed) return false;
+  if (first.alone || other.alone) return false;
   const request& a = first.ask;
   const request& b = other.ask;
   const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
@@ -75,21 +76,10 @@ void batch::execute_together(store& where, connection& on) noexcept {
   answers_.resize(size_);
   where.execute(on, asks_, answers_);
   for (std::size_t i = 0; i < size_; ++i) members_[i]->answer = std::move(answers_[i]);
-  // One row that somebody has locked fails the statement for all. Those who take are told, and look first; the others are
-  // executed alone.
-  if (members_[0]->ask.action == verb::take) return;
-  for (auto* one : members()) {
-    if (one->answer.result != outcome::failed || !one->answer.why.contended) continue;
-    const auto before = one->answer.statements;
-    if (!on.usable()) {
-      one->answer = {};
-      one->answer.why = passing_fault("the connection broke before it was sent", true);
-      one->answer.statements = before;
-    } else {
-      execute_alone(where, on, *one);
-      one->answer.statements += before;
-    }
-  }
+}
+
+bool batch::wants_to_wait_alone(const statement& one) const noexcept {
+  return size_ > 1 && one.ask.action != verb::take && one.answer.result == outcome::failed && one.answer.why.contended;
 }
 
 void batch::execute(store& where, connection& on, const time_source& time,

@@ -31,6 +31,9 @@ class batch {
   /// Sends it and waits for the answers. `time` gives the stamps. Members without an answer share `of_connection`.
   void execute(store& where, connection& on, const time_source& time,
                const std::shared_ptr<doubt>& of_connection) noexcept;
+  /// It was not done, because somebody has its row locked. Who takes is told that, and looks first; a release waits for
+  /// the row, where it keeps nobody else.
+  bool wants_to_wait_alone(const statement& one) const noexcept;
   void clear() noexcept { size_ = 0; }
 
  private:

@@ -4,15 +4,57 @@
 #include <condition_variable>
 #include <cstddef>
 
+#include "base/mutex.hpp"
+#include "dlock/store/clock.hpp"
+
 namespace dlock::engine {
 
 /// A thread that waits for answers, and executes a batch with one of its own statements itself where it can. Lives on its
-/// stack; guarded by the executor's mutex.
+/// stack. It sleeps on a mutex of its own, so that those who are woken together don't stand in line for the executor's.
 class blocked_caller {
  public:
-  std::condition_variable wake{};
+  enum class woken : unsigned char {
+    to_look,   ///< it may lead now, or has another limit, or its time is over
+    answered,  ///< all are; nobody else knows it any more
+  };
+
+  explicit blocked_caller(time_source& time) noexcept : time_(time) {}
+
+  // Guarded by the executor's mutex:
   std::size_t open = 0;  ///< statements without an answer
   bool leads = false;    ///< it executes a batch now
+
+  /// There is something to do for it under the executor's mutex, which is held.
+  void call() noexcept {
+    const base::lock_guard lock(mutex_);
+    called_ = true;
+    time_.notify(wake_);
+  }
+  /// `open` is 0. The last thing that anybody does with it: it may be gone already when this returns.
+  void answer() noexcept {
+    const base::lock_guard lock(mutex_);
+    answered_ = true;
+    time_.notify(wake_);
+  }
+  /// Until then at the latest. The executor's mutex is open. `was_called`: somebody counts on it to look.
+  woken sleep(instant until, bool& was_called) {
+    base::unique_lock lock(mutex_);
+    if (!called_ && !answered_) time_.wait_until(wake_, lock.native(), until);
+    was_called = called_;
+    called_ = false;
+    return answered_ ? woken::answered : woken::to_look;
+  }
+  bool is_answered() noexcept {
+    const base::lock_guard lock(mutex_);
+    return answered_;
+  }
+
+ private:
+  time_source& time_;
+  base::mutex mutex_;
+  std::condition_variable wake_;
+  bool called_ DLOCK_GUARDED_BY(mutex_) = false;
+  bool answered_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

@@ -27,6 +27,11 @@ std::size_t connection_slots::count(connection_slot::state is) const noexcept {
 
 // ---- what is there --------------------------------------------------------------------------------------------------
 
+std::size_t connection_slots::busy_since(instant when) const noexcept {
+  return static_cast<std::size_t>(std::count_if(
+      slots_.begin(), slots_.end() - 1, [when](const auto& one) { return one->is == busy && one->since >= when; }));
+}
+
 bool connection_slots::takes_allowed() const noexcept {
   // Takes may stand behind row locks of strangers. Releases must not stand behind takes.
   const auto all = slots_.size() - 1;

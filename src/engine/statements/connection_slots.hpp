@@ -45,6 +45,8 @@ class connection_slots {
   connection_slot* idle_for(line which) noexcept;
   /// How many are idle, without that of renewals.
   std::size_t idle_count() const noexcept { return idle_.size(); }
+  /// How many others have been busy only since then, or later.
+  std::size_t busy_since(instant when) const noexcept;
   connection_slot& at(std::size_t number) noexcept { return *slots_[number]; }
   connection_slot& renewals() noexcept { return *slots_.back(); }
   const std::vector<std::unique_ptr<connection_slot>>& all() const noexcept { return slots_; }

@@ -71,6 +71,7 @@ struct statement {
   enum class place : std::uint8_t { nowhere, queued, executing };
   place at = place::nowhere;
   bool once_more = false;      ///< its connection broke before it could be done; it has got another one
+  bool alone = false;          ///< somebody has its row locked: it does not share a batch again
   instant queued_at{};         ///< known once it has to wait
   std::uint64_t failures = 0;  ///< of attempts to connect, before it had to
   statement* next = nullptr;

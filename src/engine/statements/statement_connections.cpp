@@ -50,7 +50,7 @@ void statement_executor::connect_failed(slot& on, const fault& why, answers& the
     if (!slots_.hope_for(each)) then.refuse_all(waiting_[each], why);
   }
   for (const auto& in : waiting_) {  // the others look when the next attempt is
-    if (in.front() != nullptr && in.front()->caller != nullptr) time_.notify(in.front()->caller->wake);
+    if (in.front() != nullptr && in.front()->caller != nullptr) in.front()->caller->call();
   }
 }
 

@@ -16,6 +16,7 @@ statement_executor::statement_executor(std::shared_ptr<store> where, time_source
       threads_(threads),
       together_(store_->caps().batch),
       slots_(connections),
+      limit_(connections, together_),
       workers_(time) {}
 
 // ---- what comes in --------------------------------------------------------------------------------------------------
@@ -25,7 +26,7 @@ void statement_executor::enqueue(std::span<statement* const> all, blocked_caller
   const auto since = of == nullptr && !all.empty() ? time_.now() : instant::max();
   for (auto* one : all) {
     one->at = statement::place::queued;
-    one->sent = one->once_more = false;
+    one->sent = one->once_more = one->alone = false;
     one->in_doubt.reset();
     one->caller = of;
     one->queued_at = since;
@@ -45,7 +46,7 @@ void statement_executor::run(statement& one) {
 }
 
 void statement_executor::run(std::span<statement* const> all, std::span<statement* const> also) {
-  blocked_caller me;
+  blocked_caller me(time_);
   lock_type lock(mutex_);
   answers then(time_);
   me.open = all.size();
@@ -64,12 +65,23 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
     }
     if (now >= until) {
       for (const auto each : lines) expire(each, now, &me, then);
+      settle(then);
       continue;
     }
     if (const auto put_off = slots_.put_off(); now < put_off) until = std::min(until, put_off);
-    time_.wait_until(me.wake, lock.native(), until);
+    lock.unlock();
+    bool called = false;
+    const bool done = me.sleep(until, called) == blocked_caller::woken::answered;
+    if (done && !called) return;
+    lock.lock();
+    if (done) {
+      wake_next();  // whoever counted on this thread to lead
+      return;
+    }
   }
-  wake_next();  // whoever counted on this thread to lead
+  wake_next();
+  lock.unlock();
+  for (bool called = false; me.sleep(instant::max(), called) != blocked_caller::woken::answered;) continue;
 }
 
 void statement_executor::submit(statement& one) noexcept {
@@ -87,6 +99,19 @@ void statement_executor::submit(std::span<statement* const> all, std::span<state
   settle(then);
 }
 
+std::size_t statement_executor::usable() const noexcept {
+  const auto idle = slots_.idle_count();
+  const auto most = limit_.now();
+  if (idle == 0 || !limit_.crowded()) return idle;
+  const auto busy = slots_.busy_since(time_.now() - concurrency_limit::patience);
+  return busy >= most ? 0 : std::min(idle, most - busy);
+}
+
+/// When others need not wait for it any more.
+instant statement_executor::patience_ends(const slot& busy) const noexcept {
+  return limit_.crowded() ? busy.since + concurrency_limit::patience : instant::max();
+}
+
 // ---- execution ------------------------------------------------------------------------------------------------------
 
 bool statement_executor::lead(std::span<statement* const> own, blocked_caller& me) {
@@ -98,7 +123,7 @@ bool statement_executor::lead(std::span<statement* const> own, blocked_caller& m
     // Rule 3: a session is never renewed on a caller's thread.
     if (one->at != statement::place::queued || one->stands_in == line::renewals) continue;
     slot* const on = slots_.idle_for(one->stands_in);
-    if (on == nullptr || !waiting_.has_turn(*one, slots_.idle_count())) continue;
+    if (on == nullptr || !waiting_.has_turn(*one, usable())) continue;
     me.leads = true;
     execute(*on, *one);
     me.leads = false;
@@ -121,7 +146,7 @@ bool statement_executor::lead() {
       }
     }
     auto* const first = waiting_[from].find([&](const statement& one) { return renews || one.caller == nullptr; });
-    if (first == nullptr || (!renews && !waiting_.has_turn(*first, slots_.idle_count()))) continue;
+    if (first == nullptr || (!renews && !waiting_.has_turn(*first, usable()))) continue;
     execute(*on, *first);
     return true;
   }
@@ -131,14 +156,17 @@ bool statement_executor::lead() {
 void statement_executor::execute(slot& on, statement& first) {
   const auto from = first.stands_in;
   slots_.begin(on, from);
+  const auto all = waiting_.size() + under_way_;
   on.work.gather(first, waiting_[from], together_);
   for (auto* one : on.work.members()) one->at = statement::place::executing;
+  under_way_ += on.work.members().size();
+  limit_.formed(on.work.members().size(), all, waiting_[from].size());
   on.since = time_.now();
   on.limit = std::min(on.work.limit(on.since), ends_at_);
   connect_more();  // for what stands behind them
   wake_next();     // there may be another connection, and more to do
   answers before(time_);
-  before.look_at = on.limit;
+  before.look_at = std::min(on.limit, patience_ends(on));
   settle(before);
   mutex_.unlock();
   const bool alive = on.on->alive();
@@ -154,6 +182,7 @@ void statement_executor::execute(slot& on, statement& first) {
 void statement_executor::finish(slot& on, bool sent, answers& then) noexcept {
   bool distrusted = false;
   const auto members = on.work.members();
+  under_way_ -= members.size();
   for (auto at = members.rbegin(); at != members.rend(); ++at) {
     statement& one = **at;
     const auto& answer = one.answer;
@@ -164,7 +193,11 @@ void statement_executor::finish(slot& on, bool sent, answers& then) noexcept {
     if (one.counts) statements_.fetch_add(answer.statements, std::memory_order_relaxed);
     // Certainly not done: the connection had been dead, or leads to a server that can't do it. Once more, on another.
     const bool gone = answer.result == outcome::failed && answer.why.connection && !answer.why.contended;
-    if (gone && !one.once_more && !ended_for(one) && one.answered_at < std::min(one.until, ends_at_)) {
+    const bool more_time = !ended_for(one) && one.answered_at < std::min(one.until, ends_at_);
+    if (on.work.wants_to_wait_alone(one) && more_time) {
+      one.alone = true;
+      put_back(one, then);
+    } else if (gone && !one.once_more && more_time) {
       one.once_more = distrusted = true;
       put_back(one, then);
     } else {
@@ -190,7 +223,7 @@ void statement_executor::put_back(statement& one, answers& then) noexcept {
   one.at = statement::place::queued;
   waiting_[one.stands_in].push_front(one);
   if (one.caller != nullptr) {
-    time_.notify(one.caller->wake);  // it has a limit again
+    one.caller->call();  // it has a limit again
   } else {
     then.look_at = std::min(then.look_at, one.until);
   }
@@ -198,10 +231,11 @@ void statement_executor::put_back(statement& one, answers& then) noexcept {
 
 bool statement_executor::settle(answers& then) noexcept {
   const bool sooner = then.look_at < tick_by_;
-  if (!sooner && then.answered.empty() && then.broken.empty()) return false;
+  if (!sooner && then.answered.empty() && then.last_of_callers.empty() && then.broken.empty()) return false;
   if (sooner) tick_by_ = then.look_at;
   mutex_.unlock();
   if (sooner) threads_.tick_by(then.look_at);
+  while (!then.last_of_callers.empty()) then.last_of_callers.pop_front()->caller->answer();
   then.broken.clear();
   while (!then.answered.empty()) {
     statement& one = *then.answered.pop_front();
@@ -215,13 +249,13 @@ void statement_executor::wake_next() noexcept {
   if (waiting_.empty()) return;
   bool worker = !waiting_[line::renewals].empty() && slots_.idle_for(line::renewals) != nullptr;
   waiting_.for_first(
-      slots_.idle_count(),
+      usable(),
       [&](line which) {
         mutex_.assert_held();
         return slots_.idle_for(which) != nullptr;
       },
       [&](const statement& one) {
-        if (one.caller != nullptr) time_.notify(one.caller->wake);
+        if (one.caller != nullptr) one.caller->call();
         worker = worker || one.caller == nullptr;
       });
   if (worker) wake_worker();

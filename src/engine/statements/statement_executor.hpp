@@ -12,6 +12,7 @@
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store.hpp"
 #include "engine/statements/answers.hpp"
+#include "engine/statements/concurrency_limit.hpp"
 #include "engine/statements/connection_slots.hpp"
 #include "engine/statements/statement_lines.hpp"
 #include "engine/statements/worker_threads.hpp"
@@ -114,6 +115,9 @@ class statement_executor {
   bool ended_for(const statement& one) const noexcept DLOCK_REQUIRES(mutex_) {
     return stop_ || (ending_ && one.stands_in == line::renewals);
   }
+  /// How many more connections callers' statements may use now.
+  std::size_t usable() const noexcept DLOCK_REQUIRES(mutex_);
+  instant patience_ends(const slot& busy) const noexcept DLOCK_REQUIRES(mutex_);
   instant limit_of(const statement& one) noexcept DLOCK_REQUIRES(mutex_);
   /// `of`: the statements of that caller; null: those that nobody waits for.
   void expire(line which, instant now, const blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
@@ -136,7 +140,9 @@ class statement_executor {
   mutable base::mutex mutex_;
   statement_lines waiting_ DLOCK_GUARDED_BY(mutex_){};
   connection_slots slots_ DLOCK_GUARDED_BY(mutex_);
-  worker_threads workers_ DLOCK_GUARDED_BY(mutex_);  // in serve(), or about to be
+  concurrency_limit limit_ DLOCK_GUARDED_BY(mutex_);
+  std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;  // statements
+  worker_threads workers_ DLOCK_GUARDED_BY(mutex_);     // in serve(), or about to be
   instant tick_by_ DLOCK_GUARDED_BY(mutex_) = instant::max();
   instant ends_at_ DLOCK_GUARDED_BY(mutex_) = instant::max();
   bool ending_ DLOCK_GUARDED_BY(mutex_) = false;  // no more renewals

@@ -61,6 +61,7 @@ instant statement_executor::tick(instant now) noexcept {
       each->limit = now + interrupt_again;
     }
     next = std::min(next, each->limit);
+    if (const auto patience = patience_ends(*each); now < patience) next = std::min(next, patience);
   }
   bool any = false;
   for (const auto& in : waiting_) {
@@ -84,7 +85,7 @@ void statement_executor::end_by(instant when) noexcept {
   for (const auto& each : slots_.all()) each->limit = std::min(each->limit, when);
   for (const auto& in : waiting_) {
     in.for_each([this](const statement& one) {
-      if (one.caller != nullptr) time_.notify(one.caller->wake);
+      if (one.caller != nullptr) one.caller->call();
     });
   }
   then.look_at = when;

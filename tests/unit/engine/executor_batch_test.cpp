@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What is sent by one statement, and what becomes of those that share it.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
@@ -228,18 +229,70 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch o
   }
 }
 
-TEST_CASE_METHOD(batch_fixture,
-                 "executor batch: what a broken connection kept from being sent alone is sent by another",
+TEST_CASE_METHOD(batch_fixture, "executor batch: a release that waits for a locked row keeps no other waiting",
                  "[statement_executor]") {
-  run_executor at(whole, clock, 1);
+  run_executor at(whole, clock, 2);
+  fill(at, 2);
+  const auto locked = std::make_shared<gate>();
   for (const auto* key : {"a", "b", "c"}) add(release(key));
-  where->next(verb::release, {.what = test::fate::fail, .why = contended});
-  where->next(verb::release, {.what = test::fate::vanish, .skip = 2});  // the rest of the batch; then a, alone
-  const auto before = at->statements();
-  submit_all(at);
-  CHECK(whole->batches() == batches{"a b c", "a", "b c"});
-  CHECK(all[0].answer.result == outcome::unknown);
-  CHECK(all[1].answer.result == outcome::no);
-  CHECK(all[2].answer.result == outcome::no);
-  CHECK(at->statements() - before == 3 + 1);  // and what kept the connection busy
+  where->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 1});  // b, with the others
+  where->next(verb::release, {.skip = 1, .before = locked});                            // one of them, alone
+  at->submit(std::array{&all[0], &all[1], &all[2]});
+  REQUIRE(locked->reached());
+  CHECK(told.reached(2));
+  auto other = release("d");
+  at->run(other);
+  CHECK(other.answer.result == outcome::no);
+  locked->open();
+  REQUIRE(told.reached(3));
+  for (const auto& each : all) CHECK(each.answer.result == outcome::no);
+}
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: in a crowd two connections are used, and what waits goes out together",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 4);
+  fill(at, 4);
+  const auto numbered = [](const char* what, int i) { return what + std::to_string(i); };
+  std::deque<sent_statement> crowd;
+  std::deque<waiting_caller> callers;
+  const auto asks = [&](const std::string& key) {
+    callers.emplace_back(*at, crowd.emplace_back(within(release(key), 1h)));
+  };
+  const auto held = std::make_shared<gate>(), together = std::make_shared<gate>(), second = std::make_shared<gate>();
+  const struct opened {
+    std::array<std::shared_ptr<gate>, 3> gates;
+    ~opened() {
+      for (const auto& each : gates) each->open();
+    }
+  } at_end{{held, together, second}};
+  where->next(verb::release, {.times = 4, .before = held, .deaf = true});
+  for (int i = 0; i != 4; ++i) asks(numbered("each has its own ", i));
+  REQUIRE(held->reached(4));
+  where->next(verb::release, {.before = together, .deaf = true});
+  for (int i = 0; i != 8; ++i) asks(numbered("in line ", i));
+  REQUIRE(eventually([&] { return at->queued() == 8; }));
+  held->open();
+  REQUIRE(together->reached());
+  CHECK(whole->batches().size() == 8 + 1);  // with those of fill()
+
+  // One is under way. A second connection is used, a third is not while these two may be back soon.
+  where->next(verb::release, {.before = second, .deaf = true});
+  asks("second");
+  REQUIRE(second->reached());
+  asks("third"), asks("with it");
+  REQUIRE(eventually([&] { return at->queued() == 2; }));
+  SECTION("until one is back") {
+    second->open();
+    CHECK(callers.back().answered());
+    CHECK(whole->batches().back() == "third with it");
+  }
+  SECTION("or has been under way for too long to wait for it") {
+    clock.advance(engine::concurrency_limit::patience - 1us);
+    REQUIRE(clock.at_rest({.callers = 9, .busy = 2}));
+    CHECK(at->queued() == 2);
+    clock.advance(2us);
+    CHECK(callers.back().answered());
+    CHECK(whole->batches().back() == "third with it");
+    CHECK(at->queued() == 0);
+  }
 }

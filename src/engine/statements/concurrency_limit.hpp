@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+
+#include "dlock/store/store_types.hpp"
+
+namespace dlock::engine {
+
+/// How many connections are used at the same time. While there is one for each statement, all are: nobody waits for
+/// company. In a crowd two are: what comes meanwhile goes out together when one of them is back, so that many share a
+/// round trip and a commit. docs/performance.md says what that gains.
+class concurrency_limit {
+ public:
+  /// What is under way for longer hangs, or its server is far away. Either way it is of no use to wait for it.
+  static constexpr microseconds patience = std::chrono::milliseconds{5};
+
+  /// `together`: the store can serve several by one statement.
+  concurrency_limit(std::size_t connections, bool together) noexcept
+      : connections_(connections), few_(together ? std::min<std::size_t>(connections, 2) : connections), crowd_(few_) {}
+
+  /// Some must wait although there are connections.
+  bool crowded() const noexcept { return most_ > static_cast<double>(connections_); }
+  std::size_t now() const noexcept { return crowded() ? crowd_ : connections_; }
+  /// A batch of that size was formed of so many, and left so many in its line. What shares nothing with others gains
+  /// nothing by waiting for them.
+  void formed(std::size_t batch, std::size_t of, std::size_t left) noexcept {
+    most_ = std::max(static_cast<double>(of), most_ - most_ / memory);
+    if (!crowded()) return;
+    if (batch == 1 && left > 0) {
+      crowd_ = std::min(crowd_ + 1, connections_);
+    } else if (batch > 1) {
+      crowd_ = std::max(crowd_ - 1, few_);
+    }
+  }
+
+ private:
+  static constexpr double memory = 16;  // so many batches later, what was counts for a third
+
+  std::size_t connections_;
+  std::size_t few_;
+  std::size_t crowd_;
+  double most_ = 0;  // statements that there were lately
+};
+
+}  // namespace dlock::engine
