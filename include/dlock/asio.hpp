@@ -49,9 +49,9 @@ class service {
   executor_type get_executor() const noexcept { return executor_; }
   /// Asks in the name of `me`, whatever owner_scope there is.
   service as(owner me) const {
-    auto made = *this;
-    made.owner_ = std::move(me);
-    return made;
+    auto copy = *this;
+    copy.owner_ = std::move(me);
+    return copy;
   }
   lock_service& locks() const noexcept { return *locks_; }
 
@@ -128,14 +128,14 @@ class service {
   }
 
  private:
-  template <class Held, auto Call, class What, class Token>
-  auto acquire(const What& what, const lock_options& options, Token& token) const {
+  template <class Held, auto Call, class Keys, class Token>
+  auto acquire(const Keys& keys, const lock_options& options, Token& token) const {
     return detail::begin<Held>(executor_, token,
-                               [locks = locks_, me = owner_, what = What(what), options = lock_options(options)](
+                               [locks = locks_, me = owner_, keys = Keys(keys), options = lock_options(options)](
                                    async_handler<Held> then, auto& op) mutable {
                                  op.listen(options.cancel);
                                  const detail::maybe_owner here(me);
-                                 (locks->*Call)(what, options, std::move(then));
+                                 (locks->*Call)(keys, options, std::move(then));
                                });
   }
 

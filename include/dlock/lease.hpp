@@ -101,7 +101,7 @@ class [[nodiscard]] lease {
 
  private:
   friend struct detail::access;
-  lease(std::shared_ptr<engine::grant> of, bool again, bool first) noexcept;
+  lease(std::shared_ptr<engine::grant> grant, bool again, bool first) noexcept;
   void stand_here() const noexcept;
   std::shared_ptr<engine::grant> grant_;
   bool reentered_ = false;

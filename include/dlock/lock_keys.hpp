@@ -27,9 +27,9 @@ concept range_of_keys = !std::same_as<std::remove_cvref_t<Range>, lock_keys> && 
 
 template <class Range>
 std::vector<lock_key> collect_keys(Range&& from) {
-  std::vector<lock_key> made;
-  for (auto&& each : from) made.emplace_back(std::forward<decltype(each)>(each));
-  return made;
+  std::vector<lock_key> keys;
+  for (auto&& each : from) keys.emplace_back(std::forward<decltype(each)>(each));
+  return keys;
 }
 
 }  // namespace detail

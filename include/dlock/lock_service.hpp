@@ -37,7 +37,7 @@ class lock_service {
   /// Opens the store (store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where the database
   /// may start later than this program: service_options::start_limit, or lazy.
   explicit lock_service(std::string_view url, service_options options = {});
-  explicit lock_service(std::shared_ptr<store> where, service_options options = {});
+  explicit lock_service(std::shared_ptr<store> store, service_options options = {});
   /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held then stay
   /// valid, renewed and releasable. What is waited for and what is left is told to the observer (still_held).
   ~lock_service();
@@ -123,10 +123,10 @@ class lock_service {
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// The same, but what is still held then is lost (loss_reason::closed): its holders are told, and the keys are freed a margin
   /// later, which is waited for (up to the greatest margin, 1 s, and release_limit). Returns those keys.
-  std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t how);
+  std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t tag);
 
   /// How often something happened since the service was made; also without an observer.
-  std::uint64_t count(event::kind what) const noexcept;
+  std::uint64_t count(event::kind kind) const noexcept;
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.
   std::uint64_t statements() const noexcept;
   const std::string& name() const& noexcept;  ///< of the store: its URL without the password

@@ -42,7 +42,7 @@ struct event {
   std::string_view text{};
 };
 
-std::string_view to_string(event::kind what) noexcept;
+std::string_view to_string(event::kind kind) noexcept;
 
 /// Told of everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called
 /// without dlock's internal locks held, so it may call back: on the caller's thread for what a call did, on one thread
@@ -51,7 +51,7 @@ std::string_view to_string(event::kind what) noexcept;
 class observer {
  public:
   virtual ~observer() = default;
-  virtual void on(const event& what) = 0;
+  virtual void on(const event& event) = 0;
 };
 
 }  // namespace dlock

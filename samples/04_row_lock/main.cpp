@@ -111,10 +111,10 @@ void take_orders(odb::database& db, int count) {
   support::make_tables(db);
   odb::transaction t(dlock::begin_write(db));
   for (int i = 1; i <= count; ++i) {
-    order made;
-    made.id = i;
-    made.customer = fmt::format("customer {}", i);
-    db.persist(made);
+    order placed;
+    placed.id = i;
+    placed.customer = fmt::format("customer {}", i);
+    db.persist(placed);
   }
   t.commit();
 }

@@ -70,11 +70,11 @@ transfer any_transfer(std::mt19937& random) {
   };
   const auto source = below(names.size());
   const auto target = (source + 1 + below(names.size() - 1)) % names.size();  // another one
-  transfer made;
-  made.source = names[source];
-  made.target = names[target];
-  made.amount = static_cast<std::int64_t>(1 + below(500));
-  return made;
+  transfer chosen;
+  chosen.source = names[source];
+  chosen.target = names[target];
+  chosen.amount = static_cast<std::int64_t>(1 + below(500));
+  return chosen;
 }
 
 void work(const settings& s) {
@@ -100,8 +100,8 @@ void open_wallets(odb::database& db) {
   support::make_tables(db);
   odb::transaction t(dlock::begin_write(db));
   for (const auto& name : names) {
-    wallet made{name, opening};
-    db.persist(made);
+    wallet wallet{name, opening};
+    db.persist(wallet);
   }
   t.commit();
 }

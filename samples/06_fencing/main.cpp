@@ -83,9 +83,9 @@ int serve(const settings& s) {
   return written ? sold : refused;
 }
 
-support::process start(settings of, std::string clerk, std::int64_t pieces, std::string stop) {
+support::process start(settings settings, std::string clerk, std::int64_t pieces, std::string stop) {
   return support::process({"--clerk", std::move(clerk), "--pieces", std::to_string(pieces), "--stop", stop, "--verify",
-                           of.verify ? "1" : "0", "--began", std::to_string(of.began)});
+                           settings.verify ? "1" : "0", "--began", std::to_string(settings.began)});
 }
 
 struct books {
@@ -111,20 +111,20 @@ books play(settings s, odb::database& db, std::string_view title, bool verify, c
   anna.wait_until_stopped();
   say(s, fmt::format("Anna's process is stopped, {} verify", stop));
   auto ben = start(s, "Ben", 3, "no");
-  books made;
+  books books;
   if (stop == "before") {
-    if (ben.wait() == sold) made.sold += 3;
+    if (ben.wait() == sold) books.sold += 3;
   } else {
     std::this_thread::sleep_for(3s);
   }
   say(s, "Anna's process goes on");
   anna.go_on();
-  if (anna.wait() == sold) made.sold += 1;
-  if (stop == "after" && ben.wait() == sold) made.sold += 3;
-  made.left = load(db).pieces;
-  fmt::print("          {} of 10 lamps sold, {} left in the books: {}\n", made.sold, made.left,
-             made.right() ? "right" : "the late write has damaged them");
-  return made;
+  if (anna.wait() == sold) books.sold += 1;
+  if (stop == "after" && ben.wait() == sold) books.sold += 3;
+  books.left = load(db).pieces;
+  fmt::print("          {} of 10 lamps sold, {} left in the books: {}\n", books.sold, books.left,
+             books.right() ? "right" : "the late write has damaged them");
+  return books;
 }
 
 bool run(const settings& s) {

@@ -42,10 +42,10 @@ clock::time_point begin_of(std::int64_t number) { return clock::time_point(numbe
 // What happened, one line each, by whoever it happened to: "ran" or "skipped", period, worker, ms after its begin.
 constexpr const char* journal = "job_journal.txt";
 
-void note(const char* what, std::int64_t number, int worker) {
+void note(const char* event, std::int64_t number, int worker) {
   const auto late = std::chrono::duration_cast<milliseconds>(clock::now() - begin_of(number)).count();
   std::ofstream out(journal, std::ios::app);
-  if (!(out << fmt::format("{} {} {} {}\n", what, number, worker, late) << std::flush)) {
+  if (!(out << fmt::format("{} {} {} {}\n", event, number, worker, late) << std::flush)) {
     throw std::runtime_error("cannot write job_journal.txt");
   }
 }
@@ -87,31 +87,31 @@ struct outcome {
 };
 
 std::map<std::int64_t, outcome> read_journal() {
-  std::map<std::int64_t, outcome> made;
+  std::map<std::int64_t, outcome> periods;
   std::ifstream in(journal);
-  std::string what;
+  std::string event;
   std::int64_t number = 0;
   int worker = 0;
   long late = 0;
-  while (in >> what >> number >> worker >> late) {
-    auto& of = made[number];
-    if (what == "ran") {
-      of.runs.push_back(fmt::format("worker {} at +{} ms", worker, late));
+  while (in >> event >> number >> worker >> late) {
+    auto& run = periods[number];
+    if (event == "ran") {
+      run.runs.push_back(fmt::format("worker {} at +{} ms", worker, late));
     } else {
-      ++of.skipped;
+      ++run.skipped;
     }
   }
-  return made;
+  return periods;
 }
 
 bool report(const settings& s) {
   const auto periods = read_journal();
   bool right = static_cast<int>(periods.size()) == s.periods;
-  for (const auto& [number, of] : periods) {
+  for (const auto& [number, found] : periods) {
     std::string runs;
-    for (const auto& each : of.runs) runs += (runs.empty() ? "" : ", ") + each;
-    fmt::print("period {}: {}; {} came and found it taken\n", number - s.first + 1, runs, of.skipped);
-    right = right && of.runs.size() == 1;
+    for (const auto& each : found.runs) runs += (runs.empty() ? "" : ", ") + each;
+    fmt::print("period {}: {}; {} came and found it taken\n", number - s.first + 1, runs, found.skipped);
+    right = right && found.runs.size() == 1;
   }
   fmt::print("{}\n", right ? "one run in each period" : "WRONG: not one run in each period");
   return right;

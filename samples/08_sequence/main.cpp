@@ -41,10 +41,10 @@ void write_invoice(dlock::lock_service& locks, odb::database& db, int clerk, boo
 
   counter numbers;
   db.load("invoice", numbers);
-  invoice made;
-  made.number = ++numbers.last;
-  made.clerk = clerk;
-  db.persist(made);
+  invoice invoice;
+  invoice.number = ++numbers.last;
+  invoice.clerk = clerk;
+  db.persist(invoice);
   if (stop) support::stop_here();
   db.update(numbers);
 
@@ -81,10 +81,10 @@ std::int64_t last_number(odb::database& db) {
 /// Who wrote which number; more than one entry for a number that was given twice.
 std::multimap<std::int64_t, int> read_invoices(odb::database& db) {
   odb::transaction t(db.begin());
-  std::multimap<std::int64_t, int> made;
-  for (const invoice& each : db.query<invoice>()) made.emplace(each.number, each.clerk);
+  std::multimap<std::int64_t, int> invoices;
+  for (const invoice& each : db.query<invoice>()) invoices.emplace(each.number, each.clerk);
   t.commit();
-  return made;
+  return invoices;
 }
 
 bool audit(odb::database& db, std::int64_t expected) {

@@ -88,8 +88,8 @@ class coordinator {
   bool hear(worker_process& from) {
     for (;;) {
       task_report r;
-      const auto what = support::receive(from.process.socket(), r, MSG_DONTWAIT);
-      if (what != support::received::value) return what != support::received::closed;
+      const auto received = support::receive(from.process.socket(), r, MSG_DONTWAIT);
+      if (received != support::received::value) return received != support::received::closed;
       last_report_ = clock::now();
       std::erase(from.given, r.index);
       ++done_;

@@ -132,7 +132,7 @@ bool print_verdict(const std::vector<run_report>& runs, const sale_input& input,
       fmt::print("With dlock: {}\n",
                  wrong.empty() ? "nothing oversold, no order lost or served twice, and the stock adds up." : "FAILED");
     }
-    for (const auto& what : wrong) fmt::print("  {}\n", what);
+    for (const auto& violation : wrong) fmt::print("  {}\n", violation);
     right = right && wrong.empty();
   }
   return right;
@@ -140,9 +140,9 @@ bool print_verdict(const std::vector<run_report>& runs, const sale_input& input,
 
 std::vector<std::string> violations(const run_report& run, const sale_input& input, bool killed_one) {
   std::vector<std::string> found = run.sale.problems;
-  const auto must_be = [&](std::string_view what, auto is, auto expected) {
+  const auto must_be = [&](std::string_view rule, auto is, auto expected) {
     if (static_cast<std::size_t>(is) == static_cast<std::size_t>(expected)) return;
-    found.push_back(fmt::format("{}: {}, must be {}", what, grouped(is), grouped(expected)));
+    found.push_back(fmt::format("{}: {}, must be {}", rule, grouped(is), grouped(expected)));
   };
   const auto& books = run.books;
   must_be("units oversold", books.oversold_units, 0);

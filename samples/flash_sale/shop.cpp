@@ -18,8 +18,8 @@ int wait_a_little(void*, int tries) {
   return tries < 20'000 ? 1 : 0;
 }
 
-void book(odb::database& db, const order& o, outcome what) {
-  book_entry entry{o.id, o.line, o.customer, o.sku, o.quantity, what};
+void book(odb::database& db, const order& o, outcome outcome) {
+  book_entry entry{o.id, o.line, o.customer, o.sku, o.quantity, outcome};
   db.persist(entry);
 }
 

@@ -39,9 +39,9 @@ int spawn(pid_t& pid, std::vector<std::string>& arguments, const posix_spawn_fil
   return ::posix_spawn(&pid, "/proc/self/exe", files, nullptr, pointers.data(), environ);
 }
 
-int wait_for(pid_t pid, int how) {
+int wait_for(pid_t pid, int options) {
   int status = 0;
-  while (::waitpid(pid, &status, how) < 0) {
+  while (::waitpid(pid, &status, options) < 0) {
     if (errno != EINTR) fail(errno, "waiting for a process");
   }
   return status;

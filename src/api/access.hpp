@@ -17,8 +17,8 @@ namespace dlock::detail {
 
 /// Between the faces, which users see, and the grants behind them.
 struct access {
-  static lease make(std::shared_ptr<engine::grant> of, bool entered_again, bool first) noexcept {
-    return {std::move(of), entered_again, first};
+  static lease make(std::shared_ptr<engine::grant> grant, bool entered_again, bool first) noexcept {
+    return {std::move(grant), entered_again, first};
   }
   static multi_lease make(const lock_keys& keys, std::vector<lease> leases) { return {keys, std::move(leases)}; }
   /// What the caller gets. Throws lock_timeout for a key that was busy, if there `must` be a lease.
@@ -39,7 +39,9 @@ struct access {
     return {.once = !options.wait || options.wait->count() == 0};
   }
   static const std::shared_ptr<engine::grant>& grant_of(const lease& held) noexcept { return held.grant_; }
-  static const std::shared_ptr<engine::service_core>& core_of(const lock_service& of) noexcept { return of.core_; }
+  static const std::shared_ptr<engine::service_core>& core_of(const lock_service& service) noexcept {
+    return service.core_;
+  }
 
   /// The lease is empty afterwards, and stands nowhere.
   static std::shared_ptr<engine::grant> take_grant(lease& held) noexcept {

@@ -42,11 +42,11 @@ lock_options options_since(instant begun, instant now, const lock_options& optio
 
 distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const lock_options& options)
     : service_(service), key_(std::move(key)), holdings_(std::make_unique<holdings>()) {
-  auto how = detail::settled(options, service.core_->shared().defaults);
-  validate(how);
+  auto terms = detail::settled(options, service.core_->shared().defaults);
+  validate(terms);
   // std::lock and guards count on one unlock() per lock(): a second lease would be freed by the first of them.
-  if (how.reentry == reentry::allow) how.reentry = reentry::refuse;
-  options_ = as_options(how);
+  if (terms.reentry == reentry::allow) terms.reentry = reentry::refuse;
+  options_ = as_options(terms);
 }
 
 distributed_mutex::~distributed_mutex() = default;
@@ -55,11 +55,11 @@ void distributed_mutex::lock() {
   auto& round = detail::lock_round::here();
   try {
     const auto begun = service_.core_->shared().time.now();
-    const auto how = detail::settled(options_);
-    const std::chrono::microseconds limit = how.wait;
+    const auto terms = detail::settled(options_);
+    const std::chrono::microseconds limit = terms.wait;
     round.begin(key_, limit);
-    const auto pause = round.pause(how.retry, key_.hash() ^ reinterpret_cast<std::uintptr_t>(&round));
-    if (pause.count() > 0) engine::pause_for(*service_.core_, std::min(pause, limit), key_, how, begun);
+    const auto pause = round.pause(terms.retry, key_.hash() ^ reinterpret_cast<std::uintptr_t>(&round));
+    if (pause.count() > 0) engine::pause_for(*service_.core_, std::min(pause, limit), key_, terms, begun);
     keep(service_.acquire(key_, options_since(begun, service_.core_->shared().time.now(), options_)));
     round.locked(key_);
   } catch (...) {
@@ -101,11 +101,11 @@ bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
 }
 
 void distributed_mutex::keep(lease held) {
-  std::list<holdings::holding> one;
-  one.push_back({owner::current(), std::move(held)});
-  detail::access::stand(one.back().held, &engine::grant::by_mutex);
+  std::list<holdings::holding> holding;
+  holding.push_back({owner::current(), std::move(held)});
+  detail::access::stand(holding.back().held, &engine::grant::by_mutex);
   const base::lock_guard guard(holdings_->mutex);
-  holdings_->list.splice(holdings_->list.end(), one);
+  holdings_->list.splice(holdings_->list.end(), holding);
 }
 
 void distributed_mutex::unlock() {

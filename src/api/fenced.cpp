@@ -19,15 +19,16 @@ void check_token(std::uint64_t token) {
   if (token == 0) throw std::invalid_argument("dlock: fencing token = 0: that is of an empty lease; grants begin at 1");
 }
 
-std::string statement(const fenced_update& of, const std::string& token) {
+std::string statement(const fenced_update& update, const std::string& token) {
   const auto check = [](std::string_view field, const std::string& value) {
     if (value.empty()) throw std::invalid_argument(fmt::format("dlock: fenced_update::{} = ''", field));
   };
-  check("table", of.table);
-  check("condition", of.condition);
-  check("column", of.column);
-  return fmt::format("UPDATE {} SET {}{}{} = {} WHERE ({}) AND {} <= {}", of.table, of.assignments,
-                     of.assignments.empty() ? "" : ", ", of.column, token, of.condition, of.column, token);
+  check("table", update.table);
+  check("condition", update.condition);
+  check("column", update.column);
+  return fmt::format("UPDATE {} SET {}{}{} = {} WHERE ({}) AND {} <= {}", update.table, update.assignments,
+                     update.assignments.empty() ? "" : ", ", update.column, token, update.condition, update.column,
+                     token);
 }
 
 }  // namespace

@@ -16,22 +16,22 @@ namespace dlock {
 namespace {
 
 /// In a forked child: the parent's grant is leaked, so that nothing of it is released, closed or freed here.
-void leak(std::shared_ptr<engine::grant>&& one) noexcept {
-  static_cast<void>(new (std::nothrow) std::shared_ptr<engine::grant>(std::move(one)));
+void leak(std::shared_ptr<engine::grant>&& grant) noexcept {
+  static_cast<void>(new (std::nothrow) std::shared_ptr<engine::grant>(std::move(grant)));
 }
 
-instant now_of(const engine::grant& one) { return one.home->shared().time.now(); }
+instant now_of(const engine::grant& grant) { return grant.home->shared().time.now(); }
 
-engine::grant& must(const std::shared_ptr<engine::grant>& one, const char* call) {
-  if (one == nullptr) throw std::logic_error(std::string("dlock: ") + call + " on an empty lease");
-  one->home->refuse_if_forked();
-  return *one;
+engine::grant& must(const std::shared_ptr<engine::grant>& grant, const char* call) {
+  if (grant == nullptr) throw std::logic_error(std::string("dlock: ") + call + " on an empty lease");
+  grant->home->refuse_if_forked();
+  return *grant;
 }
 
 }  // namespace
 
-lease::lease(std::shared_ptr<engine::grant> of, bool again, bool first) noexcept
-    : grant_(std::move(of)), reentered_(again), first_(first) {
+lease::lease(std::shared_ptr<engine::grant> grant, bool again, bool first) noexcept
+    : grant_(std::move(grant)), reentered_(again), first_(first) {
   stand_here();
 }
 
@@ -83,40 +83,40 @@ loss_reason lease::loss() const noexcept {
 }
 
 void lease::ensure_held() const {
-  auto& one = must(grant_, "ensure_held()");
-  engine::ensure_held(one);
+  auto& grant = must(grant_, "ensure_held()");
+  engine::ensure_held(grant);
 }
 
 verification lease::verification() const& {
-  auto& one = must(grant_, "verification()");
-  engine::ensure_held(one);
-  auto& where = one.home->where();
-  const auto* const transactions = where.transactions();
+  auto& grant = must(grant_, "verification()");
+  engine::ensure_held(grant);
+  auto& store = grant.home->where();
+  const auto* const transactions = store.transactions();
   if (transactions == nullptr)
-    throw std::logic_error("dlock: " + where.name() + " can't verify leases in transactions");
-  return transactions->verification_of(one.ask(verb::look));
+    throw std::logic_error("dlock: " + store.name() + " can't verify leases in transactions");
+  return transactions->verification_of(grant.ask(verb::look));
 }
 
 void lease::renew() {
-  auto& one = must(grant_, "renew()");
-  if (!one.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
-  engine::extend(grant_, one.ttl);
+  auto& grant = must(grant_, "renew()");
+  if (!grant.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
+  engine::extend(grant_, grant.ttl);
 }
 
 void lease::renew(std::chrono::milliseconds ttl) {
-  auto& one = must(grant_, "renew()");
-  if (!one.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
-  engine::check_request(*one.home, one.key, {.ttl = ttl, .renewal = renewal::manual});
+  auto& grant = must(grant_, "renew()");
+  if (!grant.renewable) throw std::logic_error("dlock: renew() needs renewal::manual");
+  engine::check_request(*grant.home, grant.key, {.ttl = ttl, .renewal = renewal::manual});
   engine::extend(grant_, ttl);
 }
 
 void lease::release() {
-  auto& one = must(grant_, "release()");
+  auto& grant = must(grant_, "release()");
   const auto mine = detail::access::take_grant(*this);
   engine::release_result result{};
   fault why;
   engine::release(mine, result, why);
-  if (result != engine::release_result::freed) engine::throw_not_released(one, result, why);
+  if (result != engine::release_result::freed) engine::throw_not_released(grant, result, why);
 }
 
 }  // namespace dlock

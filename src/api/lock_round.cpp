@@ -14,8 +14,8 @@ namespace {
 
 /// Where rounds stand in line. By the machine's time, and never destroyed: it is used by destructors of static objects.
 engine::wait_queue& line() {
-  static auto* const made = new engine::wait_queue(std::numeric_limits<std::size_t>::max());
-  return *made;
+  static auto* const queue = new engine::wait_queue(std::numeric_limits<std::size_t>::max());
+  return *queue;
 }
 
 /// A thread that stands there.

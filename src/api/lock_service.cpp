@@ -20,8 +20,8 @@ std::atomic<lock_service*> the_default{nullptr};
 lock_service::lock_service(std::string_view url, service_options options)
     : lock_service(open_store(url), std::move(options)) {}
 
-lock_service::lock_service(std::shared_ptr<store> where, service_options options)
-    : core_(engine::service_core::start(std::move(where), std::move(options))) {}
+lock_service::lock_service(std::shared_ptr<store> store, service_options options)
+    : core_(engine::service_core::start(std::move(store), std::move(options))) {}
 
 lock_service::~lock_service() {
   auto* self = this;
@@ -39,11 +39,11 @@ using detail::access;
 namespace {
 
 multi_lease all_leases(engine::service_core& core, const lock_keys& keys, const lock_options& options,
-                       const engine::lock_request::patience& how, bool must) {
+                       const engine::lock_request::patience& patience, bool must) {
   std::vector<lease> room;
   room.reserve(keys.size());  // before there is something that could be lost
-  return access::result(keys, engine::acquire_all(core, keys, core.shared().settled(options), how), std::move(room),
-                        must);
+  return access::result(keys, engine::acquire_all(core, keys, core.shared().settled(options), patience),
+                        std::move(room), must);
 }
 
 }  // namespace
@@ -74,16 +74,16 @@ const std::string& lock_service::name() const& noexcept { return core_->where().
 namespace {
 
 /// A row's key may come from a service on another store, which knows its table.
-void check_rows(const store& where, const lock_key& key, const char* call) {
-  if (key.row() == nullptr || where.caps().rows) return;
+void check_rows(const store& store, const lock_key& key, const char* call) {
+  if (key.row() == nullptr || store.caps().rows) return;
   throw std::invalid_argument(std::string("dlock: ") + call + ": key '" + printable(key) + "' is a row, and " +
-                              where.name() + " has no rows");
+                              store.name() + " has no rows");
 }
 
-store_admin& admin_of(store& where, const char* call) {
-  auto* const admin = where.admin();
+store_admin& admin_of(store& store, const char* call) {
+  auto* const admin = store.admin();
   if (admin == nullptr) {
-    throw std::logic_error(std::string("dlock: ") + call + ": " + where.name() + " does not tell who holds its locks");
+    throw std::logic_error(std::string("dlock: ") + call + ": " + store.name() + " does not tell who holds its locks");
   }
   return *admin;
 }
@@ -93,11 +93,11 @@ request about(const lock_key& key) { return {.action = verb::look, .resource = k
 }  // namespace
 
 std::optional<holder_info> lock_service::holder(const lock_key& key) {
-  auto& where = core_->where();
-  check_rows(where, key, "holder");
-  auto& admin = admin_of(where, "holder");
+  auto& store = core_->where();
+  check_rows(store, key, "holder");
+  auto& admin = admin_of(store, "holder");
   std::vector<holder_info> found;
-  engine::ask(*core_, "holder", [&](connection& on) { return admin.inspect(on, about(key), found); });
+  engine::ask(*core_, "holder", [&](connection& connection) { return admin.inspect(connection, about(key), found); });
   if (found.empty()) return std::nullopt;
   found.front().key = key.view();
   return std::move(found.front());
@@ -106,16 +106,16 @@ std::optional<holder_info> lock_service::holder(const lock_key& key) {
 std::vector<holder_info> lock_service::held_keys(std::size_t limit, std::string_view after) {
   auto& admin = admin_of(core_->where(), "held_keys");
   std::vector<holder_info> found;
-  engine::ask(*core_, "held_keys", [&](connection& on) { return admin.list(on, after, limit, found); });
+  engine::ask(*core_, "held_keys", [&](connection& connection) { return admin.list(connection, after, limit, found); });
   return found;
 }
 
 bool lock_service::force_release(const lock_key& key) {
-  auto& where = core_->where();
-  check_rows(where, key, "force_release");
-  auto& admin = admin_of(where, "force_release");
+  auto& store = core_->where();
+  check_rows(store, key, "force_release");
+  auto& admin = admin_of(store, "force_release");
   auto ask = about(key);
-  const auto revoke = [&](connection& on) { return admin.revoke(on, ask); };
+  const auto revoke = [&](connection& connection) { return admin.revoke(connection, ask); };
   if (engine::ask(*core_, "force_release", revoke).result == outcome::yes) return true;
   const auto found = engine::ask(*core_, "force_release", ask);
   const auto& holder = found.holder;
@@ -134,14 +134,14 @@ std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {
   return core_->close(limit);
 }
 
-std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, release_all_t /*how*/) {
+std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, release_all_t /*tag*/) {
   core_->refuse_if_forked();
   auto left = core_->close(limit);
   core_->take_back_all();
   return left;
 }
 
-std::uint64_t lock_service::count(event::kind what) const noexcept { return core_->shared().count(what); }
+std::uint64_t lock_service::count(event::kind kind) const noexcept { return core_->shared().count(kind); }
 std::uint64_t lock_service::statements() const noexcept { return core_->all().statements.statements(); }
 
 namespace detail {

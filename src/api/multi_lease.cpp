@@ -19,9 +19,9 @@ struct multi_lease::watch {
   // Holds the watch while it runs, so that nobody who ends the leases has to wait for other people's callbacks; the
   // destructor of a std::stop_callback on its own thread doesn't.
   struct tell {
-    std::weak_ptr<watch> of;
+    std::weak_ptr<watch> owner;
     void operator()() const {
-      if (const auto self = of.lock()) self->any.request_stop();
+      if (const auto self = owner.lock()) self->any.request_stop();
     }
   };
   std::stop_source any{};
@@ -32,7 +32,7 @@ namespace {
 
 /// They stand, together, at one place: on the heap they stand for nobody.
 void stand(const std::vector<lease>& leases, const void* at) noexcept {
-  for (const auto& one : leases) detail::access::stand(one, at);
+  for (const auto& lease : leases) detail::access::stand(lease, at);
 }
 
 /// Ends the leases, the last first; they are empty afterwards. Without the memory for all at once, one after the other.
@@ -45,7 +45,7 @@ std::vector<engine::ended_lease> end_all(std::vector<lease>& leases) noexcept {
     return all;
   }
   for (auto at = leases.rbegin(); at != leases.rend(); ++at) {
-    if (*at) all.push_back({.of = detail::access::take_grant(*at)});
+    if (*at) all.push_back({.grant = detail::access::take_grant(*at)});
   }
   engine::release_all(all);
   return all;
@@ -56,7 +56,7 @@ std::vector<engine::ended_lease> end_all(std::vector<lease>& leases) noexcept {
 multi_lease::multi_lease(const lock_keys& keys, std::vector<lease> leases)
     : keys_(keys.begin(), keys.end()), leases_(std::move(leases)), watch_(std::make_shared<watch>()) {
   stand(leases_, this);
-  for (const auto& one : leases_) watch_->each.emplace_back(one.lost_token(), watch::tell{watch_});
+  for (const auto& lease : leases_) watch_->each.emplace_back(lease.lost_token(), watch::tell{watch_});
 }
 
 multi_lease::multi_lease(multi_lease&& other) noexcept
@@ -100,7 +100,7 @@ const lease& multi_lease::operator[](const lock_key& key) const& {
 
 std::chrono::microseconds multi_lease::remaining() const noexcept {
   auto least = leases_.empty() ? std::chrono::microseconds{0} : std::chrono::microseconds::max();
-  for (const auto& one : leases_) least = std::min(least, one.remaining());
+  for (const auto& lease : leases_) least = std::min(least, lease.remaining());
   return least;
 }
 
@@ -109,25 +109,25 @@ std::stop_token multi_lease::lost_token() const& noexcept {
 }
 
 loss_reason multi_lease::loss() const noexcept {
-  for (const auto& one : leases_) {
-    if (const auto why = one.loss(); why != loss_reason::none) return why;
+  for (const auto& lease : leases_) {
+    if (const auto why = lease.loss(); why != loss_reason::none) return why;
   }
   return loss_reason::none;
 }
 
 void multi_lease::ensure_held() const {
   if (leases_.empty()) throw std::logic_error("dlock: ensure_held() on an empty multi_lease");
-  for (const auto& one : leases_) one.ensure_held();
+  for (const auto& lease : leases_) lease.ensure_held();
 }
 
 void multi_lease::renew() {
   if (leases_.empty()) throw std::logic_error("dlock: renew() on an empty multi_lease");
-  for (auto& one : leases_) one.renew();
+  for (auto& lease : leases_) lease.renew();
 }
 
 void multi_lease::renew(std::chrono::milliseconds ttl) {
   if (leases_.empty()) throw std::logic_error("dlock: renew() on an empty multi_lease");
-  for (auto& one : leases_) one.renew(ttl);
+  for (auto& lease : leases_) lease.renew(ttl);
 }
 
 void multi_lease::release() {

@@ -23,7 +23,7 @@ struct thread_place {
 
   const state& current();
   void abandon(bool main) const noexcept;
-  static const state& alive(state& of);
+  static const state& alive(state& owner);
 };
 
 namespace {
@@ -46,8 +46,8 @@ thread_local thread_end at_end{};
 
 /// Where exit() was called in the middle of something, calls and scopes are still there.
 void thread_place::abandon(bool main) const noexcept {
-  const auto leave = [](const state& of, bool all) {
-    if (of->generation == engine::fork_generation()) engine::abandon(*of, all);
+  const auto leave = [](const state& owner, bool all) {
+    if (owner->generation == engine::fork_generation()) engine::abandon(*owner, all);
   };
   for (const auto* scope = innermost; scope != nullptr; scope = scope->before_) leave(scope->who_.state_, false);
   if (own != nullptr) leave(*own, main);
@@ -63,12 +63,12 @@ const thread_place::state& thread_place::current() {
 }
 
 /// A forked child owns nothing. What its parent held is left alone, not even its memory is touched.
-const thread_place::state& thread_place::alive(state& of) {
-  if (of->generation != engine::fork_generation()) {
-    static_cast<void>(new state(std::move(of)));
-    of = std::make_shared<engine::owner_state>();
+const thread_place::state& thread_place::alive(state& owner) {
+  if (owner->generation != engine::fork_generation()) {
+    static_cast<void>(new state(std::move(owner)));
+    owner = std::make_shared<engine::owner_state>();
   }
-  return of;
+  return owner;
 }
 
 }  // namespace detail

@@ -9,16 +9,16 @@
 namespace dlock {
 
 id128 id128::random() {
-  id128 made;
-  while (!made) {
+  id128 id;
+  while (!id) {
     // Asked anew each time, so that a forked child and its parent never share a state. Up to 256 bytes come whole.
-    const auto got = ::getrandom(made.bytes.data(), made.bytes.size(), 0);
+    const auto got = ::getrandom(id.bytes.data(), id.bytes.size(), 0);
     if (got < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "dlock: no random bytes for a session id");
     }
-    if (got != static_cast<ssize_t>(made.bytes.size())) made = id128{};
+    if (got != static_cast<ssize_t>(id.bytes.size())) id = id128{};
   }
-  return made;
+  return id;
 }
 
 std::string id128::hex() const {

@@ -49,21 +49,21 @@ class DLOCK_CAPABILITY mutex {
 
 class DLOCK_SCOPED_CAPABILITY lock_guard {
  public:
-  explicit lock_guard(mutex& of) DLOCK_ACQUIRE(of) : of_(of) { of_.lock(); }
+  explicit lock_guard(mutex& mutex) DLOCK_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
   /// It is locked already.
-  lock_guard(mutex& of, std::adopt_lock_t) noexcept DLOCK_REQUIRES(of) : of_(of) {}
+  lock_guard(mutex& mutex, std::adopt_lock_t) noexcept DLOCK_REQUIRES(mutex) : mutex_(mutex) {}
   lock_guard(const lock_guard&) = delete;
   lock_guard& operator=(const lock_guard&) = delete;
-  ~lock_guard() DLOCK_RELEASE() { of_.unlock(); }
+  ~lock_guard() DLOCK_RELEASE() { mutex_.unlock(); }
 
  private:
-  mutex& of_;
+  mutex& mutex_;
 };
 
 /// May be opened and locked again on the way.
 class DLOCK_SCOPED_CAPABILITY unique_lock {
  public:
-  explicit unique_lock(mutex& of) DLOCK_ACQUIRE(of) : lock_(of.native()) {}
+  explicit unique_lock(mutex& mutex) DLOCK_ACQUIRE(mutex) : lock_(mutex.native()) {}
   unique_lock(const unique_lock&) = delete;
   unique_lock& operator=(const unique_lock&) = delete;
   ~unique_lock() DLOCK_RELEASE() {}

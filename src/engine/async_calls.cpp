@@ -35,10 +35,10 @@ void check(service_core& core, const lock_key& key, const detail::lock_settings&
 async_call::async_call(service_core& core, const std::stop_token& cancel)
     : async_run(driver_of(core), cancel), under_way_(core), core_(core) {}
 
-void async_call::run(std::unique_ptr<async_call> one) noexcept {
-  auto& driver = one->core_.asynchronous();
-  const auto core = one->core_.shared_from_this();
-  auto& call = *one.release();
+void async_call::run(std::unique_ptr<async_call> begun) noexcept {
+  auto& driver = begun->core_.asynchronous();
+  const auto core = begun->core_.shared_from_this();
+  auto& call = *begun.release();
   if (call.failure_ != nullptr) {
     driver.refuse(call);
   } else {
@@ -72,16 +72,17 @@ void async_call::complete() noexcept {
 
 // ---- acquiring ------------------------------------------------------------------------------------------------------
 
-lock_request async_request(service_core& core, const detail::lock_settings& terms, const lock_request::patience& how) {
+lock_request async_request(service_core& core, const detail::lock_settings& terms,
+                           const lock_request::patience& patience) {
   auto owner = in_owner_scope() ? current_owner() : std::make_shared<owner_state>();
-  return {terms, std::move(owner), true, core.shared().time.now(), how};
+  return {terms, std::move(owner), true, core.shared().time.now(), patience};
 }
 
 async_acquire::async_acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                             const lock_request::patience& how)
+                             const lock_request::patience& patience)
     : async_call(core, terms.cancel), key_(key), terms_(terms), in_transaction_(in_transaction(core)) {
   check(core, key_, terms_);
-  op_.emplace<acquisition>(core.all(), key_, async_request(core, terms_, how), *this);
+  op_.emplace<acquisition>(core.all(), key_, async_request(core, terms_, patience), *this);
   try {
     check_cancelled(key_, terms_);
   } catch (...) {
@@ -90,8 +91,8 @@ async_acquire::async_acquire(service_core& core, const lock_key& key, const deta
 }
 
 void async_acquire::take_result() {
-  auto made = result_of(std::get<acquisition>(op_), core().shared().time.now());
-  op_.emplace<acquired>(std::move(made));
+  auto result = result_of(std::get<acquisition>(op_), core().shared().time.now());
+  op_.emplace<acquired>(std::move(result));
 }
 
 void async_acquire::drop_operation() noexcept {
@@ -100,16 +101,16 @@ void async_acquire::drop_operation() noexcept {
 
 void async_acquire::tell(std::exception_ptr failure) {
   drop_operation();  // it was not begun, if it is still there
-  auto& made = *std::get_if<acquired>(&op_);
-  if (in_transaction_) tell_in_transaction(core(), made);
-  tell(std::move(failure), std::move(made));
+  auto& result = *std::get_if<acquired>(&op_);
+  if (in_transaction_) tell_in_transaction(core(), result);
+  tell(std::move(failure), std::move(result));
 }
 
 async_acquire_all::async_acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
-                                     const lock_request::patience& how)
+                                     const lock_request::patience& patience)
     : async_call(core, terms.cancel), keys_(keys), terms_(terms), in_transaction_(in_transaction(core)) {
   for (const auto& key : keys_) check(core, key, terms_);
-  op_.emplace(core.all(), keys_, terms_, async_request(core, terms_, how), *this);
+  op_.emplace(core.all(), keys_, terms_, async_request(core, terms_, patience), *this);
   try {
     check_cancelled(keys_[0], terms_);
   } catch (...) {
@@ -117,11 +118,11 @@ async_acquire_all::async_acquire_all(service_core& core, const lock_keys& keys, 
   }
 }
 
-void async_acquire_all::take_result() { made_ = result_of(*op_, core().shared().time.now()); }
+void async_acquire_all::take_result() { result_ = result_of(*op_, core().shared().time.now()); }
 
 void async_acquire_all::tell(std::exception_ptr failure) {
-  if (in_transaction_) tell_in_transaction(core(), made_);
-  tell(std::move(failure), std::move(made_));
+  if (in_transaction_) tell_in_transaction(core(), result_);
+  tell(std::move(failure), std::move(result_));
 }
 
 // ---- releasing, renewing --------------------------------------------------------------------------------------------
@@ -140,14 +141,14 @@ async_release::async_release(service_core& core, std::size_t leases) : async_cal
 void async_release::end_leases(std::span<std::shared_ptr<grant>> grants) noexcept {
   for (std::size_t i = 0; i < grants.size(); ++i) {
     all_[i].last = leave(grants[i]);
-    all_[i].of = std::move(grants[i]);
+    all_[i].grant = std::move(grants[i]);
   }
 }
 
 void async_release::take_result() { check_released(all_); }
 
-async_extend::async_extend(const std::shared_ptr<grant>& of, microseconds ttl) : async_call(*of->home, {}) {
-  op_.emplace(core().all(), of, ttl);
+async_extend::async_extend(const std::shared_ptr<grant>& grant, microseconds ttl) : async_call(*grant->home, {}) {
+  op_.emplace(core().all(), grant, ttl);
   op_->must_not_wait_for_itself();
 }
 

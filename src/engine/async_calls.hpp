@@ -26,7 +26,7 @@ class async_call : public async_run {
  public:
   virtual ~async_call() = default;
   /// Returns at once. It destroys itself.
-  static void run(std::unique_ptr<async_call> one) noexcept;
+  static void run(std::unique_ptr<async_call> call) noexcept;
 
  protected:
   /// Throws lock_refused in a forked child, std::system_error if there are no threads to be had.
@@ -53,14 +53,15 @@ class async_call : public async_run {
 
 /// In whose name an asynchronous call asks: that of an owner_scope of the calling thread, otherwise one of its own. So two of
 /// them exclude each other, also on one thread.
-lock_request async_request(service_core& core, const detail::lock_settings& terms, const lock_request::patience& how);
+lock_request async_request(service_core& core, const detail::lock_settings& terms,
+                           const lock_request::patience& patience);
 
 /// acquire(), without a thread that waits.
 class async_acquire : public async_call {
  protected:
   async_acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                const lock_request::patience& how);
-  virtual void tell(std::exception_ptr failure, acquired&& made) = 0;
+                const lock_request::patience& patience);
+  virtual void tell(std::exception_ptr failure, acquired&& result) = 0;
 
  private:
   operation& about() noexcept final { return *std::get_if<acquisition>(&op_); }
@@ -78,8 +79,8 @@ class async_acquire : public async_call {
 class async_acquire_all : public async_call {
  protected:
   async_acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
-                    const lock_request::patience& how);
-  virtual void tell(std::exception_ptr failure, acquired_all&& made) = 0;
+                    const lock_request::patience& patience);
+  virtual void tell(std::exception_ptr failure, acquired_all&& result) = 0;
   const lock_keys& keys() const noexcept { return keys_; }
 
  private:
@@ -92,7 +93,7 @@ class async_acquire_all : public async_call {
   const detail::lock_settings terms_;
   const bool in_transaction_;
   std::optional<multi_acquisition> op_{};
-  acquired_all made_{};
+  acquired_all result_{};
 };
 
 /// release() of one lease, or of several, without a thread that waits. end_leases() must precede run().
@@ -122,7 +123,7 @@ class async_release : public async_call {
 class async_extend : public async_call {
  protected:
   /// Throws as extend() where the statement would wait for this very thread.
-  async_extend(const std::shared_ptr<grant>& of, microseconds ttl);
+  async_extend(const std::shared_ptr<grant>& grant, microseconds ttl);
 
  private:
   operation& about() noexcept final { return *op_; }

@@ -24,31 +24,31 @@ constexpr microseconds patience = 5s;
 /// Goes on with a re-entry that needs a statement.
 class reentry_under_way final : public operation {
  public:
-  reentry_under_way(second_lease& of, const action& next) noexcept : of_(of), next_(next) {}
+  reentry_under_way(second_lease& entry, const action& next) noexcept : entry_(entry), next_(next) {}
   action start(instant) override { return next_; }
-  action resume(instant now) override { return of_.resume(now); }
+  action resume(instant now) override { return entry_.resume(now); }
   action interrupt(interruption, instant now) override { return resume(now); }
 
  private:
-  second_lease& of_;
+  second_lease& entry_;
   const action next_;
 };
 
 /// Without an acquisition, which most re-entries need not make. Null: it is not entered.
 acquired enter_again(service_core& core, const lock_key& key, const detail::lock_settings& terms, instant now) {
-  acquired made;
+  acquired result;
   const auto& owner = *current_owner();
-  if (owner.grants.load(std::memory_order_relaxed) == 0) return made;
+  if (owner.grants.load(std::memory_order_relaxed) == 0) return result;
   second_lease again(core.all(), terms);
-  if (again.find(owner, in_owner_scope(), key, now) != second_lease::found::entered) return made;
+  if (again.find(owner, in_owner_scope(), key, now) != second_lease::found::entered) return result;
   if (const auto next = again.start(now); next.what != action::kind::finished) {
     blocking_driver driver(core.all());
     reentry_under_way op(again, next);
     driver.run(op);
   }
-  made.held = again.take(made.first);
-  made.entered_again = true;
-  return made;
+  result.held = again.take(result.first);
+  result.entered_again = true;
+  return result;
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
 // ---- acquiring ------------------------------------------------------------------------------------------------------
 
 acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                 const lock_request::patience& how) {
+                 const lock_request::patience& patience) {
   core.refuse_if_forked();
   check_request(core, key, terms);
   check_cancelled(key, terms);
@@ -65,25 +65,25 @@ acquired acquire(service_core& core, const lock_key& key, const detail::lock_set
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   acquisition::room room;
-  acquisition op(core.all(), key, request_of(terms, begun, how), driver.signal(), &room);
+  acquisition op(core.all(), key, request_of(terms, begun, patience), driver.signal(), &room);
   driver.run(op);
-  auto made = result_of(op, driver.now());
-  if (in_transaction(core)) tell_in_transaction(core, made);
-  return made;
+  auto result = result_of(op, driver.now());
+  if (in_transaction(core)) tell_in_transaction(core, result);
+  return result;
 }
 
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
-                         const lock_request::patience& how) {
+                         const lock_request::patience& patience) {
   core.refuse_if_forked();
   for (const auto& key : keys) check_request(core, key, terms);
   check_cancelled(keys[0], terms);
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
-  multi_acquisition op(core.all(), keys, terms, request_of(terms, core.shared().time.now(), how), driver.signal());
+  multi_acquisition op(core.all(), keys, terms, request_of(terms, core.shared().time.now(), patience), driver.signal());
   driver.run(op);
-  auto made = result_of(op, driver.now());
-  if (in_transaction(core)) tell_in_transaction(core, made);
-  return made;
+  auto result = result_of(op, driver.now());
+  if (in_transaction(core)) tell_in_transaction(core, result);
+  return result;
 }
 
 namespace {
@@ -117,14 +117,14 @@ void pause_for(service_core& core, microseconds time, const lock_key& key, const
   throw_interrupted(*op.interrupted, key, waited);
 }
 
-void extend(const std::shared_ptr<grant>& one, microseconds ttl) {
-  auto& core = *one->home;
+void extend(const std::shared_ptr<grant>& grant, microseconds ttl) {
+  auto& core = *grant->home;
   blocking_driver driver(core.all());
-  extension op(core.all(), one, ttl);
+  extension op(core.all(), grant, ttl);
   driver.run(op);
 }
 
-void ensure_held(grant& one) { ensure_held(one, one.home->shared().time.now()); }
+void ensure_held(grant& grant) { ensure_held(grant, grant.home->shared().time.now()); }
 
 bool holds(service_core& core, const lock_key& key) {
   core.refuse_if_forked();
@@ -137,7 +137,7 @@ bool holds(service_core& core, const lock_key& key) {
 // ---- releasing ------------------------------------------------------------------------------------------------------
 
 void free_all(std::span<ended_lease> all) noexcept {
-  const auto core = all.front().of->home;
+  const auto core = all.front().grant->home;
   statement* few[8];
   std::vector<statement*> many;
   std::span<statement*> room(few);
@@ -156,26 +156,26 @@ void free_all(std::span<ended_lease> all) noexcept {
   core->see_off_last(core->shared().options.release_limit);
 }
 
-void release(const std::shared_ptr<grant>& one, release_result& result, fault& why) noexcept {
-  if (!leave(one)) {  // an inner one, which costs no more than this
-    const bool held = one->left(one->home->shared().time.now()).count() > 0;
+void release(const std::shared_ptr<grant>& grant, release_result& result, fault& why) noexcept {
+  if (!leave(grant)) {  // an inner one, which costs no more than this
+    const bool held = grant->left(grant->home->shared().time.now()).count() > 0;
     result = held ? release_result::freed : release_result::lost;
     return;
   }
-  ended_lease ended{.of = one, .last = true};
+  ended_lease ended{.grant = grant, .last = true};
   free_all({&ended, 1});
   result = ended.result;
   why = std::move(ended.why);
 }
 
-void end(const std::shared_ptr<grant>& one) noexcept {
-  if (!leave(one)) return;
-  ended_lease ended{.of = one, .last = true};
+void end(const std::shared_ptr<grant>& grant) noexcept {
+  if (!leave(grant)) return;
+  ended_lease ended{.grant = grant, .last = true};
   free_all({&ended, 1});
 }
 
 void release_all(std::span<ended_lease> all) noexcept {
-  for (auto& each : all) each.last = leave(each.of);
+  for (auto& each : all) each.last = leave(each.grant);
   if (!all.empty()) free_all(all);
 }
 
@@ -183,29 +183,31 @@ void release_all(std::span<ended_lease> all) noexcept {
 
 namespace {
 
-reply answer_to(service_core& core, const char* doing, statement& one) {
+reply answer_to(service_core& core, const char* doing, statement& statement) {
   core.refuse_if_forked();
-  one.until = core.shared().time.now() + patience;
-  core.all().statements.run(one);
-  const auto result = one.answer.result;
-  if (result == outcome::failed || result == outcome::unknown) throw_store_error(core.all(), doing, one);
-  return std::move(one.answer);
+  statement.until = core.shared().time.now() + patience;
+  core.all().statements.run(statement);
+  const auto result = statement.answer.result;
+  if (result == outcome::failed || result == outcome::unknown) throw_store_error(core.all(), doing, statement);
+  return std::move(statement.answer);
 }
 
 }  // namespace
 
-reply ask(service_core& core, const char* doing, const request& what) {
-  statement one;
-  one.ask = what;
-  return answer_to(core, doing, one);
+reply ask(service_core& core, const char* doing, const request& request) {
+  statement statement;
+  statement.ask = request;
+  return answer_to(core, doing, statement);
 }
 
 reply ask(service_core& core, const char* doing, const std::function<reply(connection&)>& use) {
-  statement one;
-  one.what = statement::kind::call;
-  one.about = const_cast<std::function<reply(connection&)>*>(&use);
-  one.call = [](void* about, connection& on) { return (*static_cast<std::function<reply(connection&)>*>(about))(on); };
-  return answer_to(core, doing, one);
+  statement statement;
+  statement.what = statement::kind::call;
+  statement.about = const_cast<std::function<reply(connection&)>*>(&use);
+  statement.call = [](void* about, connection& link) {
+    return (*static_cast<std::function<reply(connection&)>*>(about))(link);
+  };
+  return answer_to(core, doing, statement);
 }
 
 }  // namespace dlock::engine

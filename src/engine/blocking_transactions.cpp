@@ -14,24 +14,24 @@
 
 namespace dlock::engine {
 
-bool release_by(const std::shared_ptr<grant>& one, const std::function<bool()>& free) {
-  const auto core = one->home;
+bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>& free) {
+  const auto core = grant->home;
   auto& with = core->all();
-  if (!with.table.drop_if_sole(*one)) return false;
+  if (!with.table.drop_if_sole(*grant)) return false;
   const auto now = [&] { return core->shared().time.now(); };
-  ended_lease ended{.of = one, .last = true};
-  ended.begun = with.grants.begin_release(*one, ended.trusted, now());
+  ended_lease ended{.grant = grant, .last = true};
+  ended.begun = with.grants.begin_release(*grant, ended.trusted, now());
   const auto send = [&]() noexcept {
     if (ended.begun) free_all({&ended, 1});
   };
   if (!ended.trusted) {
     send();
-    ensure_held(*one, now());
+    ensure_held(*grant, now());
   }
   try {
     ended.unanswered = true;  // unless it throws: what had no answer may have freed it
     if (free()) {
-      with.grants.end_release(one, release_result::freed, true, {}, now(), true);
+      with.grants.end_release(grant, release_result::freed, true, {}, now(), true);
       core->see_off_last(core->shared().options.release_limit);
       return true;
     }
@@ -45,24 +45,24 @@ bool release_by(const std::shared_ptr<grant>& one, const std::function<bool()>& 
   return true;
 }
 
-void abandon(const owner_state& of, bool all) noexcept {
-  if (of.grants.load() == 0) return;
+void abandon(const owner_state& owner, bool all) noexcept {
+  if (owner.grants.load() == 0) return;
   std::vector<std::shared_ptr<grant>> left;
   try {
     for (const auto& core : service_core::living()) {
-      const auto mine = [all](const grant& one) {
-        const auto* const at = one.anchor.load();
+      const auto mine = [all](const grant& grant) {
+        const auto* const at = grant.anchor.load();
         return on_own_stack(at) || (all && at == &grant::by_mutex);
       };
-      if (!core->forked()) core->all().table.abandon(of, mine, left);
+      if (!core->forked()) core->all().table.abandon(owner, mine, left);
     }
   } catch (const std::bad_alloc&) {  // of those that are left out, the ttl is the end
   }
   auto* const watch = watched_transactions();
-  for (const auto& one : left) {
+  for (const auto& grant : left) {
     // Of what a transaction wrote under it nobody knows the outcome: that comes with the end of its connection.
-    if (watch != nullptr && watch->open_here(one->home->where())) continue;
-    ended_lease ended{.of = one, .last = true};
+    if (watch != nullptr && watch->open_here(grant->home->where())) continue;
+    ended_lease ended{.grant = grant, .last = true};
     free_all({&ended, 1});
     if (ended.result == release_result::later) return;  // the store is away: no waiting for each of them
   }
@@ -70,22 +70,22 @@ void abandon(const owner_state& of, bool all) noexcept {
 
 // ---- transactions of the application's ------------------------------------------------------------------------------
 
-void outlive_transaction(grant& one) noexcept { one.home->all().table.outlive_transaction(one); }
+void outlive_transaction(grant& grant) noexcept { grant.home->all().table.outlive_transaction(grant); }
 
-void transaction_ended(const std::shared_ptr<grant>& one) noexcept { transaction_over(one, true); }
+void transaction_ended(const std::shared_ptr<grant>& grant) noexcept { transaction_over(grant, true); }
 
 // ---- claims ---------------------------------------------------------------------------------------------------------
 
-std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock_settings& terms, row_renewal how,
+std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock_settings& terms, row_renewal renewal,
                                           const std::function<std::vector<std::uint64_t>(row_adoption&)>& take) {
   core.refuse_if_forked();
   validate(terms, core.shared().options);
-  check_request(core, "rows to be claimed", &how, terms);
+  check_request(core, "rows to be claimed", &renewal, terms);
   if (terms.cancel.stop_requested()) throw lock_refused(errc::cancelled, "rows to be claimed");
   const service_core::call here(core);
   if (core.closing().stop_requested()) throw lock_refused(errc::closed, "rows to be claimed");
   blocking_driver driver(core.all());
-  row_adoption op(core.all(), terms, how == row_renewal::column, current_owner(), driver.now(), driver.signal());
+  row_adoption op(core.all(), terms, renewal == row_renewal::column, current_owner(), driver.now(), driver.signal());
   driver.run(op);
   op.check_pinned();
   const auto sent = driver.now();

@@ -55,8 +55,8 @@ void check_cancelled(const lock_key& key, const detail::lock_settings& terms) {
   }
 }
 
-lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& how) {
-  return {terms, current_owner(), in_owner_scope(), now, how};
+lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& patience) {
+  return {terms, current_owner(), in_owner_scope(), now, patience};
 }
 
 bool in_transaction(const service_core& core) noexcept {
@@ -64,26 +64,26 @@ bool in_transaction(const service_core& core) noexcept {
   return watch != nullptr && watch->open_here(core.where());
 }
 
-bool leave(const std::shared_ptr<grant>& one) noexcept {
-  if (one->leave_inner()) return false;
-  auto& core = *one->home;
+bool leave(const std::shared_ptr<grant>& grant) noexcept {
+  if (grant->leave_inner()) return false;
+  auto& core = *grant->home;
   auto& table = core.all().table;
   // The watch is asked without a lock: it may have a question for the database, and calls back.
   auto* const watch = watched_transactions();
   const bool open = watch != nullptr && watch->open_here(core.where());
   // What was lost is not waited for. Otherwise: what was written under the lock is not visible yet, and the next holder
   // would read what was there before.
-  const bool waits = open && one->left(core.shared().time.now()).count() > 0;
-  auto end = table.leave(*one, waits);
+  const bool waits = open && grant->left(core.shared().time.now()).count() > 0;
+  auto end = table.leave(*grant, waits);
   if (end == grant_table::left::asks) {
     bool told = false;
     try {
-      told = watch->at_end(core.where(), [one] { transaction_over(one, false); });
+      told = watch->at_end(core.where(), [grant] { transaction_over(grant, false); });
     } catch (const std::bad_alloc&) {
       told = false;
     }
     if (told) return false;
-    end = table.leave_after_all(*one);
+    end = table.leave_after_all(*grant);
   }
   return end == grant_table::left::last;
 }
@@ -91,16 +91,16 @@ bool leave(const std::shared_ptr<grant>& one) noexcept {
 // ---- after ----------------------------------------------------------------------------------------------------------
 
 acquired result_of(acquisition& op, instant now) {
-  acquired made;
-  static_cast<acquisition::acquired&>(made) = op.result(now);
-  if (made.held == nullptr) made.why_busy = op.why_busy(now);
-  return made;
+  acquired result;
+  static_cast<acquisition::acquired&>(result) = op.result(now);
+  if (result.held == nullptr) result.why_busy = op.why_busy(now);
+  return result;
 }
 
 acquired_all result_of(multi_acquisition& op, instant now) {
-  acquired_all made{op.result(now), {}};
-  if (made.held.empty()) made.why_busy = op.why_busy(now);
-  return made;
+  acquired_all result{op.result(now), {}};
+  if (result.held.empty()) result.why_busy = op.why_busy(now);
+  return result;
 }
 
 namespace {
@@ -113,26 +113,26 @@ void tell_in_transaction(service_core& core, const lock_key& key) {
 }
 }  // namespace
 
-void tell_in_transaction(service_core& core, const acquired& made) {
-  if (made.held != nullptr && !made.entered_again) tell_in_transaction(core, made.held->key);
+void tell_in_transaction(service_core& core, const acquired& result) {
+  if (result.held != nullptr && !result.entered_again) tell_in_transaction(core, result.held->key);
 }
 
-void tell_in_transaction(service_core& core, const acquired_all& made) {
+void tell_in_transaction(service_core& core, const acquired_all& result) {
   const auto first =
-      std::find_if(made.held.begin(), made.held.end(), [](const auto& each) { return !each.entered_again; });
-  if (first != made.held.end()) tell_in_transaction(core, first->held->key);
+      std::find_if(result.held.begin(), result.held.end(), [](const auto& each) { return !each.entered_again; });
+  if (first != result.held.end()) tell_in_transaction(core, first->held->key);
 }
 
-void transaction_over(const std::shared_ptr<grant>& one, bool verified) noexcept {
-  auto& core = *one->home;
+void transaction_over(const std::shared_ptr<grant>& grant, bool verified) noexcept {
+  auto& core = *grant->home;
   if (core.forked()) return;
   auto& with = core.all();
-  if (!with.table.transaction_ended(*one, verified)) return;
+  if (!with.table.transaction_ended(*grant, verified)) return;
   const auto now = core.shared().time.now();
-  if (with.grants.begin_release(*one, one->trusted, now)) {
-    with.background.release_now(one, now);
+  if (with.grants.begin_release(*grant, grant->trusted, now)) {
+    with.background.release_now(grant, now);
   } else {
-    with.table.drop(*one);  // lost meanwhile: others free it
+    with.table.drop(*grant);  // lost meanwhile: others free it
   }
 }
 
@@ -143,20 +143,20 @@ void check_released(std::span<const ended_lease> all) {
     const bool told = worst != nullptr && worst->result == release_result::lost;
     if (each.result == release_result::lost || (each.result == release_result::later && !told)) worst = &each;
   }
-  if (worst != nullptr) throw_not_released(*worst->of, worst->result, worst->why);
+  if (worst != nullptr) throw_not_released(*worst->grant, worst->result, worst->why);
 }
 
-void throw_not_released(grant& one, release_result result, const fault& why) {
-  auto& core = *one.home;
+void throw_not_released(grant& grant, release_result result, const fault& why) {
+  auto& core = *grant.home;
   if (result == release_result::later) {
     throw store_error(errc::outcome_unknown,
                       fmt::format("key '{}': release not answered, tried again in the background: {}",
-                                  printable(one.key), trouble(core.all(), why)),
+                                  printable(grant.key), trouble(core.all(), why)),
                       why.native, why.sqlstate, true);
   }
-  const auto reason = one.why(core.shared().time.now());
+  const auto reason = grant.why(core.shared().time.now());
   throw lock_lost(
-      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(one.key), explain(reason)));
+      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(grant.key), explain(reason)));
 }
 
 }  // namespace dlock::engine

@@ -25,12 +25,12 @@ void check_request(const service_core& core, const lock_key& key, const detail::
 void check_cancelled(const lock_key& key, const detail::lock_settings& terms);
 
 /// What the calling thread asks for now, in the name of its owner. `terms` must outlive it.
-lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& how);
+lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& patience);
 
 /// Whether the calling thread has a transaction open on the database of the locks.
 bool in_transaction(const service_core& core) noexcept;
 /// A lease ends. Whether it was the last one, and the grant is to be freed.
-bool leave(const std::shared_ptr<grant>& one) noexcept;
+bool leave(const std::shared_ptr<grant>& grant) noexcept;
 
 // ---- after -------------------------------------------------------------------------------------------------------------
 
@@ -47,15 +47,15 @@ struct acquired_all {
 acquired result_of(acquisition& op, instant now);
 acquired_all result_of(multi_acquisition& op, instant now);
 /// Tells the observer of what was acquired while in_transaction().
-void tell_in_transaction(service_core& core, const acquired& made);
-void tell_in_transaction(service_core& core, const acquired_all& made);
+void tell_in_transaction(service_core& core, const acquired& result);
+void tell_in_transaction(service_core& core, const acquired_all& result);
 
 /// A transaction that the grant had to outlive has ended. `verified`: it had verified the grant, and so had its row locked.
 /// On the thread that ends it, from inside it: this only queues what is to be done.
-void transaction_over(const std::shared_ptr<grant>& one, bool verified) noexcept;
+void transaction_over(const std::shared_ptr<grant>& grant, bool verified) noexcept;
 /// Throws of the worst of them lock_lost, or store_error, unless all were freed.
 void check_released(std::span<const ended_lease> all);
 /// Of a grant that was not freed.
-[[noreturn]] void throw_not_released(grant& one, release_result result, const fault& why);
+[[noreturn]] void throw_not_released(grant& grant, release_result result, const fault& why);
 
 }  // namespace dlock::engine

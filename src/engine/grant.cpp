@@ -9,7 +9,7 @@ namespace dlock::engine {
 
 const char grant::by_mutex = 0;
 
-grant::grant(std::shared_ptr<service_core> of, lock_key name) : home(std::move(of)), key(std::move(name)) {}
+grant::grant(std::shared_ptr<service_core> core, lock_key name) : home(std::move(core)), key(std::move(name)) {}
 
 grant::~grant() { delete lost_.load(std::memory_order_acquire); }
 

@@ -35,7 +35,7 @@ enum class grant_state : std::uint8_t {
 };
 
 struct grant : std::enable_shared_from_this<grant> {
-  grant(std::shared_ptr<service_core> of, lock_key name);
+  grant(std::shared_ptr<service_core> core, lock_key name);
   ~grant();
 
   const std::shared_ptr<service_core> home;

@@ -8,25 +8,25 @@
 
 namespace dlock::engine {
 
-void grant_table::add(grant& one) noexcept {
-  auto& in = shard_of(one.key);
+void grant_table::add(grant& grant) noexcept {
+  auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  in.grants.add(one);
-  one.listed = true;
-  ++one.owner->grants;
+  in.grants.add(grant);
+  grant.listed = true;
+  ++grant.owner->grants;
 }
 
-bool grant_table::unlist(shard& of, grant& one) noexcept {
-  if (!std::exchange(one.listed, false)) return false;
-  of.grants.remove(one);
-  --one.owner->grants;
+bool grant_table::unlist(shard& shard, grant& grant) noexcept {
+  if (!std::exchange(grant.listed, false)) return false;
+  shard.grants.remove(grant);
+  --grant.owner->grants;
   return true;
 }
 
-bool grant_table::drop(grant& one) noexcept {
-  auto& in = shard_of(one.key);
+bool grant_table::drop(grant& grant) noexcept {
+  auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  return unlist(in, one);
+  return unlist(in, grant);
 }
 
 grant_table::found grant_table::find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept {
@@ -52,54 +52,54 @@ grant_table::found grant_table::find(const owner_state& owner, const lock_key& k
   return result;
 }
 
-grant_table::left grant_table::leave(grant& one, bool in_transaction) noexcept {
-  auto& in = shard_of(one.key);
+grant_table::left grant_table::leave(grant& grant, bool in_transaction) noexcept {
+  auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  if (--one.leases > 0) return left::inner;
-  if (one.transactions > 0 || in_transaction) {
+  if (--grant.leases > 0) return left::inner;
+  if (grant.transactions > 0 || in_transaction) {
     // Until the outcome the thread that holds it may enter it again from wherever it is.
-    one.anchor.store(is_own_owner(*one.owner) ? end_of_own_stack() : nullptr);
+    grant.anchor.store(is_own_owner(*grant.owner) ? end_of_own_stack() : nullptr);
   }
-  if (one.transactions > 0) return left::later;
+  if (grant.transactions > 0) return left::later;
   if (in_transaction) {
-    ++one.transactions;
+    ++grant.transactions;
     return left::asks;
   }
-  unlist(in, one);
+  unlist(in, grant);
   return left::last;
 }
 
-grant_table::left grant_table::leave_after_all(grant& one) noexcept {
-  auto& in = shard_of(one.key);
+grant_table::left grant_table::leave_after_all(grant& grant) noexcept {
+  auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  if (--one.transactions > 0 || one.leases > 0) return left::later;  // entered again meanwhile
-  unlist(in, one);
+  if (--grant.transactions > 0 || grant.leases > 0) return left::later;  // entered again meanwhile
+  unlist(in, grant);
   return left::last;
 }
 
-void grant_table::outlive_transaction(grant& one) noexcept {
-  const base::lock_guard lock(shard_of(one.key).mutex);
-  ++one.transactions;
-  ++one.verified;
-  one.verified_on = std::this_thread::get_id();
+void grant_table::outlive_transaction(grant& grant) noexcept {
+  const base::lock_guard lock(shard_of(grant.key).mutex);
+  ++grant.transactions;
+  ++grant.verified;
+  grant.verified_on = std::this_thread::get_id();
 }
 
-bool grant_table::transaction_ended(grant& one, bool verified) noexcept {
-  auto& in = shard_of(one.key);
+bool grant_table::transaction_ended(grant& grant, bool verified) noexcept {
+  auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  if (verified) --one.verified;
-  if (--one.transactions > 0 || one.leases > 0) return false;
-  if (one.state.load() != grant_state::held) {  // lost: nothing is left to be freed, and the service may have ended
-    unlist(in, one);
+  if (verified) --grant.verified;
+  if (--grant.transactions > 0 || grant.leases > 0) return false;
+  if (grant.state.load() != grant_state::held) {  // lost: nothing is left to be freed, and the service may have ended
+    unlist(in, grant);
     return false;
   }
-  one.outlived = true;
+  grant.outlived = true;
   return true;
 }
 
-bool grant_table::verified_here(grant& one) noexcept {
-  const base::lock_guard lock(shard_of(one.key).mutex);
-  return one.verified > 0 && one.verified_on == std::this_thread::get_id();
+bool grant_table::verified_here(grant& grant) noexcept {
+  const base::lock_guard lock(shard_of(grant.key).mutex);
+  return grant.verified > 0 && grant.verified_on == std::this_thread::get_id();
 }
 
 void grant_table::abandon(const owner_state& owner, const std::function<bool(const grant&)>& wanted,
@@ -121,23 +121,23 @@ void grant_table::abandon(const owner_state& owner, const std::function<bool(con
   }
 }
 
-bool grant_table::drop_if_sole(grant& one) noexcept {
-  auto& in = shard_of(one.key);
+bool grant_table::drop_if_sole(grant& grant) noexcept {
+  auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  if (one.leases != 1 || one.transactions > 0) return false;
-  one.leases = 0;
-  unlist(in, one);
+  if (grant.leases != 1 || grant.transactions > 0) return false;
+  grant.leases = 0;
+  unlist(in, grant);
   return true;
 }
 
-bool grant_table::sole(grant& one) noexcept {
-  const base::lock_guard lock(shard_of(one.key).mutex);
-  return one.leases == 1 && one.transactions == 0;
+bool grant_table::sole(grant& grant) noexcept {
+  const base::lock_guard lock(shard_of(grant.key).mutex);
+  return grant.leases == 1 && grant.transactions == 0;
 }
 
-bool grant_table::pinned_by_transaction(grant& one) noexcept {
-  const base::lock_guard lock(shard_of(one.key).mutex);
-  return one.transactions > 0;
+bool grant_table::pinned_by_transaction(grant& grant) noexcept {
+  const base::lock_guard lock(shard_of(grant.key).mutex);
+  return grant.transactions > 0;
 }
 
 void grant_table::for_each(const std::function<void(const grant&)>& use) {

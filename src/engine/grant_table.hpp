@@ -17,9 +17,9 @@ namespace dlock::engine {
 /// Adding one can't fail, and finding one among 100,000 of one owner takes as long as among ten. Thread safety: all functions from any thread.
 class grant_table {
  public:
-  void add(grant& one) noexcept;
+  void add(grant& grant) noexcept;
   /// Takes it out. False: it was taken out before.
-  bool drop(grant& one) noexcept;
+  bool drop(grant& grant) noexcept;
 
   /// What an owner has of a key. Of several, which there may be after a loss, the one that may be entered.
   struct found {
@@ -41,19 +41,19 @@ class grant_table {
     last,   ///< it was taken out: nobody can enter it again, and the caller frees it
   };
   /// One lease ends. `in_transaction`: inside a transaction which its end must not precede.
-  left leave(grant& one, bool in_transaction) noexcept;
+  left leave(grant& grant, bool in_transaction) noexcept;
   /// After `asks`: nobody can be told of the transaction's end.
-  left leave_after_all(grant& one) noexcept;
+  left leave_after_all(grant& grant) noexcept;
   /// A transaction of this thread has verified it: the key is not freed before transaction_ended() was called as often.
-  void outlive_transaction(grant& one) noexcept;
+  void outlive_transaction(grant& grant) noexcept;
   /// True: there is neither a lease nor a transaction left, and the caller frees it. Nobody can enter it again.
-  bool transaction_ended(grant& one, bool verified) noexcept;
+  bool transaction_ended(grant& grant, bool verified) noexcept;
   /// Ends the one lease, and takes it out. False: there are others, or a transaction.
-  bool drop_if_sole(grant& one) noexcept;
-  bool sole(grant& one) noexcept;
-  bool pinned_by_transaction(grant& one) noexcept;
+  bool drop_if_sole(grant& grant) noexcept;
+  bool sole(grant& grant) noexcept;
+  bool pinned_by_transaction(grant& grant) noexcept;
   /// Whether a transaction of this thread has verified it, and has its row locked.
-  bool verified_here(grant& one) noexcept;
+  bool verified_here(grant& grant) noexcept;
   /// Of an owner's, those that have leases, no transaction, and `wanted`'s consent are taken out, whatever becomes of their
   /// leases. Throws std::bad_alloc; what is in `all` by then was taken out.
   void abandon(const owner_state& owner, const std::function<bool(const grant&)>& wanted,
@@ -68,7 +68,7 @@ class grant_table {
   };
 
   shard& shard_of(const lock_key& key) noexcept { return shards_[(key.hash() >> 32U) % shards_.size()]; }
-  static bool unlist(shard& of, grant& one) noexcept DLOCK_REQUIRES(of.mutex);
+  static bool unlist(shard& shard, grant& grant) noexcept DLOCK_REQUIRES(shard.mutex);
 
   std::array<shard, 16> shards_{};
 };

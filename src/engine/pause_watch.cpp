@@ -28,18 +28,18 @@ void pause::shorten(instant until) noexcept {
   wake();
 }
 
-void pause_watch::enter(pause& one, instant now, instant until) {
+void pause_watch::enter(pause& pause, instant now, instant until) {
   const base::lock_guard lock(mutex_);
-  one.until_ = until;
-  one.timer_ = pauses_.emplace(earliest(now, until), &one);
-  one.at_ = pause::place::waiting;
+  pause.until_ = until;
+  pause.timer_ = pauses_.emplace(earliest(now, until), &pause);
+  pause.at_ = pause::place::waiting;
 }
 
-bool pause_watch::leave(pause& one) noexcept {
+bool pause_watch::leave(pause& pause) noexcept {
   const base::lock_guard lock(mutex_);
-  if (one.at_ == pause::place::looking) return false;
-  if (one.at_ == pause::place::waiting) pauses_.erase(one.timer_);
-  one.at_ = pause::place::outside;
+  if (pause.at_ == pause::place::looking) return false;
+  if (pause.at_ == pause::place::waiting) pauses_.erase(pause.timer_);
+  pause.at_ = pause::place::outside;
   return true;
 }
 
@@ -47,28 +47,28 @@ std::size_t pause_watch::due(instant now, looks& found) noexcept {
   const base::lock_guard lock(mutex_);
   std::size_t count = 0;
   for (auto at = pauses_.begin(); at != pauses_.end() && at->first <= now && count < most_looks;) {
-    pause& one = *at->second;
-    if (one.look == nullptr) {  // it ends by itself
+    pause& pause = *at->second;
+    if (pause.look == nullptr) {  // it ends by itself
       ++at;
       continue;
     }
     at = pauses_.erase(at);
-    one.at_ = pause::place::looking;
-    one.look->owner = &one;
-    found[count++] = one.look;
+    pause.at_ = pause::place::looking;
+    pause.look->owner = &pause;
+    found[count++] = pause.look;
   }
   return count;
 }
 
-instant pause_watch::end_of(const pause& one) const noexcept {
+instant pause_watch::end_of(const pause& pause) const noexcept {
   const base::lock_guard lock(mutex_);
   // While its look is under way, or answered, it need not look at the clock.
-  return one.at_ == pause::place::waiting ? one.until_ : instant::max();
+  return pause.at_ == pause::place::waiting ? pause.until_ : instant::max();
 }
 
-bool pause_watch::looked(const pause& one) const noexcept {
+bool pause_watch::looked(const pause& pause) const noexcept {
   const base::lock_guard lock(mutex_);
-  return one.at_ == pause::place::looked;
+  return pause.at_ == pause::place::looked;
 }
 
 }  // namespace dlock::engine

@@ -48,15 +48,15 @@ class pause_watch {
   using looks = std::array<statement*, most_looks>;
 
   /// Allocates.
-  void enter(pause& one, instant now, instant until);
+  void enter(pause& pause, instant now, instant until);
   /// False: its look has been sent by somebody else; the answer will be told. Otherwise the pause is over.
-  bool leave(pause& one) noexcept;
+  bool leave(pause& pause) noexcept;
   /// Takes out those that end now, or soon; `found` gets their looks, which the caller must send. Returns how many.
   std::size_t due(instant now, looks& found) noexcept;
   /// When it ends, as it stands now.
-  instant end_of(const pause& one) const noexcept;
+  instant end_of(const pause& pause) const noexcept;
   /// Whether its look was sent by somebody else and has been answered.
-  bool looked(const pause& one) const noexcept;
+  bool looked(const pause& pause) const noexcept;
 
  private:
   friend class pause;

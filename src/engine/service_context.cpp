@@ -35,8 +35,8 @@ std::uint64_t first_nonce() {
 
 }  // namespace
 
-service_context::service_context(service_options how)
-    : options(completed(std::move(how))),
+service_context::service_context(service_options given)
+    : options(completed(std::move(given))),
       defaults(detail::settled(options.defaults)),
       time(options.time != nullptr ? *options.time : system_time()),
       host(host_name()),

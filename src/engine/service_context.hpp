@@ -49,7 +49,7 @@ class event_sink {
 /// What all parts of a service share: its options, who it is, and its counters. Nothing in here depends on the parts.
 class service_context {
  public:
-  explicit service_context(service_options how);
+  explicit service_context(service_options given);
 
   const service_options options;  ///< with defaults that leave nothing open
   const detail::lock_settings defaults;
@@ -71,13 +71,13 @@ class service_context {
     if (options.observer != nullptr) deliver(happened);
   }
   /// The two halves of it.
-  void count_up(event::kind of) noexcept {
-    counts_[static_cast<std::size_t>(of)].fetch_add(1, std::memory_order_relaxed);
+  void count_up(event::kind kind) noexcept {
+    counts_[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
   }
   void deliver(const event& happened) noexcept;
   /// From now on the present thread tells through that one.
   static void tell_through(event_sink* sink) noexcept;
-  std::uint64_t count(event::kind of) const noexcept { return counts_[static_cast<std::size_t>(of)].load(); }
+  std::uint64_t count(event::kind kind) const noexcept { return counts_[static_cast<std::size_t>(kind)].load(); }
 
  private:
   std::atomic<std::uint64_t> nonces_;

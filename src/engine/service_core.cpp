@@ -26,12 +26,12 @@ struct living {
 /// A forked child has its own: its parent's mutex may have been locked when it was made.
 living& all_cores() {
   static std::atomic<living*> current{nullptr};
-  auto* made = current.load();
-  while (made == nullptr || made->generation != fork_generation()) {
+  auto* cores = current.load();
+  while (cores == nullptr || cores->generation != fork_generation()) {
     auto fresh = std::make_unique<living>();
-    if (current.compare_exchange_strong(made, fresh.get())) made = fresh.release();
+    if (current.compare_exchange_strong(cores, fresh.get())) cores = fresh.release();
   }
-  return *made;
+  return *cores;
 }
 
 void pause(time_source& time, instant until) {
@@ -42,12 +42,12 @@ void pause(time_source& time, instant until) {
 }
 
 /// A database may start later than the programs that use it.
-void prepare(store& where, const service_options& options) {
+void prepare(store& store, const service_options& options) {
   auto& time = options.time != nullptr ? *options.time : system_time();
   const auto end = time.now() + options.start_limit;
   for (microseconds rest = 50ms;; rest = std::min<microseconds>(2 * rest, 1s)) {
     try {
-      return where.prepare();
+      return store.prepare();
     } catch (const store_error& error) {
       if (!error.transient() || time.now() >= end) throw;
     }
@@ -61,31 +61,31 @@ thread_local const service_core* service_core::telling_end_ = nullptr;
 
 // ---- composition ----------------------------------------------------------------------------------------------------
 
-service_core::service_core(std::shared_ptr<store> where, service_options options)
+service_core::service_core(std::shared_ptr<store> store, service_options options)
     : shared_(std::move(options)),
       timer_(shared_.time),
       telling_(shared_.time),
       driving_(shared_.time),
       completing_(shared_.time),
-      statements_(std::move(where), shared_.time, shared_.options.connections, *this),
+      statements_(std::move(store), shared_.time, shared_.options.connections, *this),
       queue_(shared_.options.max_waiters),
       news_(
           shared_, [this] { telling_.now(); }, [this] { timer_.now(); }),
-      sessions_(
-          shared_, statements_, news_,
-          {.lost = [this](const auto& one, auto why, auto now) { grants_.lost(one, why, now); },
-           .over = [this](const auto& one, const auto& last, auto why, auto now) { session_over(one, last, why, now); },
-           .sooner = [this](instant when) { timer_.due_by(when); }}),
+      sessions_(shared_, statements_, news_,
+                {.lost = [this](const auto& grant, auto why, auto now) { grants_.lost(grant, why, now); },
+                 .over = [this](const auto& session, const auto& last, auto why,
+                                auto now) { session_over(session, last, why, now); },
+                 .sooner = [this](instant when) { timer_.due_by(when); }}),
       background_(shared_, statements_, sessions_, news_,
-                  {.released = [this](const auto& one, auto how, const auto& why,
-                                      auto now) { grants_.released(one, how, why, now); },
+                  {.released = [this](const auto& grant, auto result, const auto& why,
+                                      auto now) { grants_.released(grant, result, why, now); },
                    .fewer = [this] { changed(); },
                    .sooner = [this](instant when) { timer_.due_by(when); },
                    .drained = [this] { stop_threads(); }}),
-      deadlines_([this](const auto& one, instant now) { grants_.deadline_passed(one, now); },
+      deadlines_([this](const auto& grant, instant now) { grants_.deadline_passed(grant, now); },
                  [this](instant when) { timer_.due_by(when); }),
       rows_(shared_, statements_, table_, news_,
-            {.lost = [this](const auto& one, auto why, auto now) { grants_.lost(one, why, now); },
+            {.lost = [this](const auto& grant, auto why, auto now) { grants_.lost(grant, why, now); },
              .sooner = [this](instant when) { timer_.due_by(when); }}),
       grants_(shared_, table_, sessions_, deadlines_, rows_, background_, news_, [this] { changed(); }),
       cleanup_(shared_, statements_, news_, [this](instant when) { timer_.due_by(when); }),
@@ -106,22 +106,22 @@ service_core::service_core(std::shared_ptr<store> where, service_options options
       connecting_(std::make_shared<thread_group>(shared_.time)),
       generation_(fork_generation()) {}
 
-std::shared_ptr<service_core> service_core::start(std::shared_ptr<store> where, service_options options) {
-  if (where == nullptr) throw std::invalid_argument("dlock: store = null: a lock_service needs one");
+std::shared_ptr<service_core> service_core::start(std::shared_ptr<store> store, service_options options) {
+  if (store == nullptr) throw std::invalid_argument("dlock: store = null: a lock_service needs one");
   validate(options);
   const bool lazy = options.lazy;
-  if (!lazy) prepare(*where, options);
-  auto made = std::make_shared<service_core>(std::move(where), std::move(options));
-  made->ready_ = !lazy;
-  made->parts_.home = made;
+  if (!lazy) prepare(*store, options);
+  auto core = std::make_shared<service_core>(std::move(store), std::move(options));
+  core->ready_ = !lazy;
+  core->parts_.home = core;
   {
     auto& all = all_cores();
     const base::lock_guard lock(all.mutex);
     std::erase_if(all.cores, [](const auto& each) { return each.expired(); });
-    all.cores.push_back(made);
+    all.cores.push_back(core);
   }
-  made->run_threads();
-  return made;
+  core->run_threads();
+  return core;
 }
 
 instant service_core::tick(instant now) noexcept {
@@ -131,20 +131,21 @@ instant service_core::tick(instant now) noexcept {
   return std::min(next, statements_.tick(now));
 }
 
-void service_core::session_over(const std::shared_ptr<session>& one, const std::shared_ptr<grant>& last,
+void service_core::session_over(const std::shared_ptr<session>& session, const std::shared_ptr<grant>& last,
                                 loss_reason reason, instant now) noexcept {
   if (reason != loss_reason::none) {
     std::string id;
     try {
-      id = one->id.hex();
+      id = session->id.hex();
     } catch (const std::bad_alloc&) {
       id.clear();
     }
     news_.post({.what = event::kind::session_lost, .reason = reason, .text = id});
   }
   // Nobody trusts anything of it any more: without its row all it holds, and may still be granted, is free to others.
-  const auto from = reason == loss_reason::none ? now : now + margin_for(one->ttl, shared_.options.margin);
-  background_.close(one, last, std::max(from, one->freed_from()), now + grant_registry::long_enough, from + 1min, now);
+  const auto from = reason == loss_reason::none ? now : now + margin_for(session->ttl, shared_.options.margin);
+  background_.close(session, last, std::max(from, session->freed_from()), now + grant_registry::long_enough,
+                    from + 1min, now);
 }
 
 // ---- threads --------------------------------------------------------------------------------------------------------

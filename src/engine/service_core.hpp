@@ -23,8 +23,8 @@ namespace dlock::engine {
 /// grant; its threads hold it too, and end when the service is closed and nothing is held.
 class service_core final : public std::enable_shared_from_this<service_core>, private executor_threads {
  public:
-  static std::shared_ptr<service_core> start(std::shared_ptr<store> where, service_options options);
-  service_core(std::shared_ptr<store> where, service_options options);
+  static std::shared_ptr<service_core> start(std::shared_ptr<store> store, service_options options);
+  service_core(std::shared_ptr<store> store, service_options options);
   service_core(const service_core&) = delete;
   service_core& operator=(const service_core&) = delete;
 
@@ -52,13 +52,13 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   /// A call that the service must outlive.
   class call {
    public:
-    explicit call(service_core& of);
+    explicit call(service_core& core);
     call(const call&) = delete;
     call& operator=(const call&) = delete;
     ~call();
 
    private:
-    const std::shared_ptr<service_core> of_;
+    const std::shared_ptr<service_core> core_;
   };
 
   /// Runs what asynchronous calls want done; its threads begin with the first of these. Throws std::system_error.
@@ -70,7 +70,7 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   /// While the present thread tells the application of the end of a call: it does not wait for that one itself.
   class telling_end {
    public:
-    explicit telling_end(const service_core& of) noexcept { telling_end_ = &of; }
+    explicit telling_end(const service_core& core) noexcept { telling_end_ = &core; }
     telling_end(const telling_end&) = delete;
     telling_end& operator=(const telling_end&) = delete;
     ~telling_end() { telling_end_ = nullptr; }
@@ -92,7 +92,7 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   void connected(const connection_identity& to) noexcept override;
 
   instant tick(instant now) noexcept;
-  void session_over(const std::shared_ptr<session>& one, const std::shared_ptr<grant>& last, loss_reason reason,
+  void session_over(const std::shared_ptr<session>& session, const std::shared_ptr<grant>& last, loss_reason reason,
                     instant now) noexcept;
   void run_threads();
   void run_thread(const std::shared_ptr<thread_group>& in, std::function<void(service_core&)> body);

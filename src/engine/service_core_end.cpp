@@ -17,11 +17,11 @@ namespace {
 constexpr auto farewell = 10s;
 }  // namespace
 
-service_core::call::call(service_core& of) : of_(of.shared_from_this()) { ++of_->calls_; }
+service_core::call::call(service_core& core) : core_(core.shared_from_this()) { ++core_->calls_; }
 
 service_core::call::~call() {
-  --of_->calls_;
-  of_->changed();
+  --core_->calls_;
+  core_->changed();
 }
 
 void service_core::changed() noexcept {
@@ -80,21 +80,22 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
   }
   lock.unlock();
   std::vector<std::string> keys;
-  sessions_.for_each_grant([&](const grant& one) { keys.emplace_back(one.key.view()); });
+  sessions_.for_each_grant([&](const grant& grant) { keys.emplace_back(grant.key.view()); });
   std::sort(keys.begin(), keys.end());
   return keys;
 }
 
 void service_core::take_back_all() {
   std::vector<std::shared_ptr<grant>> held;
-  sessions_.for_each_grant([&](const grant& one) {
-    if (auto alive = std::const_pointer_cast<grant>(one.weak_from_this().lock())) held.push_back(std::move(alive));
+  sessions_.for_each_grant([&](const grant& grant) {
+    if (auto alive = std::const_pointer_cast<engine::grant>(grant.weak_from_this().lock()))
+      held.push_back(std::move(alive));
   });
   microseconds margin{0};
   const auto now = shared_.time.now();
-  for (const auto& one : held) {
-    margin = std::max(margin, margin_for(one->ttl, shared_.options.margin));
-    grants_.lost(one, loss_reason::closed, now);
+  for (const auto& grant : held) {
+    margin = std::max(margin, margin_for(grant->ttl, shared_.options.margin));
+    grants_.lost(grant, loss_reason::closed, now);
   }
   if (held.empty() || serving_ == this) return;  // what this thread serves would wait for itself
   const auto until = now + margin + grant_registry::long_enough + shared_.options.release_limit;
@@ -108,8 +109,8 @@ void service_core::end(std::chrono::milliseconds limit) {
   close(0ms);  // nothing new from here on
   bool wait = other_calls();
   // What calls of this very thread hold won't end while it waits here. What is being released does.
-  sessions_.for_each_grant([&](const grant& one) {
-    wait = wait || one.state.load() != grant_state::held || !on_own_stack(one.anchor.load());
+  sessions_.for_each_grant([&](const grant& grant) {
+    wait = wait || grant.state.load() != grant_state::held || !on_own_stack(grant.anchor.load());
   });
   if (wait && limit.count() > 0) {
     tell_held(fmt::format("the service ends, and waits up to {} ms for it", limit.count()));
@@ -121,8 +122,8 @@ void service_core::end(std::chrono::milliseconds limit) {
 
 void service_core::tell_held(const std::string& text) {
   std::vector<std::pair<lock_key, std::uint64_t>> held;
-  sessions_.for_each_grant([&](const grant& one) {
-    if (one.state.load() == grant_state::held) held.emplace_back(one.key, one.fence);
+  sessions_.for_each_grant([&](const grant& grant) {
+    if (grant.state.load() == grant_state::held) held.emplace_back(grant.key, grant.fence);
   });
   for (const auto& [key, fence] : held) {
     shared_.notify({.what = event::kind::still_held, .key = key.view(), .fence = fence, .text = text});

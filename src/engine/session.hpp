@@ -58,8 +58,8 @@ struct session {
 class session_pin {
  public:
   session_pin() = default;
-  session_pin(session_keeper& keeper, std::shared_ptr<session> of) noexcept
-      : keeper_(&keeper), session_(std::move(of)) {}
+  session_pin(session_keeper& keeper, std::shared_ptr<session> session) noexcept
+      : keeper_(&keeper), session_(std::move(session)) {}
   session_pin(session_pin&& other) noexcept = default;
   session_pin& operator=(session_pin&& other) noexcept {
     session_pin before(std::move(*this));

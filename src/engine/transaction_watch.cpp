@@ -18,8 +18,8 @@ namespace {
 constinit std::array<std::atomic<begin_function>, 8> begins{};
 }
 
-void set_write_begin(int kind, begin_function how) noexcept {
-  begins[static_cast<std::size_t>(kind) % begins.size()].store(how, std::memory_order_release);
+void set_write_begin(int kind, begin_function begin) noexcept {
+  begins[static_cast<std::size_t>(kind) % begins.size()].store(begin, std::memory_order_release);
 }
 
 begin_function write_begin(int kind) noexcept {

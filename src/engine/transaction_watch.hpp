@@ -20,9 +20,9 @@ class transaction_watch {
  public:
   virtual ~transaction_watch() = default;
   /// Whether the calling thread is in a transaction of a database that the store's locks live in. Never throws.
-  virtual bool open_here(const store& where) noexcept = 0;
+  virtual bool open_here(const store& store) noexcept = 0;
   /// Calls `ended` once that transaction has an outcome, on the thread that ends it. False: there is none, or no memory.
-  virtual bool at_end(const store& where, std::function<void()> ended) noexcept = 0;
+  virtual bool at_end(const store& store, std::function<void()> ended) noexcept = 0;
 };
 
 /// Set once, by dlock::odb when it is linked; never unset.
@@ -33,7 +33,7 @@ transaction_watch* watched_transactions() noexcept;
 /// How a transaction that writes is begun where ODB's plain one won't do: set by the store for that kind of database when it
 /// is linked, for dlock::odb, which links none. `kind`: odb::database_id.
 using begin_function = odb::transaction_impl* (*)(odb::database&);
-void set_write_begin(int kind, begin_function how) noexcept;
+void set_write_begin(int kind, begin_function begin) noexcept;
 /// May be null.
 begin_function write_begin(int kind) noexcept;
 

@@ -54,16 +54,16 @@ struct wait_shard {
   /// The line of that key, and whether it was made now.
   std::pair<wait_line&, bool> line_of(const lock_key& key) DLOCK_REQUIRES(mutex) {
     if (auto* const found = find(key)) return {*found, false};
-    auto* made = spare;
-    if (made == nullptr) {
-      made = new wait_line;
+    auto* line = spare;
+    if (line == nullptr) {
+      line = new wait_line;
     } else {
-      spare = std::exchange(made->same_bucket, nullptr);
+      spare = std::exchange(line->same_bucket, nullptr);
       --spares;
     }
-    made->key = &key;
-    taken.add(*made);
-    return {*made, true};
+    line->key = &key;
+    taken.add(*line);
+    return {*line, true};
   }
   void drop(wait_line& line) noexcept DLOCK_REQUIRES(mutex) {
     taken.remove(line);
@@ -86,7 +86,7 @@ constexpr std::size_t shard_count = 16;
 // ---- the turn -------------------------------------------------------------------------------------------------------
 
 void queue_turn::hand_on(bool freed) noexcept {
-  auto* const mine = of_.exchange(nullptr);
+  auto* const mine = line_.exchange(nullptr);
   if (mine == nullptr) return;
   auto& line = *mine;
   auto& shard = *in_;
@@ -106,7 +106,7 @@ void queue_turn::hand_on(bool freed) noexcept {
 
 void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept {
   const base::lock_guard lock(in_->mutex);
-  auto* const line = of_.load();  // whoever hands it on meanwhile waits for the lock
+  auto* const line = line_.load();  // whoever hands it on meanwhile waits for the lock
   if (line == nullptr) return;
   line->key = &key;
   if (owner == nullptr) return;
@@ -118,17 +118,17 @@ void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept
   });
 }
 
-void queue_turn::begins_pause(pause& how, instant now) noexcept {
+void queue_turn::begins_pause(pause& pause, instant now) noexcept {
   const base::lock_guard lock(in_->mutex);
-  auto* const line = of_.load();
+  auto* const line = line_.load();
   if (line == nullptr) return;
-  line->between_looks = &how;
-  line->for_each([&](const queue_waiter& waiter) { how.shorten(now + waiter.longest_pause); });
+  line->between_looks = &pause;
+  line->for_each([&](const queue_waiter& waiter) { pause.shorten(now + waiter.longest_pause); });
 }
 
 void queue_turn::ends_pause() noexcept {
   const base::lock_guard lock(in_->mutex);
-  if (auto* const line = of_.load()) line->between_looks = nullptr;
+  if (auto* const line = line_.load()) line->between_looks = nullptr;
 }
 
 // ---- the queue ------------------------------------------------------------------------------------------------------

@@ -21,15 +21,15 @@ struct wait_shard;
 class queue_turn {
  public:
   queue_turn() = default;
-  queue_turn(queue_turn&& other) noexcept : in_(other.in_), of_(other.of_.exchange(nullptr)) {}
+  queue_turn(queue_turn&& other) noexcept : in_(other.in_), line_(other.line_.exchange(nullptr)) {}
   queue_turn& operator=(queue_turn&& other) noexcept {
     hand_on();
     in_ = other.in_;
-    of_.store(other.of_.exchange(nullptr));
+    line_.store(other.line_.exchange(nullptr));
     return *this;
   }
   ~queue_turn() { hand_on(); }
-  explicit operator bool() const noexcept { return of_.load() != nullptr; }
+  explicit operator bool() const noexcept { return line_.load() != nullptr; }
 
   /// Any thread, also while another one calls granted(): a grant may be lost as soon as it is there.
   /// `freed`: the key was ours, and is free now.
@@ -37,15 +37,15 @@ class queue_turn {
   /// The key was granted to that owner: those in line for the same one may enter it again. `key`: the same, and it outlives
   /// the turn from now on.
   void granted(const lock_key& key, const owner_state* owner) noexcept;
-  /// Its holder pauses: those in line, and those who come, may shorten that. `how` is not used after ends_pause().
-  void begins_pause(pause& how, instant now) noexcept;
+  /// Its holder pauses: those in line, and those who come, may shorten that. `pause` is not used after ends_pause().
+  void begins_pause(pause& pause, instant now) noexcept;
   void ends_pause() noexcept;
 
  private:
   friend class wait_queue;
-  queue_turn(wait_shard& in, wait_line& of) noexcept : in_(&in), of_(&of) {}
+  queue_turn(wait_shard& in, wait_line& line) noexcept : in_(&in), line_(&line) {}
   wait_shard* in_ = nullptr;
-  std::atomic<wait_line*> of_{nullptr};
+  std::atomic<wait_line*> line_{nullptr};
 };
 
 /// Somebody who waits for a turn.

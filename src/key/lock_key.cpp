@@ -76,9 +76,9 @@ lock_key lock_key::of_row(std::shared_ptr<const row_table> table, std::vector<ro
     text.push_back(':');
     std::visit([&](const auto& value) { detail::append_value(text, value, table->label, "id"); }, each);
   }
-  lock_key made(std::move(text));
-  made.row_ = std::make_shared<const row_id>(row_id{std::move(table), std::move(id)});
-  return made;
+  lock_key key(std::move(text));
+  key.row_ = std::make_shared<const row_id>(row_id{std::move(table), std::move(id)});
+  return key;
 }
 
 bool lock_key::folded() const noexcept { return has_folded_shape(bytes_); }

@@ -23,9 +23,9 @@ std::size_t lock_keys::find(const lock_key& key) const noexcept {
 }
 
 std::string printable(const lock_keys& keys) {
-  std::string made;
-  for (const auto& each : keys) made += (made.empty() ? "'" : ", '") + printable(each) + "'";
-  return made;
+  std::string text;
+  for (const auto& each : keys) text += (text.empty() ? "'" : ", '") + printable(each) + "'";
+  return text;
 }
 
 }  // namespace dlock

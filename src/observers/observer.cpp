@@ -3,8 +3,8 @@
 
 namespace dlock {
 
-std::string_view to_string(event::kind what) noexcept {
-  switch (what) {
+std::string_view to_string(event::kind kind) noexcept {
+  switch (kind) {
     case event::kind::granted: return "granted";
     case event::kind::reentered: return "reentered";
     case event::kind::busy: return "busy";

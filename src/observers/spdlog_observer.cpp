@@ -24,8 +24,8 @@ namespace {
 using kind = event::kind;
 constexpr std::size_t kinds = static_cast<std::size_t>(kind::observer_failed) + 1;
 
-spdlog::level::level_enum level_of(kind what) noexcept {
-  switch (what) {
+spdlog::level::level_enum level_of(kind which) noexcept {
+  switch (which) {
     case kind::lost:
     case kind::split_found:
     case kind::session_lost: return spdlog::level::err;
@@ -84,21 +84,21 @@ class line {
 std::string hashed(std::string_view key) { return "sha256:" + detail::sha256_hex(key).substr(0, 16); }
 
 // What each kind tells besides its key, as observer.hpp lists it.
-void add_details(line& out, const event& of) {
-  switch (of.what) {
+void add_details(line& out, const event& event) {
+  switch (event.what) {
     case kind::granted:
-      out.add("waited_us", of.waited);
-      out.add("attempts", std::uint64_t{of.attempts});
-      out.add("taken_over", std::string_view(of.taken_over ? "true" : "false"));
+      out.add("waited_us", event.waited);
+      out.add("attempts", std::uint64_t{event.attempts});
+      out.add("taken_over", std::string_view(event.taken_over ? "true" : "false"));
       break;
-    case kind::busy: out.add("waited_us", of.waited); break;
-    case kind::released: out.add("held_us", of.held); break;
+    case kind::busy: out.add("waited_us", event.waited); break;
+    case kind::released: out.add("held_us", event.held); break;
     case kind::lost:
-      out.add("held_us", of.held);
-      out.add("reason", to_string(of.reason));
+      out.add("held_us", event.held);
+      out.add("reason", to_string(event.reason));
       break;
-    case kind::session_lost: out.add("reason", to_string(of.reason)); break;
-    case kind::clean_up: out.add("rows", std::uint64_t{of.attempts}); break;
+    case kind::session_lost: out.add("reason", to_string(event.reason)); break;
+    case kind::clean_up: out.add("rows", std::uint64_t{event.attempts}); break;
     default: break;
   }
 }
@@ -117,13 +117,13 @@ class spdlog_observer final : public observer {
     }
   }
 
-  void on(const event& what) override {
-    const spdlog::level::level_enum level = level_of(what.what);
+  void on(const event& event) override {
+    const spdlog::level::level_enum level = level_of(event.what);
     if (!to_->should_log(level)) return;
     std::vector<suppressed> due;
-    const bool allowed = admit(what.what, due);
+    const bool allowed = admit(event.what, due);
     write(due);
-    if (allowed) to_->log(level, compose(what));
+    if (allowed) to_->log(level, compose(event));
   }
 
  private:
@@ -134,12 +134,12 @@ class spdlog_observer final : public observer {
     std::uint64_t left_out = 0;
   };
   struct suppressed {
-    kind what;
+    kind which;
     std::uint64_t count;
   };
 
   // Whether one more line of this kind may be written now; and what other seconds, now over, left out.
-  bool admit(kind what, std::vector<suppressed>& due) {
+  bool admit(kind which, std::vector<suppressed>& due) {
     if (options_.per_second == 0) return true;
     const instant now = time_.now();
     const base::lock_guard guard(mutex_);
@@ -149,7 +149,7 @@ class spdlog_observer final : public observer {
       take_suppressed(i, due);
       each = window{};
     }
-    window& mine = windows_[static_cast<std::size_t>(what)];
+    window& mine = windows_[static_cast<std::size_t>(which)];
     if (!mine.open) mine = window{now, true, 0, 0};
     if (mine.written == options_.per_second) {
       ++mine.left_out;
@@ -167,29 +167,29 @@ class spdlog_observer final : public observer {
   void write(const std::vector<suppressed>& all) {
     for (const suppressed& each : all) {
       line out("suppressed");
-      out.add("event", to_string(each.what));
+      out.add("event", to_string(each.which));
       out.add("count", each.count);
-      to_->log(level_of(each.what), out.text());
+      to_->log(level_of(each.which), out.text());
     }
   }
 
-  std::string compose(const event& what) const {
-    line out(to_string(what.what));
-    if (!what.key.empty()) {
-      out.add("key", options_.hash_keys ? hashed(what.key) : what.key);
-      if (what.fence != 0) out.add("fence", what.fence);
+  std::string compose(const event& event) const {
+    line out(to_string(event.what));
+    if (!event.key.empty()) {
+      out.add("key", options_.hash_keys ? hashed(event.key) : event.key);
+      if (event.fence != 0) out.add("fence", event.fence);
     }
-    add_details(out, what);
-    if (!what.text.empty()) out.add("text", options_.hash_keys ? without_key(what) : what.text);
+    add_details(out, event);
+    if (!event.text.empty()) out.add("text", options_.hash_keys ? without_key(event) : event.text);
     return out.text();
   }
 
   // Error texts name their key, as it is or escaped.
-  static std::string without_key(const event& what) {
-    std::string text(what.text);
-    const std::string hash = hashed(what.key);
-    replace_all(text, what.key, hash);
-    replace_all(text, detail::printable_text(what.key), hash);
+  static std::string without_key(const event& event) {
+    std::string text(event.text);
+    const std::string hash = hashed(event.key);
+    replace_all(text, event.key, hash);
+    replace_all(text, detail::printable_text(event.key), hash);
     return text;
   }
 

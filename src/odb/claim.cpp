@@ -25,12 +25,12 @@ constexpr std::size_t most_rows = 500;
 /// One claim under way.
 class claiming {
  public:
-  claiming(lock_service& service, odb::database& db, const row_class& of, const odb::query_base& query,
+  claiming(lock_service& service, odb::database& db, const row_class& entity, const odb::query_base& query,
            const lock_settings& options, const row_reader& read)
       : home_(*access::core_of(service)),
         place_(place_of(home_)),
         db_(db),
-        table_(table_of(service, db, of)),
+        table_(table_of(service, db, entity)),
         parts_(query),
         options_(options),
         read_(read) {}
@@ -61,9 +61,9 @@ class claiming {
 
 odb::query_base claiming::query(const std::string& more) const {
   if (parts_.condition.empty()) return odb::query_base(more) + parts_.order;
-  auto made = odb::query_base(more + " AND (") + parts_.condition;
-  made += ")";
-  return parts_.order.empty() ? made : made + parts_.order;
+  auto query = odb::query_base(more + " AND (") + parts_.condition;
+  query += ")";
+  return parts_.order.empty() ? query : query + parts_.order;
 }
 
 std::string claiming::by_ids(std::span<const lock_key> keys) const {
@@ -196,19 +196,19 @@ void claiming::add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
 
 }  // namespace
 
-std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, const row_class& of,
+std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, const row_class& entity,
                                     const odb::query_base& query, std::size_t most, const lock_options& options,
                                     const row_reader& read) {
   if (most == 0 || most > most_rows) {
     throw std::invalid_argument(fmt::format("dlock: claim: most = {}: 1 to {} rows at a time", most, most_rows));
   }
-  const auto how = settled(options, access::core_of(service)->shared().defaults);
-  if (how.min_hold.count() > 0) {
+  const auto terms = settled(options, access::core_of(service)->shared().defaults);
+  if (terms.min_hold.count() > 0) {
     throw std::invalid_argument(
-        fmt::format("dlock: claim: min_hold = {} ms: a row keeps no time of its grant", how.min_hold.count()));
+        fmt::format("dlock: claim: min_hold = {} ms: a row keeps no time of its grant", terms.min_hold.count()));
   }
-  validate(how);
-  claiming claim(service, db, of, query, how, read);
+  validate(terms);
+  claiming claim(service, db, entity, query, terms, read);
   auto claimed = claim.free_rows(most);
   if (claimed.size() < most) claim.add_abandoned(claimed, most);
   return claimed;

@@ -16,8 +16,8 @@ namespace dlock::detail {
 
 namespace {
 
-std::pair<std::string, std::string> names(const odb::native_column_info* of, odb::database_id database) {
-  const void* const column = of[database].column;
+std::pair<std::string, std::string> names(const odb::native_column_info* info, odb::database_id database) {
+  const void* const column = info[database].column;
   if (column == nullptr) {
     throw std::invalid_argument(
         "dlock: the mapped class was not generated for this kind of database, or its generated code is not linked (a "
@@ -40,12 +40,12 @@ std::pair<std::string, std::string> names(const odb::native_column_info* of, odb
 
 }  // namespace
 
-std::string table_name(const odb::native_column_info* of, odb::database_id database) {
-  return names(of, database).first;
+std::string table_name(const odb::native_column_info* info, odb::database_id database) {
+  return names(info, database).first;
 }
 
-std::string column_name(const odb::native_column_info* of, odb::database_id database) {
-  return names(of, database).second;
+std::string column_name(const odb::native_column_info* info, odb::database_id database) {
+  return names(info, database).second;
 }
 
 }  // namespace dlock::detail

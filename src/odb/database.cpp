@@ -12,10 +12,10 @@
 namespace dlock {
 
 std::unique_ptr<odb::database> open_database(std::string_view url) {
-  const auto where = open_store(url);
-  const auto* const place = dynamic_cast<const stores::sql::dialect*>(where.get());
+  const auto store = open_store(url);
+  const auto* const place = dynamic_cast<const stores::sql::dialect*>(store.get());
   if (place == nullptr) {
-    throw std::invalid_argument(fmt::format("dlock: open_database: {} is no database", where->name()));
+    throw std::invalid_argument(fmt::format("dlock: open_database: {} is no database", store->name()));
   }
   return place->open_database();
 }

@@ -22,34 +22,34 @@ namespace {
 /// Gives the entity its version back unless it was told that the write was committed.
 class until_committed {
  public:
-  explicit until_committed(const entity_write& how) : how_(how) {}
+  explicit until_committed(const entity_write& write) : write_(write) {}
   ~until_committed() {
-    if (!committed_) how_.restore();
+    if (!committed_) write_.restore();
   }
   until_committed(const until_committed&) = delete;
   until_committed& operator=(const until_committed&) = delete;
   void committed() noexcept { committed_ = true; }
 
  private:
-  const entity_write& how_;
+  const entity_write& write_;
   bool committed_ = false;
 };
 
 /// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is written.
 /// False: nobody knows whether it was committed, `unknown` says why.
-bool try_commit(engine::service_core& home, odb::database& db, engine::grant& one, const entity_write& how,
+bool try_commit(engine::service_core& home, odb::database& db, engine::grant& grant, const entity_write& write,
                 std::exception_ptr& unknown) {
   auto& place = place_of(home);
-  const auto free = home.where().transactions()->release_of(one.ask(verb::release));
+  const auto free = home.where().transactions()->release_of(grant.ask(verb::release));
   own_transaction in(home, db, own_transaction::use::writes);
   const auto moved = [&] { leads_elsewhere_now(home.where()); };
   if (execute_there(place, in.connection(), free.text, free.expected_rows, moved) != free.expected_rows) {
-    throw lock_lost(engine::grant_registry::not_ours(one, home.shared().time.now()),
+    throw lock_lost(engine::grant_registry::not_ours(grant, home.shared().time.now()),
                     fmt::format("key '{}': commit: fence {} is not the holder's any more; nothing was written",
-                                printable(one.key), one.fence));
+                                printable(grant.key), grant.fence));
   }
-  until_committed version(how);
-  how.write();
+  until_committed version(write);
+  write.write();
   try {
     in.commit(place);
   } catch (const store_error&) {
@@ -64,8 +64,8 @@ bool try_commit(engine::service_core& home, odb::database& db, engine::grant& on
 }
 
 /// What a transaction of the caller's must do if it is not committed.
-void restore_at_rollback(odb::transaction& in, const entity_write& how) {
-  auto mine = std::make_unique<std::function<void()>>(how.restore);
+void restore_at_rollback(odb::transaction& in, const entity_write& write) {
+  auto mine = std::make_unique<std::function<void()>>(write.restore);
   const auto ended = [](unsigned short event, void* key, unsigned long long /*data*/) {
     const std::unique_ptr<std::function<void()>> restore(static_cast<std::function<void()>*>(key));
     if (event == odb::transaction::event_rollback) (*restore)();
@@ -83,12 +83,12 @@ void read_rows(lock_service& service, odb::database& db, const std::function<voi
   in.commit(place_of(home));
 }
 
-void commit_row(odb::database& db, lease held, const entity_write& how) {
-  const auto one = access::grant_of(held);  // its engine lives as long
-  auto& home = *one->home;
+void commit_row(odb::database& db, lease held, const entity_write& write) {
+  const auto grant = access::grant_of(held);  // its engine lives as long
+  auto& home = *grant->home;
   home.refuse_if_forked();
-  if (!home.all().table.sole(*one)) {
-    update_row(db, held, how);
+  if (!home.all().table.sole(*grant)) {
+    update_row(db, held, write);
     held.release();
     return;
   }
@@ -97,34 +97,34 @@ void commit_row(odb::database& db, lease held, const entity_write& how) {
   access::release_by(held, [&] {
     bool done = false;
     with_patience(place_of(home), home.shared().options.release_limit,
-                  [&] { done = try_commit(home, db, *one, how, unknown); });
+                  [&] { done = try_commit(home, db, *grant, write, unknown); });
     return done;
   });
   if (unknown) std::rethrow_exception(unknown);
 }
 
-void update_row(odb::database& db, const lease& held, const entity_write& how) {
-  const auto& one = access::grant_of(held);
-  auto& home = *one->home;
+void update_row(odb::database& db, const lease& held, const entity_write& write) {
+  const auto& grant = access::grant_of(held);
+  auto& home = *grant->home;
   auto& place = place_of(home);
   with_patience(place, home.shared().options.release_limit, [&] {
     own_transaction in(home, db, own_transaction::use::writes);
     verify(in.get(), held);
-    until_committed version(how);
-    how.write();
+    until_committed version(write);
+    write.write();
     in.commit(place);
     version.committed();
   });
 }
 
-void update_row(odb::transaction& in, const lease& held, const entity_write& how) {
+void update_row(odb::transaction& in, const lease& held, const entity_write& write) {
   verify(in, held);
   // ODB's functions act in the current transaction, whichever they are called for.
   const stores::sql::outer_transaction outer;
   odb::transaction::current(in);
   try {
-    restore_at_rollback(in, how);
-    how.write();
+    restore_at_rollback(in, write);
+    write.write();
     // What is written after an end in the midst would not be verified.
     const auto& place = place_of(*access::grant_of(held)->home);
     if (place.transaction_on(in.connection()) != stores::sql::transaction_state::open) ended_in_between();

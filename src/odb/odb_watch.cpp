@@ -15,16 +15,16 @@ class odb_watch final : public engine::transaction_watch {
  public:
   /// Nothing is sent on the caller's connection, which may be in the middle of an uncached result: where only the server
   /// could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
-  bool open_here(const store& where) noexcept override try {
+  bool open_here(const store& store) noexcept override try {
     if (!odb::transaction::has_current()) return false;
-    const auto* const place = dynamic_cast<const stores::sql::dialect*>(&where);
+    const auto* const place = dynamic_cast<const stores::sql::dialect*>(&store);
     return place != nullptr && place->glance(odb::transaction::current().connection()) != outcome::no;
   } catch (...) {
     return false;
   }
 
-  bool at_end(const store& where, std::function<void()> ended) noexcept override try {
-    if (!open_here(where)) return false;
+  bool at_end(const store& store, std::function<void()> ended) noexcept override try {
+    if (!open_here(store)) return false;
     auto mine = std::make_unique<std::function<void()>>(std::move(ended));
     odb::transaction::current().callback_register(&call, mine.get(), odb::transaction::event_all, 0, nullptr);
     mine.release();

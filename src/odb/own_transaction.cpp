@@ -14,12 +14,12 @@ using namespace std::chrono_literals;
 
 stores::sql::dialect& place_of(engine::service_core& home) {
   home.ensure_ready();
-  auto& where = home.where();
-  auto* const place = dynamic_cast<stores::sql::dialect*>(&where);
-  if (place == nullptr || !where.caps().rows || where.transactions() == nullptr) {
+  auto& store = home.where();
+  auto* const place = dynamic_cast<stores::sql::dialect*>(&store);
+  if (place == nullptr || !store.caps().rows || store.transactions() == nullptr) {
     throw std::invalid_argument(
         fmt::format("dlock: rows can be locked in place by a service whose locks live in the same database; {} is none",
-                    where.name()));
+                    store.name()));
   }
   return *place;
 }
@@ -31,9 +31,9 @@ void ensure_can_write(engine::service_core& home) {
   }
 }
 
-void leads_elsewhere_now(const store& where) {
+void leads_elsewhere_now(const store& store) {
   throw std::invalid_argument(fmt::format(
-      "dlock: the rows' database leads to another place now than the locks, which live in {}", where.name()));
+      "dlock: the rows' database leads to another place now than the locks, which live in {}", store.name()));
 }
 
 void ended_in_between() {
@@ -43,12 +43,12 @@ void ended_in_between() {
       "written; what was written before it stays");
 }
 
-own_transaction::own_transaction(engine::service_core& home, odb::database& db, use what)
-    : what_(what), session_(odb::session::current_pointer()), on_(db.connection()) {
-  if (what == use::writes) ensure_can_write(home);
+own_transaction::own_transaction(engine::service_core& home, odb::database& db, use purpose)
+    : purpose_(purpose), session_(odb::session::current_pointer()), connection_(db.connection()) {
+  if (purpose == use::writes) ensure_can_write(home);
   auto& place = place_of(home);
-  if (place.glance(*on_) == outcome::no) leads_elsewhere_now(home.where());
-  mine_.reset(what == use::writes ? place.begin_to_write(*on_) : on_->begin(), false);
+  if (place.glance(*connection_) == outcome::no) leads_elsewhere_now(home.where());
+  mine_.reset(purpose == use::writes ? place.begin_to_write(*connection_) : connection_->begin(), false);
   odb::transaction::current(mine_);
   odb::session::reset_current();
 }
@@ -56,9 +56,9 @@ own_transaction::own_transaction(engine::service_core& home, odb::database& db, 
 namespace {
 
 template <class How>
-void roll_back(How how) noexcept {
+void roll_back(How work) noexcept {
   try {
-    how();
+    work();
   } catch (...) {
     // The connection broke: the server rolls back.
   }
@@ -72,15 +72,16 @@ own_transaction::~own_transaction() {
 }
 
 void own_transaction::commit(stores::sql::dialect& place, const std::function<void()>& unsure) {
-  if (what_ == use::writes && place.transaction_on(*on_) != stores::sql::transaction_state::open) ended_in_between();
+  if (purpose_ == use::writes && place.transaction_on(*connection_) != stores::sql::transaction_state::open)
+    ended_in_between();
   try {
     mine_.commit();
   } catch (const odb::exception& error) {
     const auto why = place.fault_of(error);
     if (!place.may_be_done(why)) {
       // Refused. A transaction that the server left open would be committed by whoever has the connection next.
-      if (place.transaction_on(*on_) == stores::sql::transaction_state::open)
-        roll_back([&] { on_->execute("ROLLBACK"); });
+      if (place.transaction_on(*connection_) == stores::sql::transaction_state::open)
+        roll_back([&] { connection_->execute("ROLLBACK"); });
       throw;
     }
     if (unsure) unsure();

@@ -23,7 +23,7 @@ stores::sql::dialect& place_of(engine::service_core& home);
 void ensure_can_write(engine::service_core& home);
 
 /// Throws std::invalid_argument: a table was found in the place of the locks once, and is not there any more.
-[[noreturn]] void leads_elsewhere_now(const store& where);
+[[noreturn]] void leads_elsewhere_now(const store& store);
 /// Throws std::logic_error: what was to be one transaction has been committed in the midst.
 [[noreturn]] void ended_in_between();
 
@@ -34,23 +34,23 @@ class own_transaction {
   enum class use { reads, writes };
 
   /// Throws as ensure_can_write(), if it writes; std::invalid_argument, if `db` leads elsewhere now.
-  own_transaction(engine::service_core& home, odb::database& db, use what);
+  own_transaction(engine::service_core& home, odb::database& db, use purpose);
   /// Rolls back unless committed.
   ~own_transaction();
   own_transaction(const own_transaction&) = delete;
   own_transaction& operator=(const own_transaction&) = delete;
 
   odb::transaction& get() noexcept { return mine_; }
-  odb::connection& connection() noexcept { return *on_; }
+  odb::connection& connection() noexcept { return *connection_; }
   /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`; std::logic_error, if something
   /// in between (DDL in a callback of ODB's, for example) has ended the transaction already.
   void commit(stores::sql::dialect& place, const std::function<void()>& unsure = {});
 
  private:
   const stores::sql::outer_transaction outer_{};  // before mine_: put back after its end
-  const use what_;
+  const use purpose_;
   odb::session* const session_;
-  const odb::connection_ptr on_;
+  const odb::connection_ptr connection_;
   odb::transaction mine_;
 };
 

@@ -26,29 +26,29 @@ struct range {
 };
 
 /// What was put together with operator+, from left to right. A clause is in reverse Polish notation.
-void flatten(const odb::query_base& from, range of, std::vector<range>& leaves) {
-  if (of.begin == of.end) return;
-  const auto& last = from.clause()[of.end - 1];
+void flatten(const odb::query_base& from, range expression, std::vector<range>& leaves) {
+  if (expression.begin == expression.end) return;
+  const auto& last = from.clause()[expression.end - 1];
   if (last.kind != part::op_add) {
-    leaves.push_back(of);
+    leaves.push_back(expression);
     return;
   }
-  flatten(from, {of.begin, last.data + 1}, leaves);
-  flatten(from, {last.data + 1, of.end - 1}, leaves);
+  flatten(from, {expression.begin, last.data + 1}, leaves);
+  flatten(from, {last.data + 1, expression.end - 1}, leaves);
 }
 
-odb::query_base copy(const odb::query_base& from, range of) {
-  odb::query_base made;
-  for (auto at = of.begin; at != of.end; ++at) {
+odb::query_base copy(const odb::query_base& from, range expression) {
+  odb::query_base query;
+  for (auto at = expression.begin; at != expression.end; ++at) {
     const auto& each = from.clause()[at];
     switch (each.kind) {
-      case part::kind_column: made.append(each.native_info); break;
+      case part::kind_column: query.append(each.native_info); break;
       case part::kind_param_val:
       case part::kind_param_ref:
         // By reference: the value lives in `from`.
-        made.append_ref(reinterpret_cast<const odb::query_param*>(each.data)->value, each.native_info);
+        query.append_ref(reinterpret_cast<const odb::query_param*>(each.data)->value, each.native_info);
         break;
-      case part::kind_native: made.append(from.strings()[each.data]); break;
+      case part::kind_native: query.append(from.strings()[each.data]); break;
       case part::op_add:
       case part::op_and:
       case part::op_or:
@@ -59,12 +59,12 @@ odb::query_base copy(const odb::query_base& from, range of) {
       case part::op_le:
       case part::op_ge:
         // The last part of the left side.
-        made.append(each.kind, each.data - of.begin);
+        query.append(each.kind, each.data - expression.begin);
         break;
-      default: made.append(each.kind, each.data);
+      default: query.append(each.kind, each.data);
     }
   }
-  return made;
+  return query;
 }
 
 /// Where ORDER BY begins in a native part, outside of parentheses and quotation marks; its size: nowhere.

@@ -27,20 +27,20 @@ class known_tables {
  public:
   using address = std::tuple<const store*, std::string, std::type_index>;
 
-  std::shared_ptr<const row_table> find(const address& of) {
+  std::shared_ptr<const row_table> find(const address& key) {
     const base::lock_guard lock(mutex_);
-    const auto found = tables_.find(of);
-    return found == tables_.end() || found->second.where.expired() ? nullptr : found->second.table;
+    const auto found = tables_.find(key);
+    return found == tables_.end() || found->second.store.expired() ? nullptr : found->second.table;
   }
-  void add(const address& of, const std::shared_ptr<store>& where, std::shared_ptr<const row_table> table) {
+  void add(const address& key, const std::shared_ptr<store>& store, std::shared_ptr<const row_table> table) {
     const base::lock_guard lock(mutex_);
-    std::erase_if(tables_, [](const auto& each) { return each.second.where.expired(); });
-    tables_.insert_or_assign(of, entry{where, std::move(table)});
+    std::erase_if(tables_, [](const auto& each) { return each.second.store.expired(); });
+    tables_.insert_or_assign(key, entry{store, std::move(table)});
   }
 
  private:
   struct entry {
-    std::weak_ptr<store> where;
+    std::weak_ptr<dlock::store> store;
     std::shared_ptr<const row_table> table;
   };
   base::mutex mutex_;
@@ -61,22 +61,22 @@ std::string label_of(const std::string& quoted) {
   return bare.substr(bare.rfind('.') + 1);
 }
 
-row_table named_table(const odb::database& db, const row_class& of) {
-  row_table made;
-  made.table = table_name(of.owner, db.id());
-  made.label = label_of(made.table);
-  made.owner = column_name(of.owner, db.id());
-  made.expires_at = column_name(of.expires_at, db.id());
-  made.fence = column_name(of.fence, db.id());
-  made.version = column_name(of.version, db.id());
-  made.renewal = of.renewal;
-  made.owner_not_null = of.renewal == row_renewal::column;
-  return made;
+row_table named_table(const odb::database& db, const row_class& entity) {
+  row_table table;
+  table.table = table_name(entity.owner, db.id());
+  table.label = label_of(table.table);
+  table.owner = column_name(entity.owner, db.id());
+  table.expires_at = column_name(entity.expires_at, db.id());
+  table.fence = column_name(entity.fence, db.id());
+  table.version = column_name(entity.version, db.id());
+  table.renewal = entity.renewal;
+  table.owner_not_null = entity.renewal == row_renewal::column;
+  return table;
 }
 
-[[noreturn]] void refuse(const store& where, const row_table& table, const fault& why) {
+[[noreturn]] void refuse(const store& store, const row_table& table, const fault& why) {
   const auto text =
-      fmt::format("rows of {} can't be locked in place: {}", table.table, engine::told_once(where.name(), why.text));
+      fmt::format("rows of {} can't be locked in place: {}", table.table, engine::told_once(store.name(), why.text));
   if (why.connection || why.native != 0) {
     throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
                       why.transient);
@@ -85,14 +85,14 @@ row_table named_table(const odb::database& db, const row_class& of) {
 }
 
 /// The columns of the id, in the order of its members, as ODB's own statements have them.
-std::vector<std::string> columns_of_id(engine::service_core& home, odb::database& db, const row_class& of) {
+std::vector<std::string> columns_of_id(engine::service_core& home, odb::database& db, const row_class& entity) {
   struct seen {
     std::string statement;
   };
   own_transaction in(home, db, own_transaction::use::reads);
   try {
     before_each(
-        in.get(), [](std::string_view statement) { throw seen{std::string(statement)}; }, [&] { of.find(db); });
+        in.get(), [](std::string_view statement) { throw seen{std::string(statement)}; }, [&] { entity.find(db); });
   } catch (const seen& told) {
     return compared_columns(told.statement);
   }
@@ -100,9 +100,9 @@ std::vector<std::string> columns_of_id(engine::service_core& home, odb::database
 }
 
 std::string joined(const std::vector<std::string>& names) {
-  std::string made;
-  for (const auto& each : names) made += (made.empty() ? "" : ", ") + each;
-  return made;
+  std::string text;
+  for (const auto& each : names) text += (text.empty() ? "" : ", ") + each;
+  return text;
 }
 
 /// Databases take names that differ in the case of their letters for the same column.
@@ -136,46 +136,46 @@ void order_id(row_table& table, const std::vector<std::string>& members) {
 }
 
 std::shared_ptr<const row_table> described(engine::service_core& home, stores::sql::dialect& place, odb::database& db,
-                                           const row_class& of) {
-  const auto& where = home.where();
-  auto table = named_table(db, of);
-  auto on = db.connection();
+                                           const row_class& entity) {
+  const auto& store = home.where();
+  auto table = named_table(db, entity);
+  auto connection = db.connection();
   fault why;
-  switch (place.shares(*on, why)) {
+  switch (place.shares(*connection, why)) {
     case outcome::yes: break;
     case outcome::no: {
       const auto address = place.address(db);
       throw std::invalid_argument(
           fmt::format("dlock: table {} is in {}, but the locks live in {}: rows can be locked in place only where both "
                       "are one server (SQLite: one file)",
-                      table.table, address.empty() ? "another database" : address, where.name()));
+                      table.table, address.empty() ? "another database" : address, store.name()));
     }
-    default: refuse(where, table, why);
+    default: refuse(store, table, why);
   }
-  if (place.describe(*on, table, why) != outcome::yes) refuse(where, table, why);
-  on.reset();  // a pool may have no other one
+  if (place.describe(*connection, table, why) != outcome::yes) refuse(store, table, why);
+  connection.reset();  // a pool may have no other one
   try {
-    order_id(table, columns_of_id(home, db, of));
+    order_id(table, columns_of_id(home, db, entity));
   } catch (const odb::exception& error) {
-    refuse(where, table, place.fault_of(error));
+    refuse(store, table, place.fault_of(error));
   }
   return std::make_shared<const row_table>(std::move(table));
 }
 
 }  // namespace
 
-std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& db, const row_class& of) {
+std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& db, const row_class& entity) {
   auto& home = *access::core_of(service);
   home.refuse_if_forked();
-  const auto& where = home.all().statements.shared_store();
+  const auto& store = home.all().statements.shared_store();
   auto& place = place_of(home);
-  const known_tables::address address{where.get(), place.address(db), of.type};
+  const known_tables::address address{store.get(), place.address(db), entity.type};
   const bool lasting = !std::get<1>(address).empty();
   if (lasting) {
     if (auto found = known().find(address)) return found;
   }
-  auto table = described(home, place, db, of);
-  if (lasting) known().add(address, where, table);
+  auto table = described(home, place, db, entity);
+  if (lasting) known().add(address, store, table);
   return table;
 }
 
@@ -187,13 +187,14 @@ void check_values(const row_table& table, std::span<const row_value> id) {
       table.table, id.size(), table.id.size(), joined(table.id)));
 }
 
-lock_key row_key(lock_service& service, odb::database& db, const row_class& of, std::vector<row_value> id) {
+lock_key row_key(lock_service& service, odb::database& db, const row_class& entity, std::vector<row_value> id) {
   for (const auto& each : id) {
     if (const auto* const text = std::get_if<std::string>(&each); text != nullptr && text->empty()) {
-      throw std::invalid_argument(fmt::format("dlock: id of a row of {}: '' is empty", table_name(of.owner, db.id())));
+      throw std::invalid_argument(
+          fmt::format("dlock: id of a row of {}: '' is empty", table_name(entity.owner, db.id())));
     }
   }
-  auto table = table_of(service, db, of);
+  auto table = table_of(service, db, entity);
   check_values(*table, id);
   if (const auto why = place_of(*access::core_of(service)).unfit_id(*table, id); !why.empty()) {
     throw std::invalid_argument(fmt::format("dlock: id of a row of {}: {}", table->table, why));
@@ -201,8 +202,8 @@ lock_key row_key(lock_service& service, odb::database& db, const row_class& of, 
   return lock_key::of_row(std::move(table), std::move(id));
 }
 
-std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& of) {
-  return place_of(*access::core_of(service)).add_columns(named_table(db, of));
+std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& entity) {
+  return place_of(*access::core_of(service)).add_columns(named_table(db, entity));
 }
 
 }  // namespace dlock::detail

@@ -5,28 +5,28 @@ namespace dlock::detail {
 
 namespace {
 
-bool leads_elsewhere(const stores::sql::dialect& place, odb::connection& on) {
-  auto answer = place.glance(on);
+bool leads_elsewhere(const stores::sql::dialect& place, odb::connection& connection) {
+  auto answer = place.glance(connection);
   fault why;
-  if (answer == outcome::unknown) answer = place.shares(on, why);
+  if (answer == outcome::unknown) answer = place.shares(connection, why);
   return answer == outcome::no;
 }
 
 }  // namespace
 
-unsigned long long execute_there(const stores::sql::dialect& place, odb::connection& on, const std::string& sql,
+unsigned long long execute_there(const stores::sql::dialect& place, odb::connection& connection, const std::string& sql,
                                  unsigned long long expected, const std::function<void()>& elsewhere) {
   unsigned long long changed = 0;
   try {
-    changed = on.execute(sql);
+    changed = connection.execute(sql);
   } catch (const odb::exception& error) {
     const auto why = place.fault_of(error);
     // No such table, for example.
     const bool lasting = !why.connection && !why.transient && !why.contended;
-    if (lasting && leads_elsewhere(place, on)) elsewhere();
+    if (lasting && leads_elsewhere(place, connection)) elsewhere();
     throw;
   }
-  if (changed != expected && leads_elsewhere(place, on)) elsewhere();
+  if (changed != expected && leads_elsewhere(place, connection)) elsewhere();
   return changed;
 }
 

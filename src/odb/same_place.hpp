@@ -16,7 +16,7 @@ namespace dlock::detail {
 /// another number because the connection leads to another server (SQLite: file), `elsewhere` is called, which throws. An
 /// address may lead to one server today and to another tomorrow, so no answer about that is kept. One more statement, only
 /// where something is wrong. Throws what ODB throws.
-unsigned long long execute_there(const stores::sql::dialect& place, odb::connection& on, const std::string& sql,
+unsigned long long execute_there(const stores::sql::dialect& place, odb::connection& connection, const std::string& sql,
                                  unsigned long long expected, const std::function<void()>& elsewhere);
 
 }  // namespace dlock::detail

@@ -29,9 +29,9 @@ std::string take_name(std::string_view& text) {
   return {};
 }
 
-bool take(std::string_view& text, std::string_view what) {
-  if (!text.starts_with(what)) return false;
-  text.remove_prefix(what.size());
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
   return true;
 }
 
@@ -39,19 +39,19 @@ class watching final : public odb::tracer {
  public:
   watching(odb::tracer* theirs, const std::function<void(std::string_view)>& see) : theirs_(theirs), see_(see) {}
 
-  void prepare(odb::connection& on, const odb::statement& what) override {
-    if (theirs_ != nullptr) theirs_->prepare(on, what);
+  void prepare(odb::connection& connection, const odb::statement& statement) override {
+    if (theirs_ != nullptr) theirs_->prepare(connection, statement);
   }
-  void execute(odb::connection& on, const odb::statement& what) override {
-    see_(what.text());
-    if (theirs_ != nullptr) theirs_->execute(on, what);
+  void execute(odb::connection& connection, const odb::statement& statement) override {
+    see_(statement.text());
+    if (theirs_ != nullptr) theirs_->execute(connection, statement);
   }
-  void execute(odb::connection& on, const char* what) override {
-    see_(what);
-    if (theirs_ != nullptr) theirs_->execute(on, what);
+  void execute(odb::connection& connection, const char* statement) override {
+    see_(statement);
+    if (theirs_ != nullptr) theirs_->execute(connection, statement);
   }
-  void deallocate(odb::connection& on, const odb::statement& what) override {
-    if (theirs_ != nullptr) theirs_->deallocate(on, what);
+  void deallocate(odb::connection& connection, const odb::statement& statement) override {
+    if (theirs_ != nullptr) theirs_->deallocate(connection, statement);
   }
 
  private:
@@ -90,10 +90,10 @@ bool joins_tables(std::string_view statement) {
 void before_each(odb::transaction& in, const std::function<void(std::string_view)>& see,
                  const std::function<void()>& work) {
   odb::tracer* const before = in.tracer();
-  auto& on = in.connection();
-  odb::tracer* const theirs = before != nullptr        ? before
-                              : on.tracer() != nullptr ? on.tracer()
-                                                       : on.database().tracer();
+  auto& connection = in.connection();
+  odb::tracer* const theirs = before != nullptr                ? before
+                              : connection.tracer() != nullptr ? connection.tracer()
+                                                               : connection.database().tracer();
   watching mine(theirs, see);
   const struct put_back {
     odb::transaction& in;

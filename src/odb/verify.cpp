@@ -21,10 +21,10 @@ namespace {
 std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lease*>& held) {
   std::vector<std::shared_ptr<engine::grant>> all;
   for (const auto* each : held) {
-    const auto& one = access::grant_of(*each);
-    if (one == nullptr) throw std::logic_error("dlock: verify() of an empty lease");
-    one->home->refuse_if_forked();
-    all.push_back(one);
+    const auto& grant = access::grant_of(*each);
+    if (grant == nullptr) throw std::logic_error("dlock: verify() of an empty lease");
+    grant->home->refuse_if_forked();
+    all.push_back(grant);
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     if (const auto order = a->key <=> b->key; order != 0) return order < 0;
@@ -34,64 +34,64 @@ std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lea
   return all;
 }
 
-const stores::sql::dialect& place_of(const engine::grant& one) {
-  auto& where = one.home->where();
-  const auto* const place = dynamic_cast<const stores::sql::dialect*>(&where);
-  if (place == nullptr || where.transactions() == nullptr) {
+const stores::sql::dialect& place_of(const engine::grant& grant) {
+  auto& store = grant.home->where();
+  const auto* const place = dynamic_cast<const stores::sql::dialect*>(&store);
+  if (place == nullptr || store.transactions() == nullptr) {
     throw std::logic_error(
-        fmt::format("dlock: verify(): the locks live in {}, where no transaction of yours can see them", where.name()));
+        fmt::format("dlock: verify(): the locks live in {}, where no transaction of yours can see them", store.name()));
   }
   return *place;
 }
 
 /// A copy of the lock's row would do as well, on a replica for example: it must be the row that take-overs go by.
-[[noreturn]] void elsewhere(const engine::grant& one) {
+[[noreturn]] void elsewhere(const engine::grant& grant) {
   throw std::invalid_argument(
       fmt::format("dlock: verify(): the transaction's database is not the one that key '{}' lives in, {}",
-                  printable(one.key), one.home->where().name()));
+                  printable(grant.key), grant.home->where().name()));
 }
 
 /// In autocommit the check would hold for its own statement only.
-[[noreturn]] void not_open(const engine::grant& one) {
+[[noreturn]] void not_open(const engine::grant& grant) {
   throw std::logic_error(fmt::format(
       "dlock: verify(): key '{}': no transaction is open on this connection: none was begun, or a statement "
       "that commits by itself (DDL, for example) has ended it",
-      printable(one.key)));
+      printable(grant.key)));
 }
 
-[[noreturn]] void failed(const engine::grant& one, const fault& why) {
+[[noreturn]] void failed(const engine::grant& grant, const fault& why) {
   const bool may_pass = why.transient || why.contended;
   throw store_error(
       why.connection ? errc::store_unreachable : errc::store_failed,
-      fmt::format("key '{}': verify: {}; rolled back", printable(one.key), engine::trouble(one.home->all(), why)),
+      fmt::format("key '{}': verify: {}; rolled back", printable(grant.key), engine::trouble(grant.home->all(), why)),
       why.native, why.sqlstate, may_pass);
 }
 
-[[noreturn]] void not_ours(engine::grant& one) {
-  throw lock_lost(engine::grant_registry::not_ours(one, one.home->shared().time.now()),
+[[noreturn]] void not_ours(engine::grant& grant) {
+  throw lock_lost(engine::grant_registry::not_ours(grant, grant.home->shared().time.now()),
                   fmt::format("key '{}': verify: fence {} is not the holder's any more; rolled back",
-                              printable(one.key), one.fence));
+                              printable(grant.key), grant.fence));
 }
 
-void verify_one(odb::connection& on, engine::grant& one) {
-  const auto& place = place_of(one);
-  if (place.glance(on) == outcome::no) elsewhere(one);
-  if (place.transaction_on(on) == stores::sql::transaction_state::none) not_open(one);
-  const auto check = one.home->where().transactions()->verification_of(one.ask(verb::look));
+void verify_one(odb::connection& connection, engine::grant& grant) {
+  const auto& place = place_of(grant);
+  if (place.glance(connection) == outcome::no) elsewhere(grant);
+  if (place.transaction_on(connection) == stores::sql::transaction_state::none) not_open(grant);
+  const auto check = grant.home->where().transactions()->verification_of(grant.ask(verb::look));
   unsigned long long rows = 0;
   try {
-    rows = execute_there(place, on, check.text, check.expected_rows, [&] { elsewhere(one); });
+    rows = execute_there(place, connection, check.text, check.expected_rows, [&] { elsewhere(grant); });
   } catch (const odb::exception& error) {
-    failed(one, place.fault_of(error));
+    failed(grant, place.fault_of(error));
   }
-  if (rows != check.expected_rows) not_ours(one);
-  if (place.transaction_on(on) != stores::sql::transaction_state::open) not_open(one);
+  if (rows != check.expected_rows) not_ours(grant);
+  if (place.transaction_on(connection) != stores::sql::transaction_state::open) not_open(grant);
 }
 
-void verify_each(odb::connection& on, const std::vector<std::shared_ptr<engine::grant>>& all) {
-  for (const auto& one : all) {
-    engine::ensure_held(*one);
-    verify_one(on, *one);
+void verify_each(odb::connection& connection, const std::vector<std::shared_ptr<engine::grant>>& all) {
+  for (const auto& grant : all) {
+    engine::ensure_held(*grant);
+    verify_one(connection, *grant);
   }
 }
 
@@ -102,28 +102,29 @@ struct pinned {
 
 void ended(unsigned short /*event*/, void* key, unsigned long long /*data*/) {
   const std::unique_ptr<pinned> mine(static_cast<pinned*>(key));
-  for (const auto& one : mine->grants) engine::transaction_ended(one);
+  for (const auto& grant : mine->grants) engine::transaction_ended(grant);
 }
 
 void pin(odb::transaction& in, std::vector<std::shared_ptr<engine::grant>> all) {
   auto mine = std::make_unique<pinned>();
   mine->grants = std::move(all);
   in.callback_register(&ended, mine.get(), odb::transaction::event_all, 0, nullptr);
-  for (const auto& one : mine->grants) engine::outlive_transaction(*one);
+  for (const auto& grant : mine->grants) engine::outlive_transaction(*grant);
   mine.release();
 }
 
-void undo(odb::connection& on, const std::vector<const lease*>& held, const std::function<void()>& rollback) noexcept {
+void undo(odb::connection& connection, const std::vector<const lease*>& held,
+          const std::function<void()>& rollback) noexcept {
   try {
     rollback();
   } catch (...) {
     // The connection is broken, and the server rolls back; or it is in a state that knows no ROLLBACK (XA).
     for (const auto* each : held) {
-      const auto& one = access::grant_of(*each);
-      const auto* const place = one == nullptr ? nullptr : dynamic_cast<stores::sql::dialect*>(&one->home->where());
-      if (place != nullptr && place->glance(on) != outcome::no &&
-          place->transaction_on(on) == stores::sql::transaction_state::open) {
-        return place->break_off(on);
+      const auto& grant = access::grant_of(*each);
+      const auto* const place = grant == nullptr ? nullptr : dynamic_cast<stores::sql::dialect*>(&grant->home->where());
+      if (place != nullptr && place->glance(connection) != outcome::no &&
+          place->transaction_on(connection) == stores::sql::transaction_state::open) {
+        return place->break_off(connection);
       }
     }
   }
@@ -132,11 +133,12 @@ void undo(odb::connection& on, const std::vector<const lease*>& held, const std:
 /// Lease and transaction stand or fall together: a transaction whose check did not succeed must not be committable. After
 /// 1205 an unverified write could be, after 1213 each later write would commit by itself.
 template <class Rollback, class Verify>
-void or_roll_back(odb::connection& on, const std::vector<const lease*>& held, Rollback&& rollback, Verify&& verify) {
+void or_roll_back(odb::connection& connection, const std::vector<const lease*>& held, Rollback&& rollback,
+                  Verify&& verify) {
   try {
     verify();
   } catch (...) {
-    undo(on, held, rollback);
+    undo(connection, held, rollback);
     throw;
   }
 }
@@ -145,23 +147,23 @@ void or_roll_back(odb::connection& on, const std::vector<const lease*>& held, Ro
 
 void verify_all(odb::transaction& in, std::vector<const lease*> held) {
   if (in.finalized()) throw std::logic_error("dlock: verify(): the transaction has ended already");
-  const odb::connection_ptr on(odb::details::inc_ref(&in.connection()));  // longer than the transaction has it
+  const odb::connection_ptr connection(odb::details::inc_ref(&in.connection()));  // longer than the transaction has it
   or_roll_back(
-      *on, held, [&] { in.rollback(); },
+      *connection, held, [&] { in.rollback(); },
       [&] {
         const auto all = in_order(held);
         pin(in, all);  // before the check: a release on another thread must not come in between
-        verify_each(*on, all);
+        verify_each(*connection, all);
       });
 }
 
-void verify_all(odb::connection& on, std::vector<const lease*> held) {
-  if (odb::transaction::has_current() && &odb::transaction::current().connection() == &on) {
+void verify_all(odb::connection& connection, std::vector<const lease*> held) {
+  if (odb::transaction::has_current() && &odb::transaction::current().connection() == &connection) {
     // ODB must know when it is rolled back, or each later write would commit by itself.
     return verify_all(odb::transaction::current(), std::move(held));
   }
   or_roll_back(
-      on, held, [&] { on.execute("ROLLBACK"); }, [&] { verify_each(on, in_order(held)); });
+      connection, held, [&] { connection.execute("ROLLBACK"); }, [&] { verify_each(connection, in_order(held)); });
 }
 
 }  // namespace dlock::detail

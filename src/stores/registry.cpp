@@ -13,7 +13,7 @@ namespace dlock {
 
 namespace {
 
-[[noreturn]] void bad(const std::string& what) { throw std::invalid_argument("dlock: store URL: " + what); }
+[[noreturn]] void bad(const std::string& problem) { throw std::invalid_argument("dlock: store URL: " + problem); }
 
 int hex_digit(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
@@ -63,27 +63,27 @@ void check_host(std::string_view host) {
 
 // From here on no text shows what it is about: a part of a password may stand where a host is expected.
 store_url::endpoint parse_endpoint(std::string_view text) {
-  store_url::endpoint made;
+  store_url::endpoint endpoint;
   std::string_view port;
   if (!text.empty() && text.front() == '[') {  // an IPv6 address
     const auto end = text.find(']');
     if (end == std::string_view::npos) bad("'[' without ']' in the host");
-    made.host = std::string(text.substr(1, end - 1));
+    endpoint.host = std::string(text.substr(1, end - 1));
     text.remove_prefix(end + 1);
     if (!text.empty() && text.front() != ':') bad("only ':port' may follow ']'");
     port = text.empty() ? text : text.substr(1);
   } else {
     const auto colon = text.find(':');
-    made.host = decoded(text.substr(0, colon), "host");
+    endpoint.host = decoded(text.substr(0, colon), "host");
     if (colon != std::string_view::npos) port = text.substr(colon + 1);
   }
-  check_host(made.host);
-  if (port.empty()) return made;
-  const auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), made.port);
-  if (failed != std::errc{} || end != port.data() + port.size() || made.port == 0) {
+  check_host(endpoint.host);
+  if (port.empty()) return endpoint;
+  const auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
+  if (failed != std::errc{} || end != port.data() + port.size() || endpoint.port == 0) {
     bad("a port is not 1 to 65535 (where a user and password are given, '@' and a host must follow them)");
   }
-  return made;
+  return endpoint;
 }
 
 void parse_authority(store_url& into, std::string_view text) {
@@ -131,10 +131,10 @@ std::shared_ptr<store> open_memory(store_url url) {
 registry& known() {
   // Never destroyed: stores may be opened by static objects of any translation unit.
   static auto* const instance = [] {
-    auto* const made = new registry;
-    const base::lock_guard lock(made->mutex);
-    made->makers.emplace("memory", open_memory);
-    return made;
+    auto* const stores = new registry;
+    const base::lock_guard lock(stores->mutex);
+    stores->makers.emplace("memory", open_memory);
+    return stores;
   }();
   return *instance;
 }
@@ -169,37 +169,37 @@ bool is_cut_short(std::string_view authority) {
 }  // namespace
 
 store_url store_url::parse(std::string_view text) {
-  store_url made;
-  made.scheme = scheme_of(text);
+  store_url url;
+  url.scheme = scheme_of(text);
   auto rest = text.substr(text.find(':') + 1);
   // No file has a user or a host; its path may hold an '@', and its slash belongs to it.
-  const bool file = made.scheme == "sqlite" && rest.substr(0, 3) == "///";
+  const bool file = url.scheme == "sqlite" && rest.substr(0, 3) == "///";
   if (file) rest.remove_prefix(2);
   const bool has_authority = !file && rest.substr(0, 2) == "//";
-  if (!has_authority && made.scheme == "mysql") {
+  if (!has_authority && url.scheme == "mysql") {
     bad("mysql: goes on with two slashes: mysql://user:password@host/database");
   }
   const auto query = rest.find('?');
   const auto parameters = query == std::string_view::npos ? std::string_view{} : rest.substr(query + 1);
   rest = rest.substr(0, query);
   if (!has_authority) {
-    made.unclear = !is_known(made.scheme);  // a user, where the scheme was forgotten
-    parse_params(made, parameters);
-    made.path = decoded(rest, "path");
-    return made;
+    url.unclear = !is_known(url.scheme);  // a user, where the scheme was forgotten
+    parse_params(url, parameters);
+    url.path = decoded(rest, "path");
+    return url;
   }
   rest.remove_prefix(2);
-  made.unclear = rest.find('@') == std::string_view::npos;
+  url.unclear = rest.find('@') == std::string_view::npos;
   if (parameters.find('@') != std::string_view::npos || (query != std::string_view::npos && is_cut_short(rest))) {
     bad("in a user or password '?' is written %3F, in a parameter '@' is written %40");
   }
-  parse_params(made, parameters);
+  parse_params(url, parameters);
   // The last '@' before the path ends the user part, so that a password may hold an unescaped '/'.
   const auto at = rest.rfind('@');
   const auto slash = rest.find('/', at == std::string_view::npos ? 0 : at);
-  parse_authority(made, rest.substr(0, slash));
-  if (slash != std::string_view::npos) made.path = decoded(rest.substr(slash + 1), "database name");
-  return made;
+  parse_authority(url, rest.substr(0, slash));
+  if (slash != std::string_view::npos) url.path = decoded(rest.substr(slash + 1), "database name");
+  return url;
 }
 
 std::string store_url::redacted() const {

@@ -6,9 +6,9 @@
 std::uint64_t fence() {
 #ifdef DLOCK_SHOULD_COMPILE
   const auto held = dlock::default_service().acquire_all({"a", "b"});
-  const auto& one = held["a"];
+  const auto& lease = held["a"];
 #else
-  const auto& one = dlock::default_service().acquire_all({"a", "b"})["a"];
+  const auto& lease = dlock::default_service().acquire_all({"a", "b"})["a"];
 #endif
-  return one.fencing_token();
+  return lease.fencing_token();
 }

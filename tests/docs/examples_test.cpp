@@ -24,9 +24,9 @@ using namespace std::chrono_literals;
 
 struct two_workers {
   dlock::stores::virtual_clock clock;
-  std::shared_ptr<dlock::stores::memory_store> where = std::make_shared<dlock::stores::memory_store>(clock);
-  dlock::lock_service locks{where, {.label = "worker 1", .time = &clock}};
-  dlock::lock_service others{where, {.label = "worker 2", .time = &clock}};
+  std::shared_ptr<dlock::stores::memory_store> store = std::make_shared<dlock::stores::memory_store>(clock);
+  dlock::lock_service locks{store, {.label = "worker 1", .time = &clock}};
+  dlock::lock_service others{store, {.label = "worker 2", .time = &clock}};
 };
 
 struct order {
@@ -125,9 +125,9 @@ int ship_42(dlock::lock_service& locks) {
 TEST_CASE("example: a key that another service of the memory store holds is busy") {
   // [setup]
   dlock::stores::virtual_clock clock;
-  auto where = std::make_shared<dlock::stores::memory_store>(clock);
-  dlock::lock_service locks{where, {.label = "worker 1", .time = &clock}};
-  dlock::lock_service others{where, {.label = "worker 2", .time = &clock}};
+  auto store = std::make_shared<dlock::stores::memory_store>(clock);
+  dlock::lock_service locks{store, {.label = "worker 1", .time = &clock}};
+  dlock::lock_service others{store, {.label = "worker 2", .time = &clock}};
   // [/setup]
   // [busy]
   const auto theirs = others.acquire("report:daily");

@@ -24,13 +24,13 @@ using namespace dlock::test;
 
 /// Runs in a child, which ends without running anything else: what() says 0 for all well. The answer to the parent is
 /// that, or -1 if the child died.
-int in_child(const std::function<int()>& what) {
+int in_child(const std::function<int()>& body) {
   const auto child = ::fork();
   if (child == 0) {
     ::alarm(20);
     int answer = 99;
     try {
-      answer = what();
+      answer = body();
     } catch (...) {
     }
     ::_exit(answer);
@@ -45,11 +45,11 @@ int in_child(const std::function<int()>& what) {
 TEST_CASE_METHOD(engine_fixture, "fork: the child's lease and service end without doing anything", "[fork][T47]") {
   auto locks = service();
   std::optional<lease> held = locks->acquire("k");
-  const auto releases = where->count(verb::release);
+  const auto releases = store->count(verb::release);
   CHECK(in_child([&] {
           held.reset();
           locks.reset();
-          return where->count(verb::release) == releases && where->count(session_verb::close) == 0 ? 0 : 1;
+          return store->count(verb::release) == releases && store->count(session_verb::close) == 0 ? 0 : 1;
         }) == 0);
   CHECK_NOTHROW(held->ensure_held());
   CHECK(fence_of("k") == held->fencing_token());
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(engine_fixture, "fork: a guard that stands on the stack ends in
   const auto fence = fence_of("k");
   CHECK(in_child([&] {
           door.unlock();  // as its guard does
-          return where->count(verb::release) == 0 ? 0 : 1;
+          return store->count(verb::release) == 0 ? 0 : 1;
         }) == 0);
   CHECK(door.held().fencing_token() == fence);
   CHECK(fence_of("k") == fence);

@@ -66,7 +66,7 @@ struct settings {
 };
 
 // Static, as in programs that keep their locks in globals: exit() destroys them, in the reverse order.
-settings how;
+settings settings;
 std::optional<dlock::lease> outliving;
 std::optional<dlock::lock_service> service;
 std::optional<dlock::lease> held;
@@ -102,8 +102,8 @@ const char* word(const std::error_code& code) {
 }
 
 /// One word.
-std::string reason(const dlock::lease& of) {
-  std::string text(to_string(of.loss()));
+std::string reason(const dlock::lease& lease) {
+  std::string text(to_string(lease.loss()));
   for (auto& c : text) c = c == ' ' ? '_' : c;
   return text;
 }
@@ -111,7 +111,7 @@ std::string reason(const dlock::lease& of) {
 void say_error(const dlock::error& e) { say("error {} {}", word(e.code()), e.what()); }
 
 dlock::lock_options options(unsigned wait) {
-  return {.ttl = std::chrono::milliseconds{how.ttl}, .wait = std::chrono::milliseconds{wait}};
+  return {.ttl = std::chrono::milliseconds{settings.ttl}, .wait = std::chrono::milliseconds{wait}};
 }
 
 void say_held(const dlock::lease& mine) {
@@ -135,7 +135,8 @@ void take(unsigned wait) {
     watch.join();
   };
   try {
-    auto mine = wait == 0 ? service->try_acquire(how.key, options(0)) : service->acquire(how.key, options(wait));
+    auto mine =
+        wait == 0 ? service->try_acquire(settings.key, options(0)) : service->acquire(settings.key, options(wait));
     stop();
     if (!mine) return say("busy {}", now());
     held.emplace(std::move(mine));
@@ -154,9 +155,9 @@ void take(unsigned wait) {
 }
 
 void more(unsigned size) {
-  const auto stem = how.key.substr(0, how.key.rfind('-'));
+  const auto stem = settings.key.substr(0, settings.key.rfind('-'));
   for (unsigned i = 1; i <= size; ++i) {
-    others.push_back(service->acquire(fmt::format("{}-{}", stem, i), options(how.wait)));
+    others.push_back(service->acquire(fmt::format("{}-{}", stem, i), options(settings.wait)));
   }
   say("more {}", others.size());
 }
@@ -207,7 +208,7 @@ void crowd(unsigned size) {
     std::thread([] {
       say("crowded");
       try {
-        const auto mine = service->acquire(how.key, options(60'000));
+        const auto mine = service->acquire(settings.key, options(60'000));
         say("left held");
       } catch (const dlock::error& e) {
         say("left {}", word(e.code()));
@@ -218,7 +219,7 @@ void crowd(unsigned size) {
 
 void hold_in_thread() {
   std::thread([] {
-    const auto mine = service->acquire(how.key, options(how.wait));
+    const auto mine = service->acquire(settings.key, options(settings.wait));
     say_held(mine);
     std::promise<void>().get_future().wait_for(24h);
   }).detach();
@@ -235,17 +236,17 @@ void use_parents_things() {
     }
   };
   refused([] { held->ensure_held(); });
-  refused([] { service->try_acquire(how.key).release(); });
-  refused([] { service->holder(how.key).has_value(); });
+  refused([] { service->try_acquire(settings.key).release(); });
+  refused([] { service->holder(settings.key).has_value(); });
 }
 
 void use_own_service() {
   try {
-    dlock::lock_service mine(how.child_url.empty() ? how.url : how.child_url, {.label = how.label});
-    const auto same = mine.try_acquire(how.key, options(0));
+    dlock::lock_service mine(settings.child_url.empty() ? settings.url : settings.child_url, {.label = settings.label});
+    const auto same = mine.try_acquire(settings.key, options(0));
     say("child-parents-key {}", same ? "granted" : "busy");
-    const auto other = mine.acquire(how.key + "-child", options(5000));
-    const auto holder = mine.holder(how.key + "-child");
+    const auto other = mine.acquire(settings.key + "-child", options(5000));
+    const auto holder = mine.holder(settings.key + "-child");
     say("child-held {} {}", other.fencing_token(), holder ? holder->session.hex() : "?");
   } catch (const dlock::error& e) {
     say("child-error {} {}", word(e.code()), e.what());
@@ -254,16 +255,16 @@ void use_own_service() {
 
 /// exit: exit(0), which runs the destructors of the statics; _exit: nothing of that; destroy: the destructors, by
 /// name; refused: calls on what is the parent's; own: a service of its own.
-void fork_child(const std::string& what) {
+void fork_child(const std::string& act) {
   const pid_t child = ::fork();
   if (child == 0) {
-    if (what == "exit") std::exit(0);
-    if (what == "destroy") {
+    if (act == "exit") std::exit(0);
+    if (act == "destroy") {
       held.reset();
       service.reset();
     }
-    if (what == "refused") use_parents_things();
-    if (what == "own") use_own_service();
+    if (act == "refused") use_parents_things();
+    if (act == "own") use_own_service();
     ::_exit(0);
   }
   int status = 0;
@@ -280,7 +281,7 @@ bool obey(const std::string& command, const std::string& argument) {
     return argument.empty() ? otherwise : static_cast<unsigned>(std::stoul(argument));
   };
   if (command == "take") {
-    take(number(how.wait));
+    take(number(settings.wait));
   } else if (command == "more") {
     more(number(1));
   } else if (command == "check") {
@@ -299,7 +300,7 @@ bool obey(const std::string& command, const std::string& argument) {
   } else if (command == "hold-in-thread") {
     hold_in_thread();
   } else if (command == "loop") {
-    dlock::test::start_loop(*service, how.key);
+    dlock::test::start_loop(*service, settings.key);
     say("looping");
   } else if (command == "looped") {
     say("looped {}", dlock::test::looped());
@@ -311,7 +312,7 @@ bool obey(const std::string& command, const std::string& argument) {
     held.reset();
     say("outliving");
   } else if (command == "exit-inside") {
-    dlock::test::exit_inside(*service, how.key, options(how.wait), argument, [] { say("inside"); });
+    dlock::test::exit_inside(*service, settings.key, options(settings.wait), argument, [] { say("inside"); });
   } else if (command == "exit") {
     std::exit(0);
   } else {
@@ -322,17 +323,17 @@ bool obey(const std::string& command, const std::string& argument) {
 }
 
 void read_arguments(CLI::App& app) {
-  app.add_option("--url", how.url, "where the locks are")->required();
-  app.add_option("--child-url", how.child_url, "where a forked child takes its locks; default --url");
-  app.add_option("--key", how.key, "what to take");
-  app.add_option("--ttl", how.ttl, "ms");
-  app.add_option("--wait", how.wait, "ms; of a take that names none");
-  app.add_option("--label", how.label, "service_options::label");
-  app.add_option("--close-limit", how.close_limit, "ms; service_options::close_limit");
-  app.add_flag("--hold", how.hold, "take the key at once");
-  app.add_option("--torture", how.torture.log, "take and release at random and log it to this file");
-  app.add_option("--keys", how.torture.keys, "of --torture")->delimiter(',');
-  app.add_option("--seed", how.torture.seed, "of --torture");
+  app.add_option("--url", settings.url, "where the locks are")->required();
+  app.add_option("--child-url", settings.child_url, "where a forked child takes its locks; default --url");
+  app.add_option("--key", settings.key, "what to take");
+  app.add_option("--ttl", settings.ttl, "ms");
+  app.add_option("--wait", settings.wait, "ms; of a take that names none");
+  app.add_option("--label", settings.label, "service_options::label");
+  app.add_option("--close-limit", settings.close_limit, "ms; service_options::close_limit");
+  app.add_flag("--hold", settings.hold, "take the key at once");
+  app.add_option("--torture", settings.torture.log, "take and release at random and log it to this file");
+  app.add_option("--keys", settings.torture.keys, "of --torture")->delimiter(',');
+  app.add_option("--seed", settings.torture.seed, "of --torture");
 }
 
 }  // namespace
@@ -345,15 +346,16 @@ int main(int argc, char** argv) {
   read_arguments(app);
   CLI11_PARSE(app, argc, argv);
   try {
-    service.emplace(
-        how.url, dlock::service_options{.label = how.label, .close_limit = std::chrono::milliseconds{how.close_limit}});
+    service.emplace(settings.url,
+                    dlock::service_options{.label = settings.label,
+                                           .close_limit = std::chrono::milliseconds{settings.close_limit}});
     say("ready {}", ::getpid());
-    if (!how.torture.log.empty()) {
-      how.torture.ttl = std::chrono::milliseconds{how.ttl};
-      run_torture(*service, how.torture);
+    if (!settings.torture.log.empty()) {
+      settings.torture.ttl = std::chrono::milliseconds{settings.ttl};
+      run_torture(*service, settings.torture);
       return 0;
     }
-    if (how.hold) take(how.wait);
+    if (settings.hold) take(settings.wait);
     for (std::string line; std::getline(std::cin, line);) {
       std::istringstream words(line);
       std::string command;

@@ -85,9 +85,9 @@ class user {
     return found;
   }
   /// Returns when that statement waits no more and its connection is gone.
-  void gone(const waiting& one) {
-    const auto sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE id=" + one.connection;
-    if (!eventually([&] { return root_.one(sql) == "0"; })) FAIL("connection " << one.connection << " stays");
+  void gone(const waiting& waiting) {
+    const auto sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE id=" + waiting.connection;
+    if (!eventually([&] { return root_.one(sql) == "0"; })) FAIL("connection " << waiting.connection << " stays");
   }
   /// How many there were.
   std::size_t kill_all() {
@@ -158,60 +158,60 @@ struct blocked_acquire {
 
 TEST_CASE("connection: killed while its acquire waits for a row, the acquire is sent again and leaves no ghost",
           "[crash][mysql][T29]") {
-  blocked_acquire one;
-  one.who.root().run("KILL " + one.first.connection);
-  one.who.blocked(one.first);  // the cancel of the first attempt, or the second
-  CHECK_FALSE(one.process.said("held"));
-  one.let_go();
-  one.must_end_well();
+  blocked_acquire acquire;
+  acquire.who.root().run("KILL " + acquire.first.connection);
+  acquire.who.blocked(acquire.first);  // the cancel of the first attempt, or the second
+  CHECK_FALSE(acquire.process.said("held"));
+  acquire.let_go();
+  acquire.must_end_well();
 }
 
 TEST_CASE("connection: an acquire whose statement is killed while it waits for a row is sent again", "[crash][mysql]") {
-  blocked_acquire one;
-  one.who.root().run("KILL QUERY " + one.first.connection);
-  one.who.blocked(one.first);
-  one.let_go();
-  one.must_end_well();
+  blocked_acquire acquire;
+  acquire.who.root().run("KILL QUERY " + acquire.first.connection);
+  acquire.who.blocked(acquire.first);
+  acquire.let_go();
+  acquire.must_end_well();
 }
 
 TEST_CASE("connection: a grant whose answer was lost is undone before the key is asked for again",
           "[crash][mysql][T29]") {
-  blocked_acquire one("5000");
-  one.proxy.cut();
-  one.let_go();
+  blocked_acquire acquire("5000");
+  acquire.proxy.cut();
+  acquire.let_go();
   // The server has not noticed and runs the statement: a ghost, held by a session that lives.
-  REQUIRE(eventually([&] { return one.row("session_id") != "NULL"; }, 5s));
-  CHECK(one.row("HEX(session_id)") == upper(one.before.session));
-  CHECK(one.row("fence") == std::to_string(one.before.fence + 1));
-  CHECK_FALSE(one.process.said("held"));
-  one.proxy.mend();
-  one.must_end_well(1);
+  REQUIRE(eventually([&] { return acquire.row("session_id") != "NULL"; }, 5s));
+  CHECK(acquire.row("HEX(session_id)") == upper(acquire.before.session));
+  CHECK(acquire.row("fence") == std::to_string(acquire.before.fence + 1));
+  CHECK_FALSE(acquire.process.said("held"));
+  acquire.proxy.mend();
+  acquire.must_end_well(1);
 }
 
 TEST_CASE("connection: an acquire whose answer was lost is seen dead at the server before the key is asked for again",
           "[crash][mysql][T29]") {
-  blocked_acquire one("5000");
-  one.proxy.cut();
-  one.proxy.mend();
-  one.who.gone(one.first);
-  CHECK_FALSE(one.process.said("held"));
-  one.let_go();
-  one.must_end_well();
+  blocked_acquire acquire("5000");
+  acquire.proxy.cut();
+  acquire.proxy.mend();
+  acquire.who.gone(acquire.first);
+  CHECK_FALSE(acquire.process.said("held"));
+  acquire.let_go();
+  acquire.must_end_well();
 }
 
 TEST_CASE("connection: what the server grants to a process that is dead can be taken after its session's expiry",
           "[crash][mysql][T91]") {
-  blocked_acquire one;
-  one.process.kill();
+  blocked_acquire acquire;
+  acquire.process.kill();
   const auto killed = boot_time();
-  one.let_go();
+  acquire.let_go();
   // The server has not noticed and runs the statement: a ghost.
-  REQUIRE(eventually([&] { return one.row("session_id") != "NULL"; }, 5s));
-  CHECK(one.row("fence") == std::to_string(one.before.fence + 1));
+  REQUIRE(eventually([&] { return acquire.row("session_id") != "NULL"; }, 5s));
+  CHECK(acquire.row("fence") == std::to_string(acquire.before.fence + 1));
 
-  taker next(one.tables.url());
+  taker next(acquire.tables.url());
   const auto mine = next.take(20s);
-  CHECK(mine.fence == one.before.fence + 2);
+  CHECK(mine.fence == acquire.before.fence + 2);
   CHECK(mine.at <= killed + taker::ttl + taker::longest_pause + sluggish);
   CHECK(next.ask("check", "trusted").size() == 2);
 }

@@ -43,9 +43,9 @@ TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[cra
   lock_service locks(place->url());
   taker parent(place->url());
   const auto mine = parent.take();
-  const auto how = GENERATE(as<std::string>{}, "_exit", "exit", "destroy");
-  CAPTURE(how);
-  const auto end = parent.ask("fork " + how, "child");
+  const auto way = GENERATE(as<std::string>{}, "_exit", "exit", "destroy");
+  CAPTURE(way);
+  const auto end = parent.ask("fork " + way, "child");
   CHECK(end == std::vector<std::string>{"child", "0"});
   CHECK(parent.ask("check", "trusted").size() == 2);
   const auto now = locks.holder("key");
@@ -120,10 +120,10 @@ TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits
   const auto place = make_store_place();
   lock_service locks(place->url());
   // By a lease, by leases on several keys, by a mutex; in the thread's own name and in that of a task.
-  const auto how = GENERATE(as<std::string>{}, "lease", "leases", "mutex", "task", "nested");
-  CAPTURE(how);
+  const auto holder = GENERATE(as<std::string>{}, "lease", "leases", "mutex", "task", "nested");
+  CAPTURE(holder);
   taker process(place->url(), {"--close-limit", "3600000", "--ttl", "3600000"});
-  process.ask("exit-inside " + how, "inside");
+  process.ask("exit-inside " + holder, "inside");
   CHECK(process.end(end_limit) == 0);
   CHECK(locks.held_keys().empty());
   CHECK(locks.try_acquire("key", {.ttl = 1s}).fencing_token() == 2);

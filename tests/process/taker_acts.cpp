@@ -37,23 +37,23 @@ void start_loop(lock_service& locks, const std::string& key) {
 
 std::string looped() { return std::to_string(grants) + " " + std::to_string(timeouts); }
 
-void exit_inside(lock_service& locks, const std::string& key, const lock_options& as, const std::string& how,
+void exit_inside(lock_service& locks, const std::string& key, const lock_options& as, const std::string& holder,
                  const std::function<void()>& inside) {
   const auto leave = [&inside] {
     inside();
     std::exit(0);
   };
-  if (how == "lease") locks.with_lock(key, as, leave);
-  if (how == "nested") {
+  if (holder == "lease") locks.with_lock(key, as, leave);
+  if (holder == "nested") {
     locks.with_lock(key, as, [&] { locks.with_lock(key, as, leave); });
   }
-  if (how == "leases") locks.with_locks({key, key + "-2", key + "-3"}, as, leave);
-  if (how == "mutex") {
+  if (holder == "leases") locks.with_locks({key, key + "-2", key + "-3"}, as, leave);
+  if (holder == "mutex") {
     static distributed_mutex door{locks, key, as};  // destroyed before the service
     const std::lock_guard guard(door);
     leave();
   }
-  if (how == "task") {
+  if (holder == "task") {
     const owner_scope task;
     locks.with_lock(key, as, leave);
   }

@@ -27,15 +27,16 @@ bool told_to_stop() {
 
 class tormentor {
  public:
-  tormentor(lock_service& locks, const torture_settings& how)
-      : locks_(locks), how_(how), log_(how.log), random_(how.seed) {}
+  tormentor(lock_service& locks, const torture_settings& settings)
+      : locks_(locks), settings_(settings), log_(settings.log), random_(settings.seed) {}
 
   void once() {
-    record_ = {.key = how_.keys[below(how_.keys.size())], .process = ::getpid(), .attempt = record_.attempt + 1};
+    record_ = {
+        .key = settings_.keys[below(settings_.keys.size())], .process = ::getpid(), .attempt = record_.attempt + 1};
     log(hold_record::kind::asked);
     try {
       const auto wait = below(4) == 0 ? 0ms : 2000ms;
-      auto mine = locks_.acquire(record_.key, {.ttl = how_.ttl, .wait = wait});
+      auto mine = locks_.acquire(record_.key, {.ttl = settings_.ttl, .wait = wait});
       hold(mine);
       if (below(2) == 0) mine.release();  // else the destructor does
     } catch (const lock_timeout&) {
@@ -60,14 +61,14 @@ class tormentor {
       std::this_thread::sleep_for(std::chrono::microseconds{below(1000)});
     }
   }
-  void log(hold_record::kind what) {
-    record_.what = what;
+  void log(hold_record::kind kind) {
+    record_.what = kind;
     log_.append(record_);
   }
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
 
   lock_service& locks_;
-  const torture_settings& how_;
+  const torture_settings& settings_;
   const hold_log log_;
   std::mt19937_64 random_;
   hold_record record_{};
@@ -75,9 +76,9 @@ class tormentor {
 
 }  // namespace
 
-void run_torture(lock_service& locks, const torture_settings& how) {
-  tormentor one(locks, how);
-  while (!told_to_stop()) one.once();
+void run_torture(lock_service& locks, const torture_settings& settings) {
+  tormentor tormentor(locks, settings);
+  while (!told_to_stop()) tormentor.once();
 }
 
 }  // namespace dlock::test

@@ -21,6 +21,6 @@ struct torture_settings {
 
 /// Takes and releases the keys at random and logs what it holds, until somebody says something on standard input or
 /// closes it.
-void run_torture(lock_service& locks, const torture_settings& how);
+void run_torture(lock_service& locks, const torture_settings& settings);
 
 }  // namespace dlock::test

@@ -33,16 +33,16 @@ class tormented {
     const auto end = std::chrono::steady_clock::now() + length;
     while (std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds{30 + random_() % 200});
-      auto& one = victim();
+      auto& taker = victim();
       if (random_() % 2 != 0) {
-        one.kill();
-        one = start();
+        taker.kill();
+        taker = start();
       } else {
-        one.stop();
+        taker.stop();
         ++stops;
         // Sometimes a moment, sometimes longer than the session lives.
         std::this_thread::sleep_for(std::chrono::milliseconds{random_() % 2 == 0 ? 20 : 1200});
-        one.go_on();
+        taker.go_on();
       }
     }
     for (auto& each : processes_) each.say("enough");
@@ -74,8 +74,8 @@ class tormented {
   std::vector<taker> processes_{};
 };
 
-hold_record at(char what, std::uint64_t fence, std::int64_t when, std::int64_t process, std::uint64_t attempt = 1) {
-  return {.what = static_cast<hold_record::kind>(what),
+hold_record at(char kind, std::uint64_t fence, std::int64_t when, std::int64_t process, std::uint64_t attempt = 1) {
+  return {.what = static_cast<hold_record::kind>(kind),
           .key = "k",
           .fence = fence,
           .at = when,

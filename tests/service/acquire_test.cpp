@@ -31,7 +31,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: one statement for a known free key, t
   const auto again = locks->acquire("k");
   CHECK(again.reentered());
   CHECK(locks->statements() == 5);
-  CHECK(where->count(session_verb::open) == 1);
+  CHECK(store->count(session_verb::open) == 1);
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a busy key costs two statements when one attempt is asked for",
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: no lease, no release", "[acquire][T02
     CHECK(none.fencing_token() == 0);
     CHECK_THROWS_AS(none.ensure_held(), std::logic_error);
   }
-  CHECK(where->count(verb::release) == 0);
+  CHECK(store->count(verb::release) == 0);
   CHECK(fence_of("k") == theirs.fencing_token());
 }
 
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a dead holder's key is granted at its
   const auto dying = service();
   const auto theirs = dying->acquire("k", {.ttl = 10s});
   const auto locks = stranger();
-  where->cut();  // as a crash: nothing is renewed, nothing is released
+  store->cut();  // as a crash: nothing is renewed, nothing is released
   clock.advance(10s - 1us);
   CHECK_FALSE(locks->try_acquire("k"));
   clock.advance(1us);
@@ -147,22 +147,22 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a grant that was answered after its s
                  "[acquire][T25][T38]") {
   const auto locks = service();
   locks->acquire("k").release();
-  const auto alive = where->opened();
+  const auto alive = store->opened();
   // The renewals hang as well: only then can a session end while an attempt is under way.
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 100});
-  where->next(verb::take, {.during = [&] { clock.advance(31s); }});
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 100});
+  store->next(verb::take, {.during = [&] { clock.advance(31s); }});
   const auto held = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}); });
   CHECK(held.fencing_token() == 3);  // the second grant was given back
   CHECK(held.remaining() > 25s);
-  CHECK(where->opened().size() == 2);
-  CHECK(where->opened().back() != alive.front());
-  CHECK(where->count(verb::release) == 2);
+  CHECK(store->opened().size() == 2);
+  CHECK(store->opened().back() != alive.front());
+  CHECK(store->count(verb::release) == 2);
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late fails, and frees the key",
                  "[acquire][T25][T38]") {
   const auto locks = service();
-  where->next(verb::insert, {.during = [&] { clock.advance(1s); }});
+  store->next(verb::insert, {.during = [&] { clock.advance(1s); }});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 500ms, .renewal = renewal::none}); }) ==
         errc::store_failed);
   CHECK(fence_of("k") == 0);
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late
 TEST_CASE_METHOD(engine_fixture, "acquire: trust counts from the sending of the statement, not from its answer",
                  "[acquire][T29][T22]") {
   const auto locks = service();
-  where->next(verb::insert, {.during = [&] { clock.advance(15s); }});
+  store->next(verb::insert, {.during = [&] { clock.advance(15s); }});
   const auto held = locks->acquire("k", {.ttl = 30s, .renewal = renewal::none});
   CHECK(held.remaining() == 30s - 15s - 1500ms);
   CHECK(held.remaining() <= locks->holder("k")->left);
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not
   locks->acquire("k").release();
   const auto before = locks->statements();
 
-  where->next(verb::take, {.what = fate::fail, .why = denied});
+  store->next(verb::take, {.what = fate::fail, .why = denied});
   try {
     static_cast<void>(locks->acquire("k"));
     FAIL("granted");
@@ -197,8 +197,8 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not
   CHECK(locks->statements() == before + 1);
   CHECK(seen->count(event::kind::acquire_failed) == 1);
 
-  where->next(verb::take, {.what = fate::fail, .why = deadlock});
-  where->next(verb::look, {.what = fate::fail, .why = row_lock});
+  store->next(verb::take, {.what = fate::fail, .why = deadlock});
+  store->next(verb::look, {.what = fate::fail, .why = row_lock});
   CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("k")); }));
 }
 
@@ -207,36 +207,36 @@ TEST_CASE_METHOD(engine_fixture,
                  "[acquire]") {
   const auto locks = service();
   locks->acquire("order:42").release();
-  where->next(verb::take, {.what = fate::fail, .why = denied});
+  store->next(verb::take, {.what = fate::fail, .why = denied});
   std::string text;
   try {
     static_cast<void>(locks->acquire("order:42"));
   } catch (const store_error& e) {
     text = e.what();
   }
-  CHECK(text.starts_with("dlock: key 'order:42': after 0 ms: " + where->name() + ": denied"));
+  CHECK(text.starts_with("dlock: key 'order:42': after 0 ms: " + store->name() + ": denied"));
   CHECK(text.find("order:42") == text.rfind("order:42"));
   const auto told = seen->records().back();
   CHECK(told.what == event::kind::acquire_failed);
   CHECK(told.key == "order:42");
-  CHECK(told.text == "after 0 ms: " + where->name() + ": denied");
+  CHECK(told.text == "after 0 ms: " + store->name() + ": denied");
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had means busy", "[acquire][T53]") {
   const auto locks = service();
   CHECK(locks->try_acquire("k"));  // makes it
   // Each attempt looks whether the key is really held, and tries once more.
-  where->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 4});
+  store->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 4});
   CHECK_FALSE(locks->try_acquire("k"));
   CHECK(thrown([&] { return locks->acquire("k", {.wait = 0ms}); }) == errc::timed_out);
-  where->next(verb::take, {.what = fate::fail, .why = row_lock});
+  store->next(verb::take, {.what = fate::fail, .why = row_lock});
   CHECK(locks->try_acquire("k"));
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: an unreachable store fails at the end of the wait, with the cause",
                  "[acquire]") {
   const auto locks = service();
-  where->cut();
+  store->cut();
   const auto begun = clock.now();
   std::error_code code;
   std::string text;
@@ -258,7 +258,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: trouble that passed does not explain 
   const auto rival = stranger();
   const auto theirs = rival->acquire("k");
   const auto locks = service();
-  where->next(verb::take, {.what = fate::fail, .why = deadlock});
+  store->next(verb::take, {.what = fate::fail, .why = deadlock});
   const auto end = while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 200ms}); }); });
   CHECK(end == errc::timed_out);
 }
@@ -267,14 +267,14 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a hung statement is interrupted long 
                  "[acquire][T63]") {
   const auto each = GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::look});
   const auto locks = service();
-  const auto at = where->hold(each);
+  const auto at = store->hold(each);
   lease held;
   std::thread waiter([&] { held = locks->acquire("k", {.wait = 1h}); });
   REQUIRE(at->reached());
   clock.advance(2s - 1us);
-  CHECK(where->count(each) == 0);
+  CHECK(store->count(each) == 0);
   clock.advance(1us);
-  CHECK(eventually([&] { return where->count(each) == 1; }));
+  CHECK(eventually([&] { return store->count(each) == 1; }));
   while_time_passes([&] { waiter.join(); });
   CHECK(held);
 }
@@ -320,7 +320,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: bad options are refused before any st
   CHECK_THROWS_AS(locks->acquire("k", {.ttl = 1ms}), std::invalid_argument);
   CHECK_THROWS_AS((void)locks->try_acquire("k", {.wait = -1ms}), std::invalid_argument);
   CHECK(locks->statements() == 0);
-  CHECK(where->count(session_verb::open) == 0);
-  CHECK_THROWS_AS(lock_service(where, {.connections = 0}), std::invalid_argument);
-  CHECK_THROWS_AS(lock_service(std::shared_ptr<store>{}), std::invalid_argument);
+  CHECK(store->count(session_verb::open) == 0);
+  CHECK_THROWS_AS(lock_service(store, {.connections = 0}), std::invalid_argument);
+  CHECK_THROWS_AS(lock_service(std::shared_ptr<dlock::store>{}), std::invalid_argument);
 }

@@ -44,41 +44,41 @@ struct adopt_fixture : row_fixture {
   lock_key row(std::int64_t id) { return existing(lock_key::of_row(table, {id})); }
 
   /// As statements of a transaction would: beside the engine. 0: it is not free.
-  std::uint64_t take(const ticket& by, const lock_key& key) {
+  std::uint64_t take(const ticket& asked, const lock_key& key) {
     fault why;
-    const auto on = rows->connect(1s, why);
+    const auto connection = rows->connect(1s, why);
     const request ask{.action = verb::take,
                       .resource = key.view(),
-                      .session = by.session,
-                      .nonce = by.nonce,
-                      .kind = by.own_ttl > 0us ? lease_kind::column : lease_kind::session,
-                      .ttl = by.own_ttl};
+                      .session = asked.session,
+                      .nonce = asked.nonce,
+                      .kind = asked.own_ttl > 0us ? lease_kind::column : lease_kind::session,
+                      .ttl = asked.own_ttl};
     reply answer;
-    rows->execute(*on, {&ask, 1}, {&answer, 1});
+    rows->execute(*connection, {&ask, 1}, {&answer, 1});
     return answer.result == outcome::yes ? answer.fence : 0;
   }
   claim take_all(std::vector<lock_key> keys) {
-    return [this, keys = std::move(keys)](ticket& by) {
+    return [this, keys = std::move(keys)](ticket& asked) {
       claimed done;
       for (const auto& each : keys) {
-        by.maybe.push_back(each);
-        if (const auto fence = take(by, each); fence > 0) done.push_back({each, fence});
+        asked.maybe.push_back(each);
+        if (const auto fence = take(asked, each); fence > 0) done.push_back({each, fence});
       }
       return done;
     };
   }
-  std::vector<lease> adopt(const claim& how, const detail::lock_settings& wanted = {.ttl = 30s}) {
-    return adopt(wanted, table->renewal, how);
+  std::vector<lease> adopt(const claim& claimer, const detail::lock_settings& wanted = {.ttl = 30s}) {
+    return adopt(wanted, table->renewal, claimer);
   }
-  std::vector<lease> adopt(const detail::lock_settings& wanted, row_renewal renewed, const claim& how) {
+  std::vector<lease> adopt(const detail::lock_settings& wanted, row_renewal renewed, const claim& claimer) {
     const auto take = [&](engine::row_adoption& about) {
-      ticket by{about.session(), about.nonce(), about.own_ttl(), {}, false};
+      ticket asked{about.session(), about.nonce(), about.own_ttl(), {}, false};
       claimed done;
       try {
-        done = how(by);
+        done = claimer(asked);
       } catch (...) {
-        about.commit_sent(by.unsure);
-        about.expect(by.maybe);
+        about.commit_sent(asked.unsure);
+        about.expect(asked.maybe);
         throw;
       }
       std::vector<lock_key> keys;

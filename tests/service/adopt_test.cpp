@@ -33,7 +33,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases l
   CHECK_FALSE(held[0].reentered());
   CHECK(held[1].remaining() == 30s - 1500ms);
   CHECK(seen->count(event::kind::granted) == 2);
-  CHECK(where->opened().size() == 1);
+  CHECK(store->opened().size() == 1);
   // Re-entry, the local line, renewal, release.
   CHECK_FALSE(home.acquire(first, {}, true));  // not by those in a container
   auto here = std::move(held[0]);
@@ -47,24 +47,24 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases l
   held.clear();
   CHECK(is_free(first));
   CHECK(is_free(second));
-  CHECK(where->count(verb::release) == 2);
-  CHECK(where->count(verb::cancel) == 0);
+  CHECK(store->count(verb::release) == 2);
+  CHECK(store->count(verb::cancel) == 0);
   CHECK(seen->count(event::kind::released) == 2);
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: each call takes under a nonce of its own", "[adopt]") {
   std::vector<std::uint64_t> nonces;
   for (int i = 0; i < 2; ++i) {
-    const auto none = adopt([&](ticket& by) {
-      CHECK(by.session);
-      CHECK(by.own_ttl == 0us);
-      nonces.push_back(by.nonce);
+    const auto none = adopt([&](ticket& asked) {
+      CHECK(asked.session);
+      CHECK(asked.own_ttl == 0us);
+      nonces.push_back(asked.nonce);
       return claimed{};
     });
     CHECK(none.empty());
   }
   CHECK(nonces[0] != nonces[1]);
-  CHECK(where->count(verb::cancel) == 0);
+  CHECK(store->count(verb::cancel) == 0);
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing taken", "[adopt]") {
@@ -73,16 +73,16 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing t
   const auto theirs = row(3);
   const auto other = stranger();
   const auto kept = other->acquire(lock_key::from_stored(theirs.view()));
-  CHECK_THROWS_AS(adopt([&](ticket& by) {
-                    by.maybe = {first, second, theirs};
-                    CHECK(take(by, first) > 0);
+  CHECK_THROWS_AS(adopt([&](ticket& asked) {
+                    asked.maybe = {first, second, theirs};
+                    CHECK(take(asked, first) > 0);
                     throw broken();
                     return claimed{};
                   }),
                   broken);
   CHECK(freed(first));
   CHECK(is_free(second));
-  CHECK(eventually([&] { return where->count(verb::cancel) == 3; }));
+  CHECK(eventually([&] { return store->count(verb::cancel) == 3; }));
   CHECK_NOTHROW(kept.ensure_held());
   CHECK(fence_of(lock_key::from_stored(theirs.view())) == kept.fencing_token());
   // It was certain: not asked again and again.
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing t
   CHECK(clock.at_rest());
   clock.advance(1s);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::cancel) == 3);
+  CHECK(store->count(verb::cancel) == 3);
   CHECK(seen->count(event::kind::granted) == 0);
   // Nobody has the turn.
   CHECK(home.acquire(first, {}, true));
@@ -100,63 +100,63 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a commit without an answer is cancelled 
                  "[adopt]") {
   const auto key = row(1);
   ticket later;
-  CHECK_THROWS_AS(adopt([&](ticket& by) {
-                    by.maybe = {key};
-                    by.unsure = true;
-                    later = by;
+  CHECK_THROWS_AS(adopt([&](ticket& asked) {
+                    asked.maybe = {key};
+                    asked.unsure = true;
+                    later = asked;
                     throw broken();
                     return claimed{};
                   }),
                   broken);
-  REQUIRE(eventually([&] { return where->count(verb::cancel) >= 1; }));
+  REQUIRE(eventually([&] { return store->count(verb::cancel) >= 1; }));
   CHECK(take(later, key) > 0);  // it is done now, under a session that lives
   CHECK_FALSE(is_free(key));
   CHECK(freed(key));
-  const auto done = where->count(verb::cancel);
+  const auto done = store->count(verb::cancel);
   clock.advance(2s);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::cancel) == done);
+  CHECK(store->count(verb::cancel) == done);
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: a commit that never comes is not cancelled for ever", "[adopt]") {
   const auto key = row(1);
-  CHECK_THROWS_AS(adopt([&](ticket& by) {
-                    by.maybe = {key};
-                    by.unsure = true;
+  CHECK_THROWS_AS(adopt([&](ticket& asked) {
+                    asked.maybe = {key};
+                    asked.unsure = true;
                     throw broken();
                     return claimed{};
                   }),
                   broken);
   const auto another = adopt_one(row(2));  // keeps the session alive
   for (int i = 0; i < 70; ++i) REQUIRE(live_on(another, 10s, 30s));
-  const auto sent = where->count(verb::cancel);
+  const auto sent = store->count(verb::cancel);
   CHECK(sent > 10);
   REQUIRE(live_on(another, 20s, 30s));
-  CHECK(where->count(verb::cancel) == sent);
+  CHECK(store->count(verb::cancel) == sent);
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: a session that ends in between gives no leases, and the rows are freed",
                  "[adopt][T29]") {
   const auto key = row(1);
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
-  const auto held = adopt([&](ticket& by) {
-    const auto fence = take(by, key);
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  const auto held = adopt([&](ticket& asked) {
+    const auto fence = take(asked, key);
     clock.advance(40s);
     return claimed{{key, fence}};
   });
   CHECK(held.empty());
   CHECK(freed(key));
   CHECK(seen->count(event::kind::granted) == 0);
-  where->forget_scripts();
+  store->forget_scripts();
   CHECK(home.acquire(key, {}, true));  // nobody has the turn
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: some seconds are lost to a slow transaction, not to trust", "[adopt][T29]") {
   const auto own = table_named("o", row_renewal::column);
   const auto key = existing(lock_key::of_row(own, {std::int64_t{1}}));
-  const auto slow = [&](ticket& by) {
-    CHECK(by.own_ttl == 30s);
-    const auto fence = take(by, key);
+  const auto slow = [&](ticket& asked) {
+    CHECK(asked.own_ttl == 30s);
+    const auto fence = take(asked, key);
     clock.advance(4s);
     return claimed{{key, fence}};
   };
@@ -165,28 +165,28 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: some seconds are lost to a slow transact
   CHECK(held[0].remaining() == 30s - 1500ms - 4s);
   // Its own expiry is renewed.
   clock.advance(10s);
-  CHECK(eventually([&] { return where->count(verb::extend) == 1; }));
+  CHECK(eventually([&] { return store->count(verb::extend) == 1; }));
   CHECK(eventually([&] { return held[0].remaining() == 30s - 1500ms; }));
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: an expiry of its own that passed in between gives no lease", "[adopt][T29]") {
   const auto key = row(1);
   const auto held = adopt(
-      [&](ticket& by) {
-        const auto fence = take(by, key);
+      [&](ticket& asked) {
+        const auto fence = take(asked, key);
         clock.advance(2850ms);
         return claimed{{key, fence}};
       },
       {.ttl = 3s, .renewal = renewal::none});
   CHECK(held.empty());
-  CHECK(eventually([&] { return where->count(verb::cancel) == 1; }));
+  CHECK(eventually([&] { return store->count(verb::cancel) == 1; }));
   CHECK(is_free(key));
   // Nothing uses the session any more: it is closed when it has been idle for long.
-  const auto closed = [&] { return where->count(session_verb::close) > 0; };
+  const auto closed = [&] { return store->count(session_verb::close) > 0; };
   for (int i = 0; i < 15 && !closed(); ++i) {
-    const auto renewed = where->count(session_verb::renew);
+    const auto renewed = store->count(session_verb::renew);
     clock.advance(10s);
-    REQUIRE(eventually([&] { return closed() || where->count(session_verb::renew) > renewed; }));
+    REQUIRE(eventually([&] { return closed() || store->count(session_verb::renew) > renewed; }));
   }
   CHECK(closed());
   CHECK(seen->count(event::kind::session_lost) == 0);
@@ -199,7 +199,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it
   std::atomic<std::uint64_t> fence{0};
   std::atomic<bool> ticking{true};
   std::thread waiter([&] { fence = home.acquire(key, {.wait = 1h}, false).fencing_token(); });
-  REQUIRE(eventually([&] { return where->count(verb::look) > 0; }));  // it speaks to the store: the turn is its
+  REQUIRE(eventually([&] { return store->count(verb::look) > 0; }));  // it speaks to the store: the turn is its
   theirs.release();
   // The waiter pauses; a claim is faster.
   auto held = adopt_one(key);
@@ -210,8 +210,8 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it
       std::this_thread::sleep_for(1ms);
     }
   });
-  const auto looks = where->count(verb::look);
-  CHECK(eventually([&] { return where->count(verb::look) > looks; }));
+  const auto looks = store->count(verb::look);
+  CHECK(eventually([&] { return store->count(verb::look) > looks; }));
   CHECK(fence == 0);
   held.release();
   waiter.join();
@@ -233,7 +233,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what does not fit rows is refused before
   CHECK_THROWS_AS(adopt(none, {.ttl = 0ms}), std::invalid_argument);
   CHECK_THROWS_MATCHES(adopt({.ttl = 4s}, row_renewal::column, none), std::invalid_argument,
                        MessageMatches(ContainsSubstring("ttl = 4000 ms")));
-  CHECK(where->tried() == 0);
+  CHECK(store->tried() == 0);
   static_cast<void>(home.close(0ms));
   CHECK(thrown([&] { return adopt(none).size(); }) == errc::closed);
   CHECK_FALSE(called);
@@ -241,7 +241,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what does not fit rows is refused before
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: without a session nothing is taken", "[adopt]") {
   bool called = false;
-  where->cut();
+  store->cut();
   CHECK(while_time_passes([&] {
           return thrown([&] {
             return adopt([&](ticket&) {

@@ -37,10 +37,10 @@ int threads() {
 TEST_CASE("asio: ten thousand coroutines need four connections, no more threads than one, and each is alone in its key",
           "[asio][many]") {
   constexpr int many = 10'000, keys = 8;
-  const auto where = std::make_shared<stores::memory_store>();
-  lock_service rival(where);
+  const auto store = std::make_shared<stores::memory_store>();
+  lock_service rival(store);
   net::io_context io;
-  lock_service service(where, {.connections = 3, .max_waiters = many});
+  lock_service service(store, {.connections = 3, .max_waiters = many});
   const dlock::asio::service locks(service, io.get_executor());
   std::array<int, keys> inside{};
   int done = 0, shared = 0;

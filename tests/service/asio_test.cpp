@@ -77,11 +77,11 @@ TEST_CASE_METHOD(asio_fixture, "asio: every call is awaited, and gives what the 
   const auto rival = stranger();
   const auto theirs = rival->acquire("busy", {.ttl = 1h});
   const auto end = spawn([&]() -> awaitable<void> {
-    auto one = co_await locks.async_acquire("k", {.renewal = renewal::manual}, net::use_awaitable);
-    CHECK(one.fencing_token() > 0);
-    co_await locks.async_renew(one, 60s);
-    CHECK(one.remaining() > 50s);
-    co_await locks.async_release(std::move(one));
+    auto lease = co_await locks.async_acquire("k", {.renewal = renewal::manual}, net::use_awaitable);
+    CHECK(lease.fencing_token() > 0);
+    co_await locks.async_renew(lease, 60s);
+    CHECK(lease.remaining() > 50s);
+    co_await locks.async_release(std::move(lease));
     const lock_keys both{"a", "b"}, one_busy{"a", "busy"};
     auto all = co_await locks.async_acquire_all(both, net::use_awaitable);
     CHECK(all.size() == 2);
@@ -173,21 +173,21 @@ template <class T>
 struct counting {
   using value_type = T;
   struct counts {
-    int live = 0, made = 0;
-    std::thread::id on = std::this_thread::get_id();
+    int live = 0, allocated = 0;
+    std::thread::id thread = std::this_thread::get_id();
   };
-  std::shared_ptr<counts> of;
-  explicit counting(std::shared_ptr<counts> to) : of(std::move(to)) {}
+  std::shared_ptr<counts> shared;
+  explicit counting(std::shared_ptr<counts> to) : shared(std::move(to)) {}
   template <class U>
-  counting(const counting<U>& other) : of(std::reinterpret_pointer_cast<counts>(other.of)) {}
+  counting(const counting<U>& other) : shared(std::reinterpret_pointer_cast<counts>(other.shared)) {}
   T* allocate(std::size_t n) {
-    ++of->live, ++of->made;
-    CHECK(std::this_thread::get_id() == of->on);
+    ++shared->live, ++shared->allocated;
+    CHECK(std::this_thread::get_id() == shared->thread);
     return std::allocator<T>().allocate(n);
   }
   void deallocate(T* at, std::size_t n) {
-    --of->live;
-    CHECK(std::this_thread::get_id() == of->on);
+    --shared->live;
+    CHECK(std::this_thread::get_id() == shared->thread);
     std::allocator<T>().deallocate(at, n);
   }
   friend bool operator==(const counting&, const counting&) = default;
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: the handler's allocator is used on its exe
   locks.async_acquire("k", net::bind_allocator(counting<char>(counts),
                                                [&](const std::exception_ptr&, const lease&) { live = counts->live; }));
   turn();
-  CHECK(counts->made > 0);
+  CHECK(counts->allocated > 0);
   CHECK(live == 0);
 }
 
@@ -346,7 +346,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: what is granted to a coroutine that is can
                  "[asio]") {
   net::cancellation_signal signal;
   bool over = false, ran = false;
-  const auto taking = where->hold(verb::insert);
+  const auto taking = store->hold(verb::insert);
   net::co_spawn(
       io,
       [&]() -> awaitable<void> {

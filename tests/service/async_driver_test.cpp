@@ -30,7 +30,7 @@ lock_options pausing(std::chrono::milliseconds time, std::stop_token cancel = {}
 }  // namespace
 
 TEST_CASE_METHOD(async_fixture, "async: a lock is taken and released while no thread waits for it", "[async]") {
-  const auto taking = where->hold(verb::take);
+  const auto taking = store->hold(verb::take);
   async_lock mine(*this, "k");
   mine.acquire();
   REQUIRE(taking->reached());
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(async_fixture, "async: a lock is taken and released while no th
   REQUIRE(mine.held());
   CHECK(mine.on() != std::this_thread::get_id());
   CHECK(fence_of("k") == mine.held().fencing_token());
-  const auto releasing = where->hold(verb::release);
+  const auto releasing = store->hold(verb::release);
   mine.release();
   REQUIRE(releasing->reached());
   CHECK_FALSE(mine.released());
@@ -64,10 +64,10 @@ TEST_CASE_METHOD(async_fixture, "async: a thousand acquisitions under way need o
     before->acquire(key).release();  // its row is there: one request each
     all.emplace_back(*this, key);
   }
-  const auto opening = where->hold(session_verb::open);
+  const auto opening = store->hold(session_verb::open);
   for (auto& each : all) each.acquire();
   REQUIRE(opening->reached());
-  const auto taking = where->hold(verb::take);
+  const auto taking = store->hold(verb::take);
   opening->open();
   REQUIRE(taking->reached());
   settle({.busy = 1});  // those of the first batch are asked for, the others wait for the connection
@@ -76,10 +76,10 @@ TEST_CASE_METHOD(async_fixture, "async: a thousand acquisitions under way need o
   taking->open();
   settle();
   CHECK(std::all_of(all.begin(), all.end(), [](const auto& each) { return static_cast<bool>(each.held()); }));
-  CHECK(where->count(verb::take) == many);
-  CHECK(where->batches(verb::take) <= 1 + (many - 1 + 63) / 64);
+  CHECK(store->count(verb::take) == many);
+  CHECK(store->batches(verb::take) <= 1 + (many - 1 + 63) / 64);
 
-  const auto holding = where->hold(verb::release);
+  const auto holding = store->hold(verb::release);
   for (auto& each : all) each.release();
   REQUIRE(holding->reached());
   holding->open();
@@ -104,8 +104,8 @@ TEST_CASE_METHOD(async_fixture, "async: one release of many leases takes as few 
   CHECK_FALSE(all);
   settle();
   CHECK(ends == 1);
-  CHECK(where->batches(verb::release) == (many + 63) / 64);
-  CHECK(where->count(verb::release) == many);
+  CHECK(store->batches(verb::release) == (many + 63) / 64);
+  CHECK(store->count(verb::release) == many);
   CHECK(is_free("k0"));
 }
 
@@ -209,7 +209,7 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for the answer to a
   if (busy) theirs = rival->acquire("k", {.ttl = 1h});
   std::stop_source stop;
   async_lock mine(*this, "k", {.wait = 1h, .cancel = stop.get_token()});
-  const auto taking = where->hold(verb::take);
+  const auto taking = store->hold(verb::take);
   mine.acquire();
   REQUIRE(taking->reached());
   stop.request_stop();
@@ -241,12 +241,12 @@ TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look togeth
   std::thread other(
       [&] { end = thrown([&] { return home->acquire("b", pausing(leads ? 88ms : 80ms, stop.get_token())); }); });
   settle({.callers = 1});
-  const auto looks = where->count(verb::look);
-  const auto batches = where->batches(verb::look);
+  const auto looks = store->count(verb::look);
+  const auto batches = store->batches(verb::look);
   clock.advance(80ms);  // one of them must look, the other may
   settle({.callers = 1});
-  CHECK(where->count(verb::look) == looks + 2);
-  CHECK(where->batches(verb::look) == batches + 1);
+  CHECK(store->count(verb::look) == looks + 2);
+  CHECK(store->batches(verb::look) == batches + 1);
   stop.request_stop();
   other.join();
   settle();
@@ -263,7 +263,7 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a look that ano
   first.acquire();
   other.acquire();
   settle();
-  const auto looking = where->hold(verb::look);
+  const auto looking = store->hold(verb::look);
   clock.advance(80ms);
   settle({.busy = 1});
   REQUIRE(looking->reached());
@@ -278,18 +278,18 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a look that ano
 }
 
 TEST_CASE_METHOD(async_fixture, "async: an attempt without an answer leaves nothing held", "[async]") {
-  const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   const auto at = GENERATE(verb::take, verb::insert);
   if (at == verb::take) stranger()->acquire("k").release();
-  where->next(at, {.what = what});
+  store->next(at, {.what = fate});
   async_lock mine(*this, "k", {.wait = 0s});
   mine.acquire();
   settle();
   REQUIRE(mine.over());
   CHECK(mine.end() == errc::outcome_unknown);
-  CHECK(where->settled() == 1);
-  CHECK(where->count(verb::cancel) == 1);
-  where->run_ghosts();
+  CHECK(store->settled() == 1);
+  CHECK(store->count(verb::cancel) == 1);
+  store->run_ghosts();
   CHECK(fence_of("k") == 0);
   CHECK(is_free("k"));
 }
@@ -298,16 +298,16 @@ TEST_CASE_METHOD(async_fixture, "async: a release without an answer is sent agai
   async_lock mine(*this, "k");
   mine.acquire();
   settle();
-  where->next(verb::release, {.what = fate::vanish});
+  store->next(verb::release, {.what = fate::vanish});
   mine.release();
   settle();
   CHECK_FALSE(mine.released());
-  CHECK(where->count(verb::release) == 1);
+  CHECK(store->count(verb::release) == 1);
   clock.advance(5ms);
   settle();
   REQUIRE(mine.released());
   CHECK(mine.released_end() == std::error_code());
-  CHECK(where->count(verb::release) == 2);
+  CHECK(store->count(verb::release) == 2);
   CHECK(is_free("k"));
 }
 

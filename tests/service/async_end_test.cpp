@@ -28,9 +28,9 @@ TEST_CASE_METHOD(async_fixture, "async: each of thousands who wait is told once 
   const auto rival = stranger();
   std::vector<lease> theirs;
   for (std::size_t i = 0; i < 8; ++i) theirs.push_back(rival->acquire("theirs " + std::to_string(i), {.ttl = 1h}));
-  auto how = options();
-  how.close_limit = 1h;
-  auto locks = service(how);
+  auto settings = options();
+  settings.close_limit = 1h;
+  auto locks = service(settings);
   std::vector<std::atomic<int>> told(many);
   std::atomic<std::size_t> closed{0};
   for (std::size_t i = 0; i < many; ++i) {
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(async_fixture, "async: each of thousands who wait is told once 
 }
 
 TEST_CASE_METHOD(async_fixture, "async: a service may be destroyed by a handler", "[async]") {
-  auto locks = std::make_shared<lock_service>(where, options());
+  auto locks = std::make_shared<lock_service>(store, options());
   std::atomic<int> told{0};
   auto& service = *locks;
   service.async_acquire("k", {}, [locks, &told](const std::exception_ptr&, const lease&) mutable {
@@ -79,9 +79,9 @@ TEST_CASE_METHOD(async_fixture, "async: a lease that outlives its service is rel
 
 TEST_CASE_METHOD(async_fixture, "async: a lost lease that outlives its service by far is released", "[async]") {
   const bool used = GENERATE(true, false);  // the service had threads for it, which have ended
-  auto how = options();
-  how.close_limit = 1h;
-  auto locks = service(how);
+  auto settings = options();
+  settings.close_limit = 1h;
+  auto locks = service(settings);
   if (used) {
     locks->async_try_acquire("other", {}, [](const std::exception_ptr&, const lease&) {});
     settle();
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(async_fixture, "async: a release tells what release() would thr
   settle();
   CHECK(lost == errc::lost);
   auto held = home->acquire("k");
-  where->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}, .times = 1});
+  store->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}, .times = 1});
   async_release(std::move(held), [&](const std::exception_ptr& failure) { unanswered = code_of(failure); });
   settle();
   CHECK(unanswered == errc::outcome_unknown);
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(async_fixture, "async: several keys are granted together, or wa
 // ---- transactions of the calling thread -----------------------------------------------------------------------------
 
 TEST_CASE_METHOD(async_fixture, "async: an acquire inside a transaction of the calling thread is told", "[async]") {
-  const fake_transaction open(*where);
+  const fake_transaction open(*store);
   async_lock mine(*this, "k");
   mine.acquire();
   settle();
@@ -188,7 +188,7 @@ TEST_CASE_METHOD(async_fixture, "async: a release inside a transaction of the ca
   async_lock mine(*this, "k");
   mine.acquire();
   settle();
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   mine.release();
   settle();
   CHECK(mine.released());
@@ -209,8 +209,8 @@ TEST_CASE_METHOD(async_fixture, "async: a thread that would wait for itself is t
 // ---- cancellation ---------------------------------------------------------------------------------------------------
 
 TEST_CASE("async: a cancellation that races with the grant ends in one of both, and nothing stays held", "[async]") {
-  const auto where = std::make_shared<stores::memory_store>();
-  lock_service locks(where, {.connections = 3, .close_limit = 10s});
+  const auto store = std::make_shared<stores::memory_store>();
+  lock_service locks(store, {.connections = 3, .close_limit = 10s});
   constexpr int rounds = 400;
   std::atomic<int> told{0}, granted{0}, cancelled{0}, other{0};
   for (int i = 0; i < rounds; ++i) {
@@ -232,6 +232,6 @@ TEST_CASE("async: a cancellation that races with the grant ends in one of both, 
   REQUIRE(eventually([&] { return told == rounds; }));
   CHECK(granted + cancelled == rounds);
   CHECK(other == 0);
-  lock_service rival(where, {});
+  lock_service rival(store, {});
   for (int i = 0; i < 4; ++i) CHECK(rival.try_acquire("k" + std::to_string(i)));
 }

@@ -37,9 +37,9 @@ struct async_fixture : engine_fixture {
   std::size_t standing() { return core_of_home().all().queue.in_line(); }
   /// Of which takes use one at a time.
   service_options few_connections() {
-    auto how = options();
-    how.connections = 2;
-    return how;
+    auto settings = options();
+    settings.connections = 2;
+    return settings;
   }
   /// Until nothing goes on before time moves.
   void settle(const stores::virtual_clock::known& but = {}) { REQUIRE(clock.at_rest(but)); }
@@ -59,7 +59,7 @@ class async_lock {
                          [mine = mine_, then = std::move(then)](const std::exception_ptr& failure, lease held) {
                            mine->end = code_of(failure);
                            mine->held = std::move(held);
-                           mine->on = std::this_thread::get_id();
+                           mine->thread = std::this_thread::get_id();
                            ++mine->over;
                            if (then) then();
                          });
@@ -78,14 +78,14 @@ class async_lock {
   std::error_code released_end() const { return mine_->released_end; }
   const lease& held() const { return mine_->held; }
   /// The thread on which the handler was called.
-  std::thread::id on() const { return mine_->on; }
+  std::thread::id on() const { return mine_->thread; }
 
  private:
   struct state {
     lease held{};
     std::error_code end{};
     std::error_code released_end{};
-    std::thread::id on{};
+    std::thread::id thread{};
     std::atomic<int> over{0};
     std::atomic<int> released{0};
   };

@@ -82,7 +82,7 @@ TEST_CASE_METHOD(async_fixture, "async: what ends a call is told to its handler,
   stop.request_stop();
   async_lock granted(*this, "k"), busy(*this, "busy", {.wait = 0s});
   async_lock cancelled(*this, "c", {.cancel = stop.get_token()});
-  const auto taking = where->hold(verb::insert);
+  const auto taking = store->hold(verb::insert);
   for (auto* each : {&granted, &busy, &cancelled}) each->acquire();
   REQUIRE(taking->reached());
   taking->open();
@@ -278,20 +278,20 @@ TEST_CASE_METHOD(async_fixture, "async: the observer is told on the thread of ha
   struct watching final : observer {
     std::mutex mutex{};
     std::vector<std::pair<event::kind, std::thread::id>> told{};
-    void on(const event& what) override {
+    void on(const event& event) override {
       const std::lock_guard lock(mutex);
-      told.emplace_back(what.what, std::this_thread::get_id());
+      told.emplace_back(event.what, std::this_thread::get_id());
     }
   };
   const auto watch = std::make_shared<watching>();
-  auto how = options();
-  how.observer = watch;
-  how.close_limit = 1h;
-  const auto locks = service(how);
-  std::thread::id on;
+  auto settings = options();
+  settings.observer = watch;
+  settings.close_limit = 1h;
+  const auto locks = service(settings);
+  std::thread::id thread;
   std::size_t before = 0;
   locks->async_acquire("k", {}, [&](const std::exception_ptr&, lease held) {
-    on = std::this_thread::get_id();
+    thread = std::this_thread::get_id();
     const std::lock_guard lock(watch->mutex);
     before = watch->told.size();
     async_release(std::move(held), [](const std::exception_ptr&) {});
@@ -301,5 +301,5 @@ TEST_CASE_METHOD(async_fixture, "async: the observer is told on the thread of ha
   REQUIRE(before > 0);
   CHECK(watch->told[before - 1].first == event::kind::granted);
   CHECK(watch->told.back().first == event::kind::released);
-  CHECK(std::all_of(watch->told.begin(), watch->told.end(), [&](const auto& each) { return each.second == on; }));
+  CHECK(std::all_of(watch->told.begin(), watch->told.end(), [&](const auto& each) { return each.second == thread; }));
 }

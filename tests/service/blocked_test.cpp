@@ -23,13 +23,13 @@ using Catch::Matchers::MessageMatches;
 /// Keeps the texts of `blocked`, and when they came.
 struct witness final : observer {
   explicit witness(const stores::virtual_clock& time) : clock(time) {}
-  void on(const event& what) override {
-    if (what.what != event::kind::blocked) return;
+  void on(const event& event) override {
+    if (event.what != event::kind::blocked) return;
     const std::lock_guard lock(mutex);
-    texts.emplace_back(what.text);
+    texts.emplace_back(event.text);
     times.push_back(clock.now());
-    key = what.key;
-    fence = what.fence;
+    key = event.key;
+    fence = event.fence;
     if (back) back();
   }
 
@@ -46,23 +46,23 @@ struct blocked_fixture : engine_fixture {
   std::shared_ptr<witness> told = std::make_shared<witness>(clock);
 
   std::unique_ptr<lock_service> watched(std::chrono::milliseconds grace = 0ms) {
-    auto how = options();
-    how.observer = told;
-    how.break_verified_after = grace;
-    how.connections = 1;
-    return service(how);
+    auto settings = options();
+    settings.observer = told;
+    settings.break_verified_after = grace;
+    settings.connections = 1;
+    return service(settings);
   }
 
   /// Granted to a session that nobody renews, and that is over now.
   void held_by_the_dead(const lock_key& key) {
     fault why;
-    const auto on = rows->connect(1s, why);
+    const auto connection = rows->connect(1s, why);
     const auto dead = id128::random();
-    static_cast<void>(
-        rows->session(*on, session_verb::open, {.id = dead, .ttl = 5s, .host = "db7", .pid = 4312, .label = "worker"}));
+    static_cast<void>(rows->session(*connection, session_verb::open,
+                                    {.id = dead, .ttl = 5s, .host = "db7", .pid = 4312, .label = "worker"}));
     const request ask{.action = verb::insert, .resource = key.view(), .session = dead, .nonce = 1};
     reply answer;
-    rows->execute(*on, {&ask, 1}, {&answer, 1});
+    rows->execute(*connection, {&ask, 1}, {&answer, 1});
     clock.advance(6s);
   }
 };
@@ -72,11 +72,11 @@ struct blocked_fixture : engine_fixture {
 TEST_CASE_METHOD(blocked_fixture, "blocked: a waiter tells once which connection keeps a dead holder's key",
                  "[blocked]") {
   held_by_the_dead("k");
-  where->block(77);
+  store->block(77);
   const auto locks = watched();
   CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 5s}); }); }) ==
         errc::timed_out);
-  CHECK(where->count(verb::take_over) > 3);
+  CHECK(store->count(verb::take_over) > 3);
   REQUIRE(told->texts.size() == 1);
   CHECK(told->texts[0].find("connection 77 ") != std::string::npos);
   CHECK(told->texts[0].find("db7/4312 worker") != std::string::npos);
@@ -84,49 +84,49 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a waiter tells once which connection
   CHECK(told->key == "k");
   CHECK(told->fence == 1);
   CHECK(locks->count(event::kind::blocked) == 1);
-  CHECK(where->blockers_asked() == 1);
+  CHECK(store->blockers_asked() == 1);
   // Nothing is ended without the option, however long it lasts.
-  CHECK(where->settled() == 0);
-  where->block(0);
+  CHECK(store->settled() == 0);
+  store->block(0);
   CHECK(locks->try_acquire("k"));
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: a single attempt tells it and is busy", "[blocked]") {
   held_by_the_dead("k");
-  where->block(77);
+  store->block(77);
   const auto locks = watched(1s);
   CHECK_FALSE(locks->try_acquire("k"));
   CHECK(told->texts.size() == 1);
-  CHECK(where->settled() == 0);
+  CHECK(store->settled() == 0);
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: a key whose blocker can't be seen is just busy", "[blocked]") {
   held_by_the_dead("k");
-  where->block(77, false);
+  store->block(77, false);
   const auto locks = watched(1s);
   CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 3s}); }); }) ==
         errc::timed_out);
   CHECK(told->texts.empty());
-  CHECK(where->settled() == 0);
+  CHECK(store->settled() == 0);
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: a take-over refused for another reason asks for no blocker", "[blocked]") {
   held_by_the_dead("k");
-  where->next(verb::take_over, {.what = fate::fail, .why = {.native = 1213, .transient = true, .text = "deadlock"}});
-  where->next(verb::take, {.what = fate::fail, .why = {.native = 1205, .transient = true, .contended = true}});
+  store->next(verb::take_over, {.what = fate::fail, .why = {.native = 1213, .transient = true, .text = "deadlock"}});
+  store->next(verb::take, {.what = fate::fail, .why = {.native = 1205, .transient = true, .contended = true}});
   const auto locks = watched();
   CHECK(while_time_passes([&] { return locks->acquire("k", {.wait = 10s}).fencing_token(); }) == 2);
-  CHECK(where->blockers_asked() == 0);
+  CHECK(store->blockers_asked() == 0);
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after ends the connection after that time, not before",
                  "[blocked]") {
   held_by_the_dead("k");
-  where->block(77);
+  store->block(77);
   const auto locks = watched(1s);
   const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
   CHECK(fence == 2);
-  CHECK(where->settled() == 1);
+  CHECK(store->settled() == 1);
   REQUIRE(told->texts.size() == 2);
   CHECK(told->texts[0].find("ended") == std::string::npos);
   CHECK(told->texts[1].find("connection 77 ") != std::string::npos);
@@ -138,8 +138,8 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after ends the connec
 TEST_CASE_METHOD(blocked_fixture, "blocked: a connection that can't be ended is tried again each time after the grace",
                  "[blocked]") {
   held_by_the_dead("k");
-  where->block(77);
-  where->settles(false);
+  store->block(77);
+  store->settles(false);
   const auto locks = watched(1s);
   CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 5s}); }); }) ==
         errc::timed_out);
@@ -153,9 +153,9 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a connection that can't be ended is 
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: another connection gets a grace of its own", "[blocked]") {
   held_by_the_dead("k");
-  where->block(77);
+  store->block(77);
   told->back = [&] {
-    if (told->texts.size() == 1) where->block(78);
+    if (told->texts.size() == 1) store->block(78);
   };
   const auto locks = watched(1s);
   const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
@@ -163,12 +163,12 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: another connection gets a grace of i
   REQUIRE(told->texts.size() == 3);
   CHECK(told->texts[1].find("connection 78 ") != std::string::npos);
   CHECK(told->times[2] - told->times[1] >= 1s);
-  CHECK(where->settled() == 1);
+  CHECK(store->settled() == 1);
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: an observer that is told may call back", "[blocked]") {
   held_by_the_dead("k");
-  where->block(77);
+  store->block(77);
   const auto locks = watched();
   lock_service* const raw = locks.get();
   bool could = false;
@@ -188,17 +188,17 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after is off or at le
   }
   CHECK_NOTHROW(with(0ms)());
   CHECK_NOTHROW(with(1s)());
-  CHECK(where->tried() == 0);
+  CHECK(store->tried() == 0);
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: a store without transactions is not asked who has the key", "[blocked]") {
   held_by_the_dead("k");
-  where->block(77);
-  where->no_transactions();
+  store->block(77);
+  store->no_transactions();
   const auto locks = watched(1s);
   CHECK_FALSE(locks->try_acquire("k"));
-  CHECK(where->count(verb::take_over) == 1);
-  CHECK(where->blockers_asked() == 0);
+  CHECK(store->count(verb::take_over) == 1);
+  CHECK(store->blockers_asked() == 0);
   CHECK(told->texts.empty());
 }
 
@@ -209,32 +209,32 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can
   bool waits = false;
   SECTION("where it may not, all take at once") {}
   SECTION("where it may") {
-    where->take_waits();
+    store->take_waits();
     waits = true;
   }
   const auto locks = watched();
   CHECK_FALSE(locks->try_acquire("k"));
-  CHECK(where->count(verb::look) == 1);
-  CHECK(where->count(verb::take) == (waits ? 0U : 1U));
+  CHECK(store->count(verb::look) == 1);
+  CHECK(store->count(verb::take) == (waits ? 0U : 1U));
   CHECK(thrown([&] { return locks->acquire("k", {.wait = 0ms}); }) == errc::timed_out);
-  CHECK(where->count(verb::take) == (waits ? 0U : 2U));
+  CHECK(store->count(verb::take) == (waits ? 0U : 2U));
   CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 3999ms}); }); }) ==
         errc::timed_out);
-  CHECK(where->count(verb::take) == (waits ? 0U : 3U));
-  const auto before = where->count(verb::take);
+  CHECK(store->count(verb::take) == (waits ? 0U : 3U));
+  const auto before = store->count(verb::take);
   CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 4s}); }); }) ==
         errc::timed_out);
-  CHECK(where->count(verb::take) == before + 1);
+  CHECK(store->count(verb::take) == before + 1);
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: a look that finds the key free or new is followed by a grant",
                  "[blocked]") {
-  where->take_waits();
+  store->take_waits();
   const auto locks = watched();
   CHECK(locks->try_acquire("new"));
-  CHECK(where->count(verb::look) == 1);
-  CHECK(where->count(verb::insert) == 1);
+  CHECK(store->count(verb::look) == 1);
+  CHECK(store->count(verb::insert) == 1);
   CHECK(locks->try_acquire("new"));
-  CHECK(where->count(verb::look) == 2);
-  CHECK(where->count(verb::take) == 1);
+  CHECK(store->count(verb::look) == 2);
+  CHECK(store->count(verb::take) == 1);
 }

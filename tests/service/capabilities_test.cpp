@@ -19,7 +19,7 @@ struct capabilities_fixture : row_fixture {
   void check_refused(lock_service& locks, const std::string& why, F call) {
     const auto sent = locks.statements();
     CHECK_THROWS_MATCHES(call(), E,
-                         Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring(where->name()) &&
+                         Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring(store->name()) &&
                                                          Catch::Matchers::ContainsSubstring(why)));
     CHECK(locks.statements() == sent);
   }
@@ -29,7 +29,7 @@ struct capabilities_fixture : row_fixture {
 
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: without session leases a renewed lease is refused at the call",
                  "[capabilities]") {
-  where->can().session_leases = false;
+  store->can().session_leases = false;
   const auto locks = service();
   check_refused<std::invalid_argument>(*locks, "renewal::manual", [&] { return locks->acquire("k"); });
   check_refused<std::invalid_argument>(*locks, "renewal::manual", [&] { return locks->try_acquire("k"); });
@@ -40,13 +40,13 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without session leases a r
 
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: without expiring leases only a renewed one can be had",
                  "[capabilities]") {
-  where->can().expiring_leases = false;
+  store->can().expiring_leases = false;
   const auto locks = service();
-  for (const auto how : {renewal::none, renewal::manual}) {
+  for (const auto renewal : {renewal::none, renewal::manual}) {
     check_refused<std::invalid_argument>(*locks, "renewal::automatic",
-                                         [&] { return locks->acquire("k", {.renewal = how}); });
+                                         [&] { return locks->acquire("k", {.renewal = renewal}); });
     check_refused<std::invalid_argument>(*locks, "renewal::automatic", [&] {
-      return locks->try_acquire_all({"a", "b"}, {.renewal = how});
+      return locks->try_acquire_all({"a", "b"}, {.renewal = renewal});
     });
   }
   CHECK(locks->acquire("k"));
@@ -58,21 +58,21 @@ TEST_CASE_METHOD(capabilities_fixture,
   const auto of_session = existing(lock_key::of_row(table_named("t", row_renewal::session), {std::int64_t{1}}));
   const auto of_column = existing(lock_key::of_row(table_named("c", row_renewal::column), {std::int64_t{1}}));
   SECTION("a store without rows") {
-    where->can().rows = false;
+    store->can().rows = false;
     const auto locks = service();
     check_refused<std::invalid_argument>(*locks, "no tables", [&] { return locks->acquire(of_session, {.ttl = 30s}); });
     check_refused<std::invalid_argument>(*locks, "no rows", [&] { return locks->holder(of_session); });
     check_refused<std::invalid_argument>(*locks, "no rows", [&] { return locks->force_release(of_session); });
   }
   SECTION("without session leases") {
-    where->can().session_leases = false;
+    store->can().session_leases = false;
     const auto locks = service();
     check_refused<std::invalid_argument>(*locks, "no leases that are renewed",
                                          [&] { return locks->acquire(of_session, {.ttl = 30s}); });
     CHECK(locks->acquire(of_column, {.ttl = 30s}));
   }
   SECTION("without expiring leases") {
-    where->can().expiring_leases = false;
+    store->can().expiring_leases = false;
     const auto locks = service();
     check_refused<std::invalid_argument>(*locks, "an expiry of their own", [&] {
       return locks->acquire(of_column, {.ttl = 30s, .renewal = renewal::none});
@@ -85,33 +85,33 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store without batches is
   const auto sent_at_once = [&] {
     const auto locks = service();
     for (const char* key : {"a", "b", "c"}) locks->acquire(key).release();
-    const auto before = where->batches(verb::take);
+    const auto before = store->batches(verb::take);
     CHECK(locks->acquire_all({"a", "b", "c"}));
-    return where->batches(verb::take) - before;
+    return store->batches(verb::take) - before;
   };
   CHECK(sent_at_once() == 1);
-  where->can().batch = false;
+  store->can().batch = false;
   CHECK(sent_at_once() == 3);
 }
 
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store that tells nothing to operators keeps locks all the same",
                  "[capabilities]") {
-  where->no_admin();
-  auto how = options();
-  how.sweep_every = 1min;
-  const auto locks = service(how);
+  store->no_admin();
+  auto renewal = options();
+  renewal.sweep_every = 1min;
+  const auto locks = service(renewal);
   const auto held = locks->acquire("k");
   check_refused<std::logic_error>(*locks, "holder: ", [&] { return locks->holder("k"); });
   check_refused<std::logic_error>(*locks, "held_keys: ", [&] { return locks->held_keys(); });
   check_refused<std::logic_error>(*locks, "force_release: ", [&] { return locks->force_release("k"); });
   // Clean-up is due meanwhile, and is not asked for.
   REQUIRE(live_on(held, 180s, 30s));
-  CHECK(where->count(other_verb::clean_up) == 0);
+  CHECK(store->count(other_verb::clean_up) == 0);
 }
 
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: without transactions a lease can't be verified, but be had",
                  "[capabilities]") {
-  where->no_transactions();
+  store->no_transactions();
   const auto locks = service();
   const auto held = locks->acquire("k");
   check_refused<std::logic_error>(*locks, "can't verify", [&] { return held.verification(); });

@@ -60,14 +60,14 @@ TEST_CASE_METHOD(engine_fixture, "close: a lease that outlives the service is re
   }
   CHECK(live_on(*held, 60s, 10s));
   CHECK_FALSE(is_free("k"));
-  const auto beats = where->count(session_verb::renew);
+  const auto beats = store->count(session_verb::renew);
   held->release();
   CHECK(is_free("k"));
   // With the last lease everything ends: the session's row goes, connections close, nothing beats.
-  CHECK(where->connections() == 0);
-  CHECK(where->count(session_verb::close) == 1);
+  CHECK(store->connections() == 0);
+  CHECK(store->count(session_verb::close) == 1);
   clock.advance(1min);
-  CHECK(where->count(session_verb::renew) == beats);
+  CHECK(store->count(session_verb::renew) == beats);
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: the end of a service leaves no session, no connection, no thread", "[close]") {
@@ -75,16 +75,16 @@ TEST_CASE_METHOD(engine_fixture, "close: the end of a service leaves no session,
     const auto locks = service();
     locks->acquire("a").release();
     locks->acquire("b", {.ttl = 10s}).release();
-    CHECK(where->connections() > 0);
+    CHECK(store->connections() > 0);
   }
-  CHECK(where->connections() == 0);
-  CHECK(where->count(session_verb::close) == 2);
+  CHECK(store->connections() == 0);
+  CHECK(store->count(session_verb::close) == 2);
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: the destructor waits for close_limit", "[close][T10]") {
-  auto how = options();
-  how.close_limit = 2s;
-  auto locks = service(how);
+  auto settings = options();
+  settings.close_limit = 2s;
+  auto locks = service(settings);
   auto held = locks->acquire("k");
   const auto begun = clock.now();
   while_time_passes([&] { locks.reset(); });
@@ -116,25 +116,25 @@ TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[
   auto locks = service();
   std::vector<lease> held;
   for (int i = 0; i < 50; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
-  where->cut();
+  store->cut();
   while_time_passes([&] { held.clear(); });
   CHECK(locks->count(event::kind::release_failed) == 50);
-  const auto before = where->tried();
+  const auto before = store->tried();
   locks.reset();
-  CHECK(where->tried() - before <= 4);  // not once for each of them
-  CHECK(where->connections() == 0);
+  CHECK(store->tried() - before <= 4);  // not once for each of them
+  CHECK(store->connections() == 0);
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets one more try", "[close][T07][T90]") {
   auto locks = service();
   {
     const auto held = locks->acquire("k");
-    where->next(verb::release, {.what = fate::fail, .why = {.native = 1, .text = "no"}, .times = 2});
+    store->next(verb::release, {.what = fate::fail, .why = {.native = 1, .text = "no"}, .times = 2});
   }
   REQUIRE(clock.at_rest());
-  REQUIRE(where->count(verb::release) == 2);  // it waits for its next beat
+  REQUIRE(store->count(verb::release) == 2);  // it waits for its next beat
   locks.reset();
-  CHECK(where->count(verb::release) == 3);
+  CHECK(store->count(verb::release) == 3);
   CHECK(fence_of("k") == 0);
 }
 
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about t
   CHECK(eventually([&] { return ended.load(); }, 5s));
   CHECK(where_told != std::this_thread::get_id());
   held = lease{};
-  CHECK(eventually([&] { return where->connections() == 0; }));
+  CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: a service may end while a callback about a loss runs", "[close][T93]") {
@@ -194,9 +194,9 @@ class holding_clock final : public time_source {
     clock_.wait_until(wake, lock, until);
   }
   void notify(std::condition_variable& wake) noexcept override { clock_.notify(wake); }
-  void told(worker what) noexcept override {
-    if (what == worker::begins) worker_of_ = this;
-    clock_.told(what);
+  void told(worker change) noexcept override {
+    if (change == worker::begins) worker_of_ = this;
+    clock_.told(change);
   }
 
   std::function<bool()> from{};  // set while nothing runs
@@ -214,13 +214,13 @@ thread_local const holding_clock* holding_clock::worker_of_ = nullptr;
 TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, however far the loss itself has got",
                  "[close][T93]") {
   holding_clock slow(clock);
-  auto how = options();
-  how.time = &slow;
-  auto locks = service(how);
+  auto settings = options();
+  settings.time = &slow;
+  auto locks = service(settings);
   std::optional<lease> held = locks->acquire("k");
   REQUIRE(clock.at_rest());
   // Whoever makes it lost goes no further as soon as it is.
-  slow.from = [of = detail::access::grant_of(*held)] { return of->state.load() == engine::grant_state::lost; };
+  slow.from = [grant = detail::access::grant_of(*held)] { return grant->state.load() == engine::grant_state::lost; };
   std::atomic<bool> ended{false};
   bool finished = false;
   bool too_early = true;
@@ -259,11 +259,11 @@ TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own c
 
 TEST_CASE_METHOD(engine_fixture, "close: the destructor does not wait for what its own thread's calls hold",
                  "[close]") {
-  auto how = options();
-  how.close_limit = 1h;
+  auto settings = options();
+  settings.close_limit = 1h;
   lease held;
   multi_lease both;
-  auto locks = service(how);
+  auto locks = service(settings);
   held = locks->acquire("k");
   both = locks->acquire_all({"l", "m"});
   locks.reset();  // time stands still
@@ -273,9 +273,9 @@ TEST_CASE_METHOD(engine_fixture, "close: the destructor does not wait for what i
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: what the destructor waits for, and what it leaves, is told", "[close]") {
-  auto how = options();
-  how.close_limit = 2s;
-  auto locks = service(how);
+  auto settings = options();
+  settings.close_limit = 2s;
+  auto locks = service(settings);
   auto held = std::make_unique<lease>(locks->acquire("k"));
   while_time_passes([&] { locks.reset(); });
   std::vector<std::string> texts;
@@ -322,8 +322,8 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all takes nothing that is relea
 TEST_CASE_METHOD(engine_fixture, "close: release_all ends though the store is away", "[close]") {
   const auto locks = service();
   const auto held = locks->acquire("k");
-  where->cut();
+  store->cut();
   CHECK(while_time_passes([&] { return locks->close(0ms, release_all); }) == std::vector<std::string>{"k"});
   CHECK(held.loss() == loss_reason::closed);
-  where->cut(false);
+  store->cut(false);
 }

@@ -19,9 +19,9 @@ struct column_fixture : row_fixture {
   lock_key row(std::int64_t id) { return existing(lock_key::of_row(table, {id})); }
   /// Time passes until the next regular renewal has been sent.
   void renewal_time(std::size_t rows_held = 1) {
-    const auto before = where->count(verb::extend);
+    const auto before = store->count(verb::extend);
     clock.advance(10s + 1ms);
-    CHECK(eventually([&] { return where->count(verb::extend) == before + rows_held; }));
+    CHECK(eventually([&] { return store->count(verb::extend) == before + rows_held; }));
   }
   bool is_lost(const lease& held) {
     return eventually([&] { return held.lost_token().stop_requested(); });

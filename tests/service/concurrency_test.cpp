@@ -25,10 +25,10 @@ struct guarded {
   std::uint64_t last_fence = 0;  // guarded by the lock alone: a data race if that fails
   std::atomic<int> wrong{0};
 
-  void visit(const lease& by) {
+  void visit(const lease& lease) {
     if (++inside != 1) ++wrong;
-    if (by.fencing_token() <= last_fence) ++wrong;
-    last_fence = by.fencing_token();
+    if (lease.fencing_token() <= last_fence) ++wrong;
+    last_fence = lease.fencing_token();
     --inside;
   }
 };
@@ -74,22 +74,22 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two o
   constexpr std::size_t keys = 3;
   std::array<guarded, keys> data;
   std::vector<std::unique_ptr<lock_service>> all;
-  auto how = options();
-  how.observer = nullptr;
-  for (int i = 0; i < 2; ++i) all.push_back(service(how));
+  auto settings = options();
+  settings.observer = nullptr;
+  for (int i = 0; i < 2; ++i) all.push_back(service(settings));
   std::atomic<bool> over{false};
   std::thread mischief([&] {
     std::mt19937 random(7);
     constexpr std::array verbs{verb::take, verb::insert, verb::look, verb::take_over, verb::release, verb::cancel};
     constexpr std::array fates{fate::drop, fate::ghost, fate::vanish};
     while (!over) {
-      where->next(verbs[random() % verbs.size()], {.what = fates[random() % fates.size()]});
-      where->settles(random() % 4 != 0);
-      if (random() % 8 == 0) where->run_ghosts();
+      store->next(verbs[random() % verbs.size()], {.what = fates[random() % fates.size()]});
+      store->settles(random() % 4 != 0);
+      if (random() % 8 == 0) store->run_ghosts();
       std::this_thread::sleep_for(300us);
     }
-    where->settles(true);
-    where->forget_scripts();
+    store->settles(true);
+    store->forget_scripts();
   });
   while_time_passes([&] {
     std::vector<std::thread> threads;
@@ -111,7 +111,7 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two o
   });
   over = true;
   mischief.join();
-  where->run_ghosts();
+  store->run_ghosts();
   for (auto& each : data) CHECK(each.wrong == 0);
   // The row of a key may stay: on a busy machine this clock outruns a session, which then ends before all of its
   // releases were tried. It is free all the same.
@@ -123,9 +123,9 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two o
 
 TEST_CASE_METHOD(engine_fixture, "concurrency: leases end by release, loss and expiry at the same time",
                  "[concurrency]") {
-  auto how = options();
-  how.observer = nullptr;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.observer = nullptr;
+  const auto locks = service(settings);
   std::atomic<int> ended{0};
   while_time_passes([&] {
     std::vector<std::thread> threads;
@@ -156,8 +156,8 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: threads that lock several mutexes
   const auto locks = service();
   // As long as a database takes: who is in the middle of a release is in the way of those who try.
   const auto slow = [] { std::this_thread::sleep_for(200us); };
-  where->next(verb::take, {.times = 1'000'000, .during = slow});
-  where->next(verb::release, {.times = 1'000'000, .during = slow});
+  store->next(verb::take, {.times = 1'000'000, .during = slow});
+  store->next(verb::release, {.times = 1'000'000, .during = slow});
   distributed_mutex a{*locks, "a", {.wait = 1h}};
   distributed_mutex b{*locks, "b", {.wait = 1h}};
   int count = 0;  // no atomic: the locks are what protects it

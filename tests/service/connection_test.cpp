@@ -29,13 +29,13 @@ struct connection_fixture : engine_fixture {
     for (const auto ttl : {30s, 60s, 120s, 300s})
       held.push_back(locks.acquire(fmt::format("w{}", ttl.count()), {.ttl = ttl}));
     const auto at = std::make_shared<gate>();
-    where->next(verb::release, {.times = 4, .before = at});
+    store->next(verb::release, {.times = 4, .before = at});
     std::vector<std::thread> threads;
     for (auto& each : held) threads.emplace_back([&each] { each.release(); });
     REQUIRE(at->reached(4));
     at->open();
     for (auto& each : threads) each.join();
-    REQUIRE(eventually([&] { return where->connections() == 5; }));
+    REQUIRE(eventually([&] { return store->connections() == 5; }));
   }
 };
 
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(connection_fixture,
     CAPTURE(name);
     held = locks->acquire("held");
     warm(*locks);
-    where->close_connections(seen_closed);
+    store->close_connections(seen_closed);
     CHECK_NOTHROW(call());
     held.reset();
   }
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: a renewal on one that was clos
   const auto held = locks->acquire("k", {.ttl = 10s});
   for (int i = 0; i < 5; ++i) {
     warm(*locks);
-    where->close_connections(seen_closed);
+    store->close_connections(seen_closed);
     CHECK(live_on(held, 1s, 10s));
   }
   CHECK(seen->count(event::kind::renewal_late) == 0);
@@ -108,9 +108,9 @@ TEST_CASE_METHOD(connection_fixture, "connection: what was certainly not sent is
   const auto locks = service();
   locks->acquire("k").release();
   const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
-  where->next(verb::take, {.what = fate::fail, .why = gone, .times = 2});
+  store->next(verb::take, {.what = fate::fail, .why = gone, .times = 2});
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::store_unreachable);
-  CHECK(where->count(verb::take) == 3);  // one that found no row before, and these two
+  CHECK(store->count(verb::take) == 3);  // one that found no row before, and these two
 }
 
 // ---- none to be had -----------------------------------------------------------------------------------------------
@@ -118,17 +118,17 @@ TEST_CASE_METHOD(connection_fixture, "connection: what was certainly not sent is
 TEST_CASE_METHOD(connection_fixture, "connection: that of renewals is made as soon as there is a session",
                  "[connection][T19]") {
   const auto locks = service();
-  CHECK(where->connections() == 0);
+  CHECK(store->connections() == 0);
   locks->acquire("k").release();
-  CHECK(eventually([&] { return where->connections() == 2; }));
-  CHECK(where->count(session_verb::renew) == 0);
+  CHECK(eventually([&] { return store->connections() == 2; }));
+  CHECK(store->count(session_verb::renew) == 0);
   for (int i = 0; i < 10; ++i) locks->acquire("k").release();
-  CHECK(where->tried() == 2);
+  CHECK(store->tried() == 2);
 }
 
 TEST_CASE_METHOD(connection_fixture, "connection: a wrong password is told at once, not at the end of the wait",
                  "[connection]") {
-  where->refuse_connections({.native = 1045, .connection = true, .text = "access denied"});
+  store->refuse_connections({.native = 1045, .connection = true, .text = "access denied"});
   const auto locks = service();
   // Nobody moves the clock.
   CHECK(thrown([&] { return locks->acquire("k", {.wait = 1h}); }) == errc::store_failed);
@@ -137,11 +137,11 @@ TEST_CASE_METHOD(connection_fixture, "connection: a wrong password is told at on
 
 TEST_CASE_METHOD(connection_fixture, "connection: where the server has only one to give, leases live by that one",
                  "[connection]") {
-  where->allow_connections(1);
+  store->allow_connections(1);
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s});
   CHECK(live_on(held, 120s, 10s));
-  CHECK(where->most_connections() == 1);
+  CHECK(store->most_connections() == 1);
   CHECK(locks->acquire("other"));
   held.release();
   CHECK(is_free("k"));
@@ -150,14 +150,14 @@ TEST_CASE_METHOD(connection_fixture, "connection: where the server has only one 
 
 TEST_CASE_METHOD(connection_fixture, "connection: a server that was full for a while gives the others later",
                  "[connection]") {
-  where->allow_connections(1);
+  store->allow_connections(1);
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   CHECK(live_on(held, 10s, 10s));
-  where->allow_connections(100);
+  store->allow_connections(100);
   CHECK(eventually([&] {
     clock.advance(100ms);
-    return where->connections() >= 2;
+    return store->connections() >= 2;
   }));
 }
 
@@ -166,14 +166,14 @@ TEST_CASE_METHOD(connection_fixture, "connection: a server that was full for a w
 TEST_CASE_METHOD(connection_fixture,
                  "connection: attempts to connect that hang hold a release no longer than its limit",
                  "[connection][T10]") {
-  auto how = options();
-  how.release_limit = 300ms;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.release_limit = 300ms;
+  const auto locks = service(settings);
   auto held = locks->acquire("k");
   REQUIRE(clock.at_rest());
   const auto connects = std::make_shared<gate>();
-  where->hold_connects(connects);
-  where->close_connections();
+  store->hold_connects(connects);
+  store->close_connections();
   std::atomic<bool> over{false};
   std::thread releasing([&] {
     { const auto mine = std::move(held); }
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(connection_fixture,
                  "connection: attempts to connect that hang hold an acquire for two seconds at most", "[connection]") {
   const auto locks = service();
   const auto connects = std::make_shared<gate>();
-  where->hold_connects(connects);
+  store->hold_connects(connects);
   std::error_code code;
   std::thread acquiring([&] { code = thrown([&] { return locks->acquire("k", {.wait = 500ms}); }); });
   REQUIRE(connects->reached(2));                      // one for renewals
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang 
                  "[connection]") {
   const auto locks = service();
   const auto connects = std::make_shared<gate>();
-  where->hold_connects(connects);
+  store->hold_connects(connects);
   std::error_code code;
   std::thread asking([&] { code = thrown([&] { return locks->held_keys(); }); });
   REQUIRE(connects->reached());
@@ -223,50 +223,50 @@ TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang 
 
 TEST_CASE_METHOD(connection_fixture, "connection: a statement that hangs is interrupted, though there is no session",
                  "[connection][T63]") {
-  where->take_waits();  // so that a single attempt begins with a look
+  store->take_waits();  // so that a single attempt begins with a look
   const auto locks = service();
-  const auto at = where->hold(verb::look);
+  const auto at = store->hold(verb::look);
   std::error_code code;
   std::thread trying([&] { code = thrown([&] { return locks->try_acquire("k"); }); });
   REQUIRE(at->reached());
-  CHECK(where->opened().empty());
+  CHECK(store->opened().empty());
   clock.advance(2s);
   trying.join();
   CHECK(code);
 }
 
 TEST_CASE("connection: a service ends within its release limit while nothing answers", "[connection][T89]") {
-  const auto where = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>());
+  const auto store = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>());
   const auto never = std::make_shared<gate>();
-  auto locks = std::make_unique<lock_service>(where, in_real_time());
+  auto locks = std::make_unique<lock_service>(store, in_real_time());
   std::optional<lease> held;
 
   SECTION("no attempt to connect") {
     locks->acquire("k").release();
-    where->hold_connects(never);
-    where->close_connections();
+    store->hold_connects(never);
+    store->close_connections();
   }
   SECTION("no attempt to connect, with a release that was not done") {
     held = locks->acquire("k");
-    where->hold_connects(never);
-    where->close_connections();
+    store->hold_connects(never);
+    store->close_connections();
     CHECK(duration_of([&] { held.reset(); }) < 2s);
   }
   SECTION("no statement that closes the session") {
     locks->acquire("k").release();
-    where->next(session_verb::close, {.before = never});
+    store->next(session_verb::close, {.before = never});
   }
   SECTION("no renewal") {
     locks->acquire("k", {.ttl = 1s}).release();
-    where->next(session_verb::renew, {.before = never});
+    store->next(session_verb::renew, {.before = never});
     REQUIRE(never->reached());
   }
   SECTION("no release in the background") {
-    where->next(verb::release, {.times = 100, .before = never});
+    store->next(verb::release, {.times = 100, .before = never});
     { const auto freed_later = locks->acquire("k"); }
   }
   CHECK(duration_of([&] { locks.reset(); }) < 2s);  // 200 ms on an idle machine; ten seconds were one mistake
-  CHECK(where->connections() == 0);
+  CHECK(store->connections() == 0);
 }
 
 TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its renewal hangs and nothing can interrupt it",
@@ -275,7 +275,7 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its renew
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto own = locks->acquire("own", {.ttl = 20s, .renewal = renewal::none});
   const auto at = std::make_shared<gate>();
-  where->next(session_verb::renew, {.before = at, .deaf = true});
+  store->next(session_verb::renew, {.before = at, .deaf = true});
   clock.advance(4s);
   REQUIRE(at->reached());
   clock.advance(5500ms - 1us);
@@ -294,8 +294,8 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keepe
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto at = std::make_shared<gate>();
-  where->hold_connects(at);
-  where->close_connections();
+  store->hold_connects(at);
+  store->close_connections();
   clock.advance(4s);
   REQUIRE(at->reached());
   clock.advance(5500ms);
@@ -311,18 +311,18 @@ TEST_CASE_METHOD(connection_fixture, "session: once the server has changed, none
   const auto locks = service();
   warm(*locks);
   const auto held = locks->acquire("k");
-  where->change_server("other");
-  where->next(verb::look, {.what = fate::vanish});  // breaks one; the next leads elsewhere
+  store->change_server("other");
+  store->next(verb::look, {.what = fate::vanish});  // breaks one; the next leads elsewhere
   static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
   static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
-  while (where->connections() > 1 && !held.lost_token().stop_requested()) {
-    where->next(verb::take, {.what = fate::vanish});
+  while (store->connections() > 1 && !held.lost_token().stop_requested()) {
+    store->next(verb::take, {.what = fate::vanish});
     static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
-    where->forget_scripts();
+    store->forget_scripts();
   }
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::server_changed);
-  CHECK(eventually([&] { return where->connections() <= 2; }));
+  CHECK(eventually([&] { return store->connections() <= 2; }));
 }
 
 // ---- attempts without an answer -------------------------------------------------------------------------------------
@@ -333,22 +333,22 @@ TEST_CASE_METHOD(connection_fixture, "ghost: cancelled after its connection was 
   const auto locks = service();
   const auto keeps_the_session = locks->acquire("other");
   if (at == verb::take) locks->acquire("k").release();
-  where->run_late();  // what was sent runs just before that is seen
+  store->run_late();  // what was sent runs just before that is seen
   const bool in_background = GENERATE(false, true);
-  if (in_background) where->settles(false);
-  where->next(at, {.what = fate::ghost});
+  if (in_background) store->settles(false);
+  store->next(at, {.what = fate::ghost});
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::outcome_unknown);
   if (in_background) {
-    const auto asked = where->settled();
-    where->settles(true);
+    const auto asked = store->settled();
+    store->settles(true);
     CHECK(eventually([&] {
       clock.advance(100ms);
-      return where->settled() > asked;
+      return store->settled() > asked;
     }));
-    CHECK(eventually([&] { return where->ghosts() == 0; }));
+    CHECK(eventually([&] { return store->ghosts() == 0; }));
     CHECK(eventually([&] { return fence_of("k") == 0; }));
   }
-  CHECK(where->ghosts() == 0);
+  CHECK(store->ghosts() == 0);
   CHECK(fence_of("k") == 0);
   CHECK(is_free("k"));
 }
@@ -357,22 +357,22 @@ TEST_CASE_METHOD(connection_fixture, "ghost: one with an expiry of its own is no
                  "[connection][ghost]") {
   const auto locks = service();
   locks->acquire("k").release();
-  where->settles(false);
-  where->next(verb::take, {.what = fate::ghost});
+  store->settles(false);
+  store->next(verb::take, {.what = fate::ghost});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 10h, .renewal = renewal::none}); }) ==
         errc::outcome_unknown);
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);  // the session that it was asked for with is over, and a margin later it is closed
   CHECK(eventually([&] {
     clock.advance(100ms);
-    return where->count(session_verb::close) == 1;
+    return store->count(session_verb::close) == 1;
   }));
-  const auto cancels = where->count(verb::cancel);
+  const auto cancels = store->count(verb::cancel);
   CHECK(eventually([&] {
     clock.advance(100ms);
-    return where->count(verb::cancel) > cancels;
+    return store->count(verb::cancel) > cancels;
   }));
-  CHECK(where->run_ghosts() == 1);  // for ten hours
+  CHECK(store->run_ghosts() == 1);  // for ten hours
   CHECK(eventually([&] {
     clock.advance(100ms);
     return fence_of("k") == 0;

@@ -22,14 +22,14 @@ namespace dlock::test {
 
 using namespace std::chrono_literals;
 
-/// Runs on a thread of its own, that is: for another owner, and waits for its end. What `what` returns comes back.
+/// Runs on a thread of its own, that is: for another owner, and waits for its end. What `body` returns comes back.
 template <class F>
-auto elsewhere(F what) {
-  if constexpr (std::is_void_v<decltype(what())>) {
-    std::thread(std::move(what)).join();
+auto elsewhere(F body) {
+  if constexpr (std::is_void_v<decltype(body())>) {
+    std::thread(std::move(body)).join();
   } else {
-    decltype(what()) result{};
-    std::thread([&] { result = what(); }).join();
+    decltype(body()) result{};
+    std::thread([&] { result = body(); }).join();
     return result;
   }
 }
@@ -39,17 +39,17 @@ auto elsewhere(F what) {
 struct engine_fixture {
   stores::virtual_clock clock{};
   std::shared_ptr<stores::memory_store> rows = std::make_shared<stores::memory_store>(clock);
-  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(rows, &clock);
+  std::shared_ptr<faulty_store> store = std::make_shared<faulty_store>(rows, &clock);
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 
   /// Options of a service under test; change what the test is about.
   service_options options() { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen, .time = &clock}; }
-  std::unique_ptr<lock_service> service(service_options how) {
-    return std::make_unique<lock_service>(where, std::move(how));
+  std::unique_ptr<lock_service> service(service_options options) {
+    return std::make_unique<lock_service>(store, std::move(options));
   }
   std::unique_ptr<lock_service> service() { return service(options()); }
   /// What is behind a service: to see its insides.
-  inside core(service_options how) { return inside(engine::service_core::start(where, std::move(how))); }
+  inside core(service_options options) { return inside(engine::service_core::start(store, std::move(options))); }
   inside core() { return core(options()); }
 
   /// Straight on the rows: no faults, no counting, no events.
@@ -74,7 +74,7 @@ struct engine_fixture {
 
   /// Runs on a thread of its own while time passes: 5 ms for each millisecond or so.
   template <class F>
-  auto while_time_passes(F what) {
+  auto while_time_passes(F body) {
     std::atomic<bool> over{false};
     std::thread ticking([&] {
       while (!over) {
@@ -90,7 +90,7 @@ struct engine_fixture {
         ticking.join();
       }
     } end{over, ticking};
-    return elsewhere(std::move(what));
+    return elsewhere(std::move(body));
   }
 
   /// Lets a lease go on this thread's owner while time passes: for releases that pause between tries.
@@ -117,11 +117,11 @@ struct engine_fixture {
 
   /// Lets time pass, as a session of a ttl of 1 s renews, until the only session is closed. False: it goes on.
   bool idle_session_ends() {
-    const auto closed = [&] { return where->count(session_verb::close) == 1; };
+    const auto closed = [&] { return store->count(session_verb::close) == 1; };
     for (int i = 0; i < 250 && !closed(); ++i) {
-      const auto before = where->count(session_verb::renew);
+      const auto before = store->count(session_verb::renew);
       clock.advance(334ms);
-      if (!eventually([&] { return closed() || where->count(session_verb::renew) > before; })) return false;
+      if (!eventually([&] { return closed() || store->count(session_verb::renew) > before; })) return false;
     }
     return closed();
   }

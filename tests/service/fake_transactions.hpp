@@ -12,10 +12,10 @@
 namespace dlock::test {
 
 /// A transaction of the application's: open on the thread that made it from then until end(), which any thread may call.
-/// One at a time on a thread. `of`: the store that shares its database.
+/// One at a time on a thread. `store`: the store that shares its database.
 class fake_transaction {
  public:
-  explicit fake_transaction(const store& of) : now_(std::make_shared<state>(&of)) {
+  explicit fake_transaction(const store& store) : now_(std::make_shared<state>(&store)) {
     watch();
     current() = now_;
   }
@@ -35,7 +35,7 @@ class fake_transaction {
 
  private:
   struct state {
-    explicit state(const store* shared) : of(shared) {}
+    explicit state(const store* shared) : home(shared) {}
     void end() {
       std::vector<std::function<void()>> tell;
       {
@@ -46,7 +46,7 @@ class fake_transaction {
       for (const auto& each : tell) each();
     }
 
-    const store* const of;
+    const store* const home;
     mutable std::mutex mutex{};
     std::vector<std::function<void()>> ended{};
     bool open = true;
@@ -55,18 +55,18 @@ class fake_transaction {
 
   class as_seen final : public engine::transaction_watch {
    public:
-    bool open_here(const store& where) noexcept override {
-      const auto one = current().lock();
-      if (one == nullptr || one->of != &where) return false;
-      const std::lock_guard lock(one->mutex);
-      return one->open;
+    bool open_here(const store& store) noexcept override {
+      const auto state = current().lock();
+      if (state == nullptr || state->home != &store) return false;
+      const std::lock_guard lock(state->mutex);
+      return state->open;
     }
-    bool at_end(const store& where, std::function<void()> ended) noexcept override {
-      const auto one = current().lock();
-      if (one == nullptr || !open_here(where)) return false;
-      const std::lock_guard lock(one->mutex);
-      if (one->deaf) return false;
-      one->ended.push_back(std::move(ended));
+    bool at_end(const store& store, std::function<void()> ended) noexcept override {
+      const auto state = current().lock();
+      if (state == nullptr || !open_here(store)) return false;
+      const std::lock_guard lock(state->mutex);
+      if (state->deaf) return false;
+      state->ended.push_back(std::move(ended));
       return true;
     }
   };

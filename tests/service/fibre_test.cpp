@@ -19,7 +19,7 @@ using namespace dlock::test;
 /// Runs a function on a stack of its own, until it calls yield() or ends.
 class fibre {
  public:
-  explicit fibre(std::function<void(fibre&)> what) : what_(std::move(what)), stack_(std::size_t{1} << 18U) {
+  explicit fibre(std::function<void(fibre&)> body) : body_(std::move(body)), stack_(std::size_t{1} << 18U) {
     REQUIRE(::getcontext(&mine_) == 0);
     mine_.uc_stack.ss_sp = stack_.data();
     mine_.uc_stack.ss_size = stack_.size();
@@ -42,10 +42,10 @@ class fibre {
   }
   static void begin() {
     auto& self = *next();
-    self.what_(self);
+    self.body_(self);
   }
 
-  const std::function<void(fibre&)> what_;
+  const std::function<void(fibre&)> body_;
   std::vector<std::byte> stack_;
   ucontext_t mine_{};
   ucontext_t callers_{};
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(engine_fixture, "fibre: with an owner of its own its nested cal
   const auto locks = service();
   bool without = true;
   bool with = false;
-  fibre one([&](fibre&) {
+  fibre own([&](fibre&) {
     {
       const auto held = locks->acquire("k");
       without = static_cast<bool>(locks->try_acquire("k"));
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(engine_fixture, "fibre: with an owner of its own its nested cal
     const auto held = locks->acquire("k");
     with = locks->try_acquire("k").reentered();
   });
-  one.resume();
+  own.resume();
   CHECK_FALSE(without);
   CHECK(with);
 }

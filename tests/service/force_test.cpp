@@ -18,7 +18,7 @@ TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody wh
   const auto rival = stranger();
   const auto first = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   lease second;
-  where->next(verb::release, {.ahead = [&] {
+  store->next(verb::release, {.ahead = [&] {
                 clock.advance(10s);
                 second = rival->acquire("k", {.ttl = 1min, .renewal = renewal::none});
               }});
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(engine_fixture, "force: one statement by session, three by an e
 TEST_CASE_METHOD(engine_fixture, "force: what is unknown is said, and forced by the next call", "[force]") {
   const auto locks = service();
   const auto own = stranger()->acquire("k", {.ttl = 1min, .renewal = renewal::manual});
-  where->next(verb::look, {.what = fate::drop});
+  store->next(verb::look, {.what = fate::drop});
   CHECK(thrown([&] { return locks->force_release("k"); }) == errc::outcome_unknown);
   CHECK(fence_of("k") == 1);
   CHECK(locks->force_release("k"));

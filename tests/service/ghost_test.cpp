@@ -19,17 +19,17 @@ using namespace dlock::test;
 struct ghost_fixture : engine_fixture {
   /// Rule 6: no attempt is ever sent twice.
   bool nonces_are_unique() const {
-    const auto all = where->nonces();
+    const auto all = store->nonces();
     return std::set<std::uint64_t>(all.begin(), all.end()).size() == all.size();
   }
   /// Whether the background has stopped trying.
   bool no_more_cancels() {
     const auto goes_on = [&] {
-      const auto before = where->count(verb::cancel);
+      const auto before = store->count(verb::cancel);
       return eventually(
           [&] {
             clock.advance(100ms);
-            return where->count(verb::cancel) > before;
+            return store->count(verb::cancel) > before;
           },
           30ms);
     };
@@ -46,30 +46,30 @@ struct ghost_fixture : engine_fixture {
 }  // namespace
 
 TEST_CASE_METHOD(ghost_fixture, "ghost: one attempt without an answer says so and holds nothing", "[ghost]") {
-  const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   const auto at = GENERATE(verb::take, verb::insert);
   const auto locks = service();
   if (at == verb::take) locks->acquire("k").release();
-  where->next(at, {.what = what});
+  store->next(at, {.what = fate});
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::outcome_unknown);
   CHECK(seen->count(event::kind::outcome_unknown) == 1);
-  CHECK(where->settled() == 1);
-  CHECK(where->count(verb::cancel) == 1);
-  where->run_ghosts();
+  CHECK(store->settled() == 1);
+  CHECK(store->count(verb::cancel) == 1);
+  store->run_ghosts();
   CHECK(fence_of("k") == 0);
   CHECK(is_free("k"));
   CHECK(nonces_are_unique());
 }
 
 TEST_CASE_METHOD(ghost_fixture, "ghost: who waits gets the key by another attempt", "[ghost]") {
-  const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   const auto at = GENERATE(verb::take, verb::insert);
   const auto locks = service();
   if (at == verb::take) locks->acquire("k").release();
-  where->next(at, {.what = what, .times = 2});
+  store->next(at, {.what = fate, .times = 2});
   auto held = while_time_passes([&] { return locks->acquire("k"); });
   REQUIRE(held);
-  where->run_ghosts();
+  store->run_ghosts();
   CHECK(fence_of("k") == held.fencing_token());
   CHECK(nonces_are_unique());
   held.release();
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: who waits gets the key by another attemp
 }
 
 TEST_CASE_METHOD(ghost_fixture, "ghost: a take-over without an answer leaves one holder or none", "[ghost]") {
-  const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   auto crashed = std::make_shared<faulty_store>(rows);
   lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
   const auto theirs = dying.acquire("k", {.ttl = 1s});
@@ -85,9 +85,9 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a take-over without an answer leaves one
   clock.advance(1s);
   REQUIRE(clock.at_rest());  // it knows that it lost the key: its end sends nothing
   const auto locks = service();
-  where->next(verb::take_over, {.what = what});
+  store->next(verb::take_over, {.what = fate});
   auto held = while_time_passes([&] { return locks->acquire("k"); });
-  where->run_ghosts();
+  store->run_ghosts();
   CHECK(fence_of("k") == held.fencing_token());
   CHECK(held.fencing_token() > theirs.fencing_token());
   CHECK(nonces_are_unique());
@@ -96,14 +96,14 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a take-over without an answer leaves one
 TEST_CASE_METHOD(ghost_fixture, "ghost: while its end is not certain it is cancelled again and again", "[ghost]") {
   const auto locks = service();
   locks->acquire("k").release();
-  where->settles(false);
-  where->next(verb::take, {.what = fate::ghost});
+  store->settles(false);
+  store->next(verb::take, {.what = fate::ghost});
   auto held = while_time_passes([&] { return locks->acquire("k"); });
   const auto mine = held.fencing_token();
 
   // It comes while we hold the key: nothing changes. Then it is over, for a statement runs once.
   SECTION("and runs while the key is held") {
-    CHECK(where->run_ghosts() == 1);
+    CHECK(store->run_ghosts() == 1);
     CHECK(fence_of("k") == mine);
     CHECK_NOTHROW(held.ensure_held());
     held.release();
@@ -111,20 +111,20 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: while its end is not certain it is cance
   }
   SECTION("and runs once the key is free") {
     held.release();
-    CHECK(where->run_ghosts() == 1);
+    CHECK(store->run_ghosts() == 1);
     CHECK(is_free_soon("k"));
   }
   SECTION("and never runs") {
     held.release();
-    const auto before = where->count(verb::cancel);
+    const auto before = store->count(verb::cancel);
     CHECK(eventually([&] {
       clock.advance(100ms);
-      return where->count(verb::cancel) > before + 3;
+      return store->count(verb::cancel) > before + 3;
     }));
-    where->settles(true);
+    store->settles(true);
     CHECK(eventually([&] {
       clock.advance(100ms);
-      return where->ghosts() == 0;
+      return store->ghosts() == 0;
     }));
     // Settled and cancelled: that was the last of it.
     CHECK(no_more_cancels());
@@ -136,54 +136,54 @@ TEST_CASE_METHOD(ghost_fixture,
                  "ghost: one that can't be ended yet is cancelled at its own beat, whatever else happens", "[ghost]") {
   const auto locks = service();
   locks->acquire("k").release();
-  where->settles(false);
-  where->next(verb::take, {.what = fate::ghost});
+  store->settles(false);
+  store->next(verb::take, {.what = fate::ghost});
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::outcome_unknown);
   REQUIRE(clock.at_rest());
-  const auto before = where->count(verb::cancel);
+  const auto before = store->count(verb::cancel);
   // Each of these gives the background something to do.
   for (int i = 0; i < 20; ++i) {
     auto held = locks->acquire("busy");
-    where->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}});
+    store->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}});
     CHECK(thrown([&] { held.release(); }) == errc::outcome_unknown);
     REQUIRE(clock.at_rest());
   }
-  CHECK(where->count(verb::cancel) == before);
+  CHECK(store->count(verb::cancel) == before);
   clock.advance(500ms);
   REQUIRE(clock.at_rest());
-  CHECK(where->count(verb::cancel) == before + 1);
+  CHECK(store->count(verb::cancel) == before + 1);
 }
 
 TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is not cancelled for ever", "[ghost]") {
   const auto locks = service();
   const auto another = locks->acquire("another");  // keeps the session alive
   locks->acquire("k").release();
-  where->settles(false);
-  where->next(verb::take, {.what = fate::vanish});
+  store->settles(false);
+  store->next(verb::take, {.what = fate::vanish});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 1h, .renewal = renewal::none}); }) ==
         errc::outcome_unknown);
   for (int i = 0; i < 65; ++i) REQUIRE(live_on(another, 10s, 30s));
-  const auto sent = where->count(verb::cancel);
+  const auto sent = store->count(verb::cancel);
   CHECK(sent > 20);
   for (int i = 0; i < 6; ++i) REQUIRE(live_on(another, 10s, 30s));
-  CHECK(where->count(verb::cancel) == sent);
+  CHECK(store->count(verb::cancel) == sent);
 }
 
 TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry outlives its session", "[ghost]") {
   const auto locks = service();
   locks->acquire("k").release();
-  where->settles(false);
-  where->next(verb::take, {.what = fate::ghost});
+  store->settles(false);
+  store->next(verb::take, {.what = fate::ghost});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 1h, .renewal = renewal::none}); }) ==
         errc::outcome_unknown);
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);
   REQUIRE(clock.at_rest());
   clock.advance(2s);
   REQUIRE(clock.at_rest());
-  REQUIRE(where->count(session_verb::close) == 1);
+  REQUIRE(store->count(session_verb::close) == 1);
   // What it takes now is kept by nothing but that hour.
-  CHECK(where->run_ghosts() == 1);
+  CHECK(store->run_ghosts() == 1);
   CHECK_FALSE(is_free("k"));
   clock.advance(500ms);
   REQUIRE(clock.at_rest());
@@ -193,8 +193,8 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry outli
 TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry does not keep the key", "[ghost]") {
   const auto locks = service();
   locks->acquire("k").release();
-  where->settles(false);
-  where->next(verb::take, {.what = fate::drop});
+  store->settles(false);
+  store->next(verb::take, {.what = fate::drop});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 1h, .renewal = renewal::none}); }) ==
         errc::outcome_unknown);
   CHECK(is_free_soon("k"));
@@ -203,8 +203,8 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry does 
 TEST_CASE_METHOD(ghost_fixture, "ghost: too many of them end the session, not the process", "[ghost]") {
   const auto locks = service();
   const auto held = locks->acquire("held");
-  where->settles(false);
-  where->next(verb::take, {.what = fate::vanish, .times = 33});
+  store->settles(false);
+  store->next(verb::take, {.what = fate::vanish, .times = 33});
   for (int i = 0; i < 33; ++i) {
     CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::outcome_unknown);
     if (i < 32) REQUIRE_FALSE(held.lost_token().stop_requested());
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: too many of them end the session, not th
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::abandoned);
   const auto next = locks->acquire("other");
-  CHECK(where->opened().size() == 2);
+  CHECK(store->opened().size() == 2);
   CHECK(next.remaining() > 20s);
   // The retired session's are not cancelled for ever: what they take is free to everybody.
   CHECK(no_more_cancels());
@@ -221,16 +221,16 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: too many of them end the session, not th
 TEST_CASE_METHOD(ghost_fixture, "ghost: one that runs under a retired session takes nothing from anybody", "[ghost]") {
   const auto locks = service();
   locks->acquire("k").release();
-  where->settles(false);
-  where->next(verb::take, {.what = fate::ghost});
+  store->settles(false);
+  store->next(verb::take, {.what = fate::ghost});
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::outcome_unknown);
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);
   CHECK(clock.at_rest());
   clock.advance(1500ms);
   CHECK(clock.at_rest());
-  CHECK(where->count(session_verb::close) == 1);
-  CHECK(where->run_ghosts() == 1);
+  CHECK(store->count(session_verb::close) == 1);
+  CHECK(store->run_ghosts() == 1);
   CHECK(fence_of("k") == 2);
   const auto mine = stranger()->try_acquire("k");  // at once: its session does not exist
   REQUIRE(mine);
@@ -239,9 +239,9 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one that runs under a retired session ta
 
 TEST_CASE_METHOD(ghost_fixture, "ghost: a look or a kill without an answer is simply asked again", "[ghost]") {
   const auto locks = service();
-  where->next(verb::look, {.what = fate::drop});
+  store->next(verb::look, {.what = fate::drop});
   CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("k")); }));
-  CHECK(where->count(verb::cancel) == 0);
+  CHECK(store->count(verb::cancel) == 0);
 
   auto crashed = std::make_shared<faulty_store>(rows);
   lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
@@ -249,21 +249,21 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a look or a kill without an answer is si
   crashed->cut();
   clock.advance(1s);
   REQUIRE(clock.at_rest());  // it knows that it lost the key: its end sends nothing
-  where->next(session_verb::remove_expired, {.what = fate::drop});
+  store->next(session_verb::remove_expired, {.what = fate::drop});
   CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("dead")); }));
-  CHECK(where->count(verb::cancel) == 0);
+  CHECK(store->count(verb::cancel) == 0);
   CHECK(seen->count(event::kind::outcome_unknown) == 0);
 }
 
 TEST_CASE_METHOD(ghost_fixture, "ghost: a thousand failed attempts leave nothing behind", "[ghost][T80]") {
   const auto locks = service();
   for (int i = 0; i < 1'000; ++i) {
-    where->next(i % 2 == 0 ? verb::take : verb::look, {.what = i % 3 == 0 ? fate::drop : fate::vanish});
+    store->next(i % 2 == 0 ? verb::take : verb::look, {.what = i % 3 == 0 ? fate::drop : fate::vanish});
     static_cast<void>(thrown([&] { return locks->try_acquire("k"); }));
-    where->forget_scripts();
+    store->forget_scripts();
   }
-  CHECK(where->opened().size() == 1);
-  CHECK(where->connections() <= 6);
+  CHECK(store->opened().size() == 1);
+  CHECK(store->connections() <= 6);
   CHECK(locks->held_keys().empty());
   CHECK(locks->acquire("k"));
 }

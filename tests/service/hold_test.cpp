@@ -16,8 +16,8 @@ using namespace dlock;
 using namespace dlock::test;
 
 struct hold_fixture : engine_fixture {
-  bool is_lost(const lease& one) {
-    return eventually([&] { return one.lost_token().stop_requested(); });
+  bool is_lost(const lease& lease) {
+    return eventually([&] { return lease.lost_token().stop_requested(); });
   }
 };
 
@@ -62,21 +62,21 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: renew() sets it to now + ttl, b
   clock.advance(9500ms);
   CHECK(is_lost(held));
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
-  CHECK(where->count(verb::extend) == 5);
+  CHECK(store->count(verb::extend) == 5);
 }
 
 TEST_CASE_METHOD(hold_fixture, "renewal::manual: an answer that comes late, or not, promises nothing", "[hold][T29]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
-  where->next(verb::extend, {.during = [&] { clock.advance(2s); }});
+  store->next(verb::extend, {.during = [&] { clock.advance(2s); }});
   held.renew();
   CHECK(held.remaining() == 7500ms);
-  where->next(verb::extend, {.what = fate::drop});
+  store->next(verb::extend, {.what = fate::drop});
   CHECK(thrown([&] { held.renew(); }) == errc::outcome_unknown);
   CHECK(held.remaining() == 7500ms);
   CHECK_NOTHROW(held.ensure_held());
-  where->next(verb::extend, {.during = [&] { clock.advance(8s); }});
+  store->next(verb::extend, {.during = [&] { clock.advance(8s); }});
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
 }
 
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: one that is refused because it 
                  "[hold][T12]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
-  where->next(verb::extend, {.ahead = [&] { clock.advance(10s); }});
+  store->next(verb::extend, {.ahead = [&] { clock.advance(10s); }});
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
   CHECK(held.loss() == loss_reason::expired);
   CHECK(seen->wait_for(event::kind::lost));
@@ -96,10 +96,10 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: a row that is not ours any more
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   const auto row = locks->holder("k");
   fault why;
-  const auto on = rows->connect(1s, why);
+  const auto connection = rows->connect(1s, why);
   const request steal{.action = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
   reply answer;
-  rows->execute(*on, {&steal, 1}, {&answer, 1});
+  rows->execute(*connection, {&steal, 1}, {&answer, 1});
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
   CHECK(held.loss() == loss_reason::taken_over);
   CHECK(is_lost(held));
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 30s, .renewal = renew, .max_hold = 5s});
-  const auto at = where->hold(verb::release);
+  const auto at = store->hold(verb::release);
   clock.advance(5s - 1us);
   CHECK_NOTHROW(held.ensure_held());
   CHECK(held.remaining() == 1us);
@@ -137,10 +137,10 @@ TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][
 TEST_CASE_METHOD(hold_fixture, "margin: whatever ends a lease, its holder has so much time before dlock frees the key",
                  "[hold][T10]") {
   const bool set = GENERATE(false, true);
-  auto how = options();
-  if (set) how.margin = 4s;
+  auto settings = options();
+  if (set) settings.margin = 4s;
   const auto margin = set ? 4000ms : 1000ms;
-  const auto locks = service(how);
+  const auto locks = service(settings);
   lease held;
   SECTION("an expiry of its own") {
     held = locks->acquire("k", {.ttl = 20s, .renewal = renewal::none});
@@ -148,10 +148,10 @@ TEST_CASE_METHOD(hold_fixture, "margin: whatever ends a lease, its holder has so
   }
   SECTION("no renewal") {
     held = locks->acquire("k", {.ttl = 60s});
-    where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+    store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
     clock.advance(60s - (set ? margin : 3000ms));
     REQUIRE(is_lost(held));
-    where->forget_scripts();
+    store->forget_scripts();
     CHECK(is_free_after("k", set ? margin : 3000ms));
     return;
   }
@@ -214,12 +214,12 @@ TEST_CASE_METHOD(hold_fixture, "min_hold: holds when the release was done by the
   const auto locks = service();
   const auto begun = clock.now();
   auto held = locks->acquire("k", {.min_hold = 20s});
-  where->cut();
+  store->cut();
   let_go(std::move(held));
   REQUIRE(clock.at_rest());  // the background has tried it
-  where->cut(false);
+  store->cut(false);
   clock.advance(500ms);
-  CHECK(eventually([&] { return where->count(verb::release) == 2; }));
+  CHECK(eventually([&] { return store->count(verb::release) == 2; }));
   CHECK_FALSE(is_free("k"));
   clock.advance(begun + 20s - 1us - clock.now());
   CHECK_FALSE(is_free("k"));
@@ -228,9 +228,9 @@ TEST_CASE_METHOD(hold_fixture, "min_hold: holds when the release was done by the
 }
 
 TEST_CASE_METHOD(hold_fixture, "margin: trust ends so much before the server's expiry", "[hold][T10]") {
-  auto how = options();
-  how.margin = 400ms;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.margin = 400ms;
+  const auto locks = service(settings);
   CHECK(locks->acquire("a", {.ttl = 10s, .renewal = renewal::none}).remaining() == 9600ms);
   CHECK(locks->acquire("b", {.ttl = 10s}).remaining() == 9600ms);
   const auto usual = service();
@@ -239,9 +239,9 @@ TEST_CASE_METHOD(hold_fixture, "margin: trust ends so much before the server's e
 
 TEST_CASE_METHOD(hold_fixture, "margin: one that is more than a quarter of the ttl is refused, not made smaller",
                  "[hold][T10]") {
-  auto how = options();
-  how.margin = 500ms;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.margin = 500ms;
+  const auto locks = service(settings);
   const auto refused = [&](auto&& call) {
     try {
       static_cast<void>(call());
@@ -254,16 +254,16 @@ TEST_CASE_METHOD(hold_fixture, "margin: one that is more than a quarter of the t
   CHECK(refused([&] { return locks->acquire("k", {.ttl = 1999ms}); }));
   CHECK(refused([&] { return locks->try_acquire("k", {.ttl = 1s, .renewal = renewal::none}); }));
   CHECK(refused([&] { return locks->acquire_all({"k", "l"}, {.ttl = 1s}); }));
-  CHECK(where->tried() == 0);
+  CHECK(store->tried() == 0);
   CHECK(locks->acquire("k", {.ttl = 2s}).remaining() == 1500ms);
-  how.margin = 7501ms;
-  CHECK_THROWS_AS(service(how), std::invalid_argument);
+  settings.margin = 7501ms;
+  CHECK_THROWS_AS(service(settings), std::invalid_argument);
 }
 
 TEST_CASE_METHOD(hold_fixture, "margin: a renewal by hand leaves it as well", "[hold][T10]") {
-  auto how = options();
-  how.margin = 400ms;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.margin = 400ms;
+  const auto locks = service(settings);
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
   held.renew();

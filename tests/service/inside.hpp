@@ -22,16 +22,16 @@ class inside {
   inside() = default;
   explicit inside(std::shared_ptr<engine::service_core> core) : core_(std::move(core)) {}
 
-  lease acquire(const lock_key& key, const detail::lock_settings& how, bool once) const {
-    auto got = engine::acquire(*core_, key, how, {.once = once});
+  lease acquire(const lock_key& key, const detail::lock_settings& terms, bool once) const {
+    auto got = engine::acquire(*core_, key, terms, {.once = once});
     if (got.held != nullptr) return detail::access::make(std::move(got.held), got.entered_again, got.first);
     if (!once) throw lock_timeout(got.why_busy);
     return {};
   }
-  multi_lease acquire(const lock_keys& keys, const detail::lock_settings& how, bool once) const {
+  multi_lease acquire(const lock_keys& keys, const detail::lock_settings& terms, bool once) const {
     std::vector<lease> leases;
     leases.reserve(keys.size());
-    auto got = engine::acquire_all(*core_, keys, how, {.once = once});
+    auto got = engine::acquire_all(*core_, keys, terms, {.once = once});
     if (got.held.empty() && !once) throw lock_timeout(got.why_busy);
     for (auto& each : got.held) {
       leases.push_back(detail::access::make(std::move(each.held), each.entered_again, each.first));

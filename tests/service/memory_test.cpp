@@ -17,11 +17,11 @@ TEST_CASE_METHOD(memory_fixture, "memory: an acquire that runs out of it leaves 
   without_memory(
       [&](std::size_t number) {
         if (known) locks->acquire(key("one", number)).release();
-        if (answered == fate::drop) where->next(known ? verb::take : verb::insert, {.what = fate::drop});
+        if (answered == fate::drop) store->next(known ? verb::take : verb::insert, {.what = fate::drop});
       },
       [&](std::size_t number) { mine = locks->try_acquire(key("one", number)); },
       [&](std::size_t number) {
-        where->forget_scripts();
+        store->forget_scripts();
         mine = {};
         check_free(key("one", number));
       });
@@ -51,11 +51,11 @@ TEST_CASE_METHOD(memory_fixture, "memory: a lease that ends without it frees its
   without_memory(
       [&](std::size_t number) {
         mine = locks->acquire(key("one", number));
-        if (!answered) where->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}});
+        if (!answered) store->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}});
       },
       [&](std::size_t) { mine.reset(); },
       [&](std::size_t number) {
-        where->forget_scripts();
+        store->forget_scripts();
         check_free(key("one", number));
       });
 }
@@ -66,11 +66,11 @@ TEST_CASE_METHOD(memory_fixture, "memory: leases that end together without it fr
   without_memory(
       [&](std::size_t number) {
         mine = locks->acquire_all(lock_keys{key("one", number), key("two", number)});
-        if (!answered) where->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}});
+        if (!answered) store->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}});
       },
       [&](std::size_t) { mine.reset(); },
       [&](std::size_t number) {
-        where->forget_scripts();
+        store->forget_scripts();
         check_free(key("one", number));
         check_free(key("two", number));
       });

@@ -21,10 +21,10 @@ struct multi_fixture : engine_fixture {
     return std::all_of(keys.begin(), keys.end(), [&](const auto& each) { return is_free(each); });
   }
   /// The keys of all such events, in their order.
-  std::string told(event::kind what) {
+  std::string told(event::kind kind) {
     std::string keys;
     for (const auto& each : seen->records()) {
-      if (each.what == what) keys += each.key;
+      if (each.what == kind) keys += each.key;
     }
     return keys;
   }

@@ -44,18 +44,18 @@ TEST_CASE_METHOD(multi_fixture, "multi: they are released last first, and told s
 
 TEST_CASE_METHOD(multi_fixture, "multi: a release without an answer is repeated", "[multi][T07][T08]") {
   auto held = locks->acquire_all({"a", "b", "c"});
-  where->next(verb::release, {.what = GENERATE(fate::drop, fate::ghost, fate::vanish), .skip = 1});
+  store->next(verb::release, {.what = GENERATE(fate::drop, fate::ghost, fate::vanish), .skip = 1});
   CHECK_NOTHROW(while_time_passes([&] { held.release(); }));
   const auto theirs = rival->try_acquire_all({"a", "b", "c"});
   CHECK(theirs);
-  where->run_ghosts();
+  store->run_ghosts();
   CHECK_NOTHROW(theirs.ensure_held());
   CHECK(fence_of("b") == theirs["b"].fencing_token());
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: a release that fails for one key frees the others, and says so", "[multi]") {
   auto held = locks->acquire_all({"a", "b", "c"});
-  where->next(verb::release, {.what = fate::fail, .why = denied, .skip = 1});
+  store->next(verb::release, {.what = fate::fail, .why = denied, .skip = 1});
   CHECK(thrown([&] { return held.release(), 0; }) == errc::outcome_unknown);
   CHECK(is_free("a"));
   CHECK(is_free("c"));
@@ -70,10 +70,10 @@ TEST_CASE_METHOD(multi_fixture, "multi: a release that fails for one key frees t
 TEST_CASE_METHOD(multi_fixture, "multi: released after a loss, it throws lock_lost and touches nobody's keys",
                  "[multi][T05]") {
   auto held = locks->acquire_all({"a", "b"}, {.ttl = 1s});
-  where->cut();
+  store->cut();
   clock.advance(2s);
   const auto theirs = rival->acquire_all({"a", "b"}, {.wait = 0ms});
-  where->cut(false);
+  store->cut(false);
   CHECK(thrown([&] { return held.release(), 0; }) == errc::lost);
   CHECK_NOTHROW(theirs.ensure_held());
   CHECK(fence_of("a") == theirs["a"].fencing_token());
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(multi_fixture,
                  "[multi][T06]") {
   auto held = locks->acquire_all({"a", "b"}, {.ttl = 10s, .renewal = renewal::none});
   lease theirs;
-  where->next(verb::release, {.ahead = [&] {
+  store->next(verb::release, {.ahead = [&] {
                 clock.advance(11s);
                 theirs = rival->acquire("b", {.wait = 0ms});
               }});
@@ -149,9 +149,9 @@ TEST_CASE_METHOD(multi_fixture, "multi: its end does not wait for a callback of 
 
 TEST_CASE_METHOD(multi_fixture, "multi: nothing hangs on the session any more, whether it was granted or not",
                  "[multi][T80]") {
-  const lock_options how{.ttl = 1s, .wait = 0ms};
+  const lock_options options{.ttl = 1s, .wait = 0ms};
   const auto theirs = rival->acquire("b", {.ttl = 1h});
-  CHECK_FALSE(locks->try_acquire_all({"a", "b"}, how));
-  locks->acquire_all({"a", "c"}, how).release();
+  CHECK_FALSE(locks->try_acquire_all({"a", "b"}, options));
+  locks->acquire_all({"a", "c"}, options).release();
   CHECK(idle_session_ends());
 }

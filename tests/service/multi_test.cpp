@@ -18,17 +18,17 @@ using namespace dlock::test;
 
 TEST_CASE_METHOD(multi_fixture, "multi: known free keys are taken and released by one batch each", "[multi]") {
   known({"a", "b", "c"});
-  const auto takes = where->batches(verb::take);
-  const auto releases = where->batches(verb::release);
+  const auto takes = store->batches(verb::take);
+  const auto releases = store->batches(verb::release);
   {
     const auto held = locks->acquire_all({"c", "a", "b"});
     CHECK(held["a"].fencing_token() == 2);
     CHECK(held["c"].fencing_token() == 2);
     CHECK_FALSE(is_free("b"));
   }
-  CHECK(where->batches(verb::take) == takes + 1);
-  CHECK(where->batches(verb::release) == releases + 1);
-  CHECK(where->count(session_verb::open) == 1);
+  CHECK(store->batches(verb::take) == takes + 1);
+  CHECK(store->batches(verb::release) == releases + 1);
+  CHECK(store->count(session_verb::open) == 1);
   CHECK(all_free({"a", "b", "c"}));
 }
 
@@ -56,7 +56,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a key named twice is taken once and rele
     CHECK(held.size() == 2);
     CHECK_FALSE(held["a"].reentered());
   }
-  CHECK(where->count(verb::release) == 2);
+  CHECK(store->count(verb::release) == 2);
   CHECK(seen->count(event::kind::split_found) == 0);
 }
 
@@ -64,8 +64,8 @@ TEST_CASE_METHOD(multi_fixture, "multi: one attempt is all or nothing", "[multi]
   known({"a", "b", "c"});
   const auto theirs = rival->acquire("b");
   CHECK_FALSE(locks->try_acquire_all({"a", "b", "c"}));
-  CHECK(where->batches(verb::cancel) == 1);
-  CHECK(where->count(verb::cancel) == 2);
+  CHECK(store->batches(verb::cancel) == 1);
+  CHECK(store->count(verb::cancel) == 2);
   CHECK(is_free("a"));
   CHECK(is_free("c"));
   CHECK(fence_of("b") == theirs.fencing_token());
@@ -125,28 +125,28 @@ TEST_CASE_METHOD(multi_fixture, "multi: the policies of re-entry are those of on
 
 TEST_CASE_METHOD(multi_fixture, "multi: an attempt without an answer holds nothing in the end", "[multi][T14][T76]") {
   known({"a", "b", "c"});
-  const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   const auto settles = GENERATE(true, false);
-  where->settles(settles);
-  where->next(verb::take, {.what = what, .skip = 1});
+  store->settles(settles);
+  store->next(verb::take, {.what = fate, .skip = 1});
   CHECK(thrown([&] { return locks->try_acquire_all({"a", "b", "c"}); }) == errc::outcome_unknown);
-  where->run_ghosts();
-  where->settles(true);
+  store->run_ghosts();
+  store->settles(true);
   CHECK(eventually([&] {
     clock.advance(100ms);
     return all_free({"a", "b", "c"});
   }));
-  const auto nonces = where->nonces();
+  const auto nonces = store->nonces();
   CHECK(std::set<std::uint64_t>(nonces.begin(), nonces.end()).size() == nonces.size());
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: a round in trouble is given back and made anew", "[multi][T14]") {
   known({"a", "b", "c"});
-  const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
-  where->next(verb::take, {.what = what, .skip = 2});
+  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  store->next(verb::take, {.what = fate, .skip = 2});
   multi_lease held;
   while_time_passes([&] { held = locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); });
-  where->run_ghosts();
+  store->run_ghosts();
   CHECK_NOTHROW(held.ensure_held());
   for (const auto* key : {"a", "b", "c"}) CHECK(fence_of(key) == held[key].fencing_token());
   held.release();
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a round in trouble is given back and mad
 TEST_CASE_METHOD(multi_fixture, "multi: what can't be given back at once is given back later", "[multi][T76]") {
   known({"a", "b", "c"});
   const auto theirs = rival->acquire("c");
-  where->next(verb::cancel, {.what = GENERATE(fate::drop, fate::vanish, fate::fail), .why = denied, .times = 2});
+  store->next(verb::cancel, {.what = GENERATE(fate::drop, fate::vanish, fate::fail), .why = denied, .times = 2});
   CHECK_FALSE(locks->try_acquire_all({"a", "b", "c"}));
   CHECK(eventually([&] {
     clock.advance(100ms);
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: what can't be given back at once is give
 
 TEST_CASE_METHOD(multi_fixture, "multi: a refusal of the database ends it at once, nothing is held", "[multi]") {
   known({"a", "b", "c"});
-  where->next(verb::take, {.what = fate::fail, .why = denied, .skip = 1});
+  store->next(verb::take, {.what = fate::fail, .why = denied, .skip = 1});
   CHECK(thrown([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); }) == errc::store_failed);
   CHECK(all_free({"a", "b", "c"}));
 }
@@ -175,11 +175,11 @@ TEST_CASE_METHOD(multi_fixture, "multi: a row lock that was not to be had counts
                  "[multi]") {
   known({"a", "b", "c"});
   const auto theirs = rival->acquire("b");
-  const auto takes = where->count(verb::take);
-  where->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 3});
+  const auto takes = store->count(verb::take);
+  store->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 3});
   const auto text = message_of([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 0ms}); });
   CHECK(text.starts_with("dlock: key 'b'"));
-  CHECK(where->count(verb::take) == takes + 3 + 1);  // a, once it was seen to be free
+  CHECK(store->count(verb::take) == takes + 3 + 1);  // a, once it was seen to be free
   CHECK(all_free({"a", "c"}));
 }
 
@@ -187,9 +187,9 @@ TEST_CASE_METHOD(multi_fixture, "multi: grants that were answered too late are g
                  "[multi][T25][T38]") {
   known({"a", "b"});
   const bool kept = GENERATE(true, false);
-  const lock_options how{.ttl = 10s, .wait = 0ms, .renewal = kept ? renewal::automatic : renewal::none};
-  where->next(verb::take, {.skip = 1, .during = [&] { clock.advance(40s); }});
-  CHECK(thrown([&] { return locks->acquire_all({"a", "b"}, how); }) == errc::store_failed);
+  const lock_options options{.ttl = 10s, .wait = 0ms, .renewal = kept ? renewal::automatic : renewal::none};
+  store->next(verb::take, {.skip = 1, .during = [&] { clock.advance(40s); }});
+  CHECK(thrown([&] { return locks->acquire_all({"a", "b"}, options); }) == errc::store_failed);
   CHECK(seen->count(event::kind::granted) == 2);  // by known()
   CHECK(eventually([&] { return all_free({"a", "b"}); }));
 }
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: grants that were answered too late are g
 TEST_CASE_METHOD(multi_fixture, "multi: a grant that gets too old while the others are asked for is given back",
                  "[multi][T25]") {
   known({"a"});
-  where->next(verb::look, {.during = [&] { clock.advance(600ms); }});
+  store->next(verb::look, {.during = [&] { clock.advance(600ms); }});
   CHECK(thrown([&] {
           return locks->acquire_all({"a", "b"}, {.ttl = 500ms, .wait = 0ms, .renewal = renewal::none});
         }) == errc::store_failed);
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: bad options are refused before any state
 TEST_CASE_METHOD(multi_fixture, "multi: a key held before that is lost while the others are taken fails it all",
                  "[multi][T76]") {
   const auto outer = locks->acquire("b", {.ttl = 300ms, .renewal = renewal::none});
-  where->next(verb::take, {.during = [&] { clock.advance(2s); }});
+  store->next(verb::take, {.during = [&] { clock.advance(2s); }});
   CHECK(thrown([&] {
           return locks->acquire_all({"a", "b", "c"}, {.ttl = 1s, .wait = 1h, .renewal = renewal::none});
         }) == errc::lost);

@@ -31,14 +31,14 @@ struct guarded {
 struct table {
   std::array<guarded, key_count> data{};
 
-  void visit(const std::vector<std::size_t>& which, const multi_lease& by) {
+  void visit(const std::vector<std::size_t>& which, const multi_lease& leases) {
     for (const auto k : which) {
-      auto& of = data[k];
-      if (++of.inside != 1) ++of.wrong;
-      const auto fence = by[name(k)].fencing_token();
-      if (fence <= of.last_fence) ++of.wrong;
-      of.last_fence = fence;
-      ++of.visits;
+      auto& guarded = data[k];
+      if (++guarded.inside != 1) ++guarded.wrong;
+      const auto fence = leases[name(k)].fencing_token();
+      if (fence <= guarded.last_fence) ++guarded.wrong;
+      guarded.last_fence = fence;
+      ++guarded.visits;
     }
     for (const auto k : which) --data[k].inside;
   }
@@ -58,9 +58,9 @@ std::vector<std::size_t> some(std::mt19937& random) {
 }
 
 std::vector<std::string> names(const std::vector<std::size_t>& which) {
-  std::vector<std::string> made;
-  for (const auto k : which) made.push_back(table::name(k));
-  return made;
+  std::vector<std::string> keys;
+  for (const auto k : which) keys.push_back(table::name(k));
+  return keys;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several
                  "[multi][T76]") {
   constexpr int threads = 32;
   constexpr int rounds = 12;
-  table of;
+  table table;
   std::vector<std::unique_ptr<lock_service>> all;
   for (int i = 0; i < 4; ++i) all.push_back(stranger());
   std::atomic<int> granted{0};
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several
                     ? locks.try_acquire_all(names(which))
                     : locks.acquire_all(names(which), {.wait = 24h, .retry = {.pause = 1ms, .max_pause = 20ms}});
             if (!held) continue;
-            of.visit(which, held);
+            table.visit(which, held);
             ++granted;
             if (random() % 2 == 0) held.release();
           } catch (const error&) {
@@ -101,32 +101,32 @@ TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several
   });
   CHECK(failed == 0);
   CHECK(granted >= threads * rounds / 2);
-  CHECK(of.wrong() == 0);
+  CHECK(table.wrong() == 0);
   CHECK(all[0]->held_keys().empty());
   for (std::size_t k = 0; k < key_count; ++k) CHECK(is_free(table::name(k)));
 }
 
 TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing and nothing stays behind",
                  "[multi][T76][T80]") {
-  table of;
-  auto how = options();
-  how.observer = nullptr;
+  table table;
+  auto settings = options();
+  settings.observer = nullptr;
   std::vector<std::unique_ptr<lock_service>> all;
-  for (int i = 0; i < 2; ++i) all.push_back(service(how));
+  for (int i = 0; i < 2; ++i) all.push_back(service(settings));
   std::atomic<bool> over{false};
   std::thread mischief([&] {
     std::mt19937 random(11);
     constexpr std::array verbs{verb::take, verb::insert, verb::look, verb::take_over, verb::release, verb::cancel};
     constexpr std::array fates{fate::drop, fate::ghost, fate::vanish};
     while (!over) {
-      where->next(verbs[random() % verbs.size()],
+      store->next(verbs[random() % verbs.size()],
                   {.what = fates[random() % fates.size()], .skip = static_cast<unsigned>(random() % 4)});
-      where->settles(random() % 4 != 0);
-      if (random() % 8 == 0) where->run_ghosts();
+      store->settles(random() % 4 != 0);
+      if (random() % 8 == 0) store->run_ghosts();
       std::this_thread::sleep_for(500us);
     }
-    where->settles(true);
-    where->forget_scripts();
+    store->settles(true);
+    store->forget_scripts();
   });
   std::atomic<int> granted{0};
   while_time_passes([&] {
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing an
           try {
             const auto held = all[static_cast<std::size_t>(t % 2)]->acquire_all(
                 names(which), {.wait = 3s, .retry = {.pause = 1ms, .max_pause = 5ms}});
-            of.visit(which, held);
+            table.visit(which, held);
             ++granted;
           } catch (const error&) {  // a fault, a timeout: no lease
           }
@@ -150,9 +150,9 @@ TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing an
   });
   over = true;
   mischief.join();
-  where->run_ghosts();
+  store->run_ghosts();
   CHECK(granted > 0);
-  CHECK(of.wrong() == 0);
+  CHECK(table.wrong() == 0);
   const auto end = clock.now() + 20s;  // before any session ends by itself
   CHECK(eventually([&] {
     if (clock.now() < end) clock.advance(5ms);
@@ -174,10 +174,10 @@ TEST_CASE_METHOD(engine_fixture, "multi: std::scoped_lock over several mutexes i
     for (int t = 0; t < 8; ++t) {
       workers.emplace_back([&, t] {
         auto& locks = *all[static_cast<std::size_t>(t % 2)];
-        const lock_options how{.wait = 24h, .retry = {.pause = 1ms, .max_pause = 5ms}};
-        distributed_mutex a(locks, "a", how);
-        distributed_mutex b(locks, "b", how);
-        distributed_mutex c(locks, "c", how);
+        const lock_options options{.wait = 24h, .retry = {.pause = 1ms, .max_pause = 5ms}};
+        distributed_mutex a(locks, "a", options);
+        distributed_mutex b(locks, "b", options);
+        distributed_mutex c(locks, "c", options);
         for (int i = 0; i < 15; ++i) {
           const auto work = [&] {
             if (++inside != 1) ++wrong;

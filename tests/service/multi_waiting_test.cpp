@@ -38,12 +38,12 @@ TEST_CASE_METHOD(multi_fixture, "multi: who waits holds nothing, looks at the bu
                  "[multi][T76]") {
   known({"a", "b", "c"});
   auto theirs = rival->acquire("b");
-  const auto before = where->count(verb::look);
+  const auto before = store->count(verb::look);
   multi_lease held;
   while_time_passes([&] {
     std::thread waiter([&] { held = locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); });
-    CHECK(eventually([&] { return where->count(verb::look) >= before + 4; }));
-    CHECK(where->count(verb::take) == 2 * 3);  // known(), and one round
+    CHECK(eventually([&] { return store->count(verb::look) >= before + 4; }));
+    CHECK(store->count(verb::take) == 2 * 3);  // known(), and one round
     CHECK(is_free("a"));
     CHECK(is_free("c"));
     CHECK(elsewhere([&] { return static_cast<bool>(locks->try_acquire("a")); }));  // nor a turn
@@ -82,11 +82,11 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind",
 TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one begins", "[multi][T17]") {
   known({"a", "b"});
   const auto theirs = rival->acquire("b");
-  const auto looks = where->count(verb::look);
+  const auto looks = store->count(verb::look);
   const auto end = while_time_passes([&] {
     std::error_code code;
     std::thread waiter([&] { code = thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}); }); });
-    CHECK(eventually([&] { return where->count(verb::look) > looks; }));
+    CHECK(eventually([&] { return store->count(verb::look) > looks; }));
     locks->close(0ms);
     waiter.join();
     return code;
@@ -105,19 +105,19 @@ TEST_CASE_METHOD(multi_fixture, "multi: after three rounds in vain they are take
   const auto let_go = [&] { theirs = lease(); };
   const auto take_again = [&] { theirs = rival->acquire("b", {.wait = 0ms}); };
   for (int i = 0; i < 2; ++i) {
-    where->next(verb::look, {});  // of the round
-    where->next(verb::look, {.during = take_again});
-    where->next(verb::cancel, {.times = 1});
-    where->next(verb::cancel, {.during = let_go});
+    store->next(verb::look, {});  // of the round
+    store->next(verb::look, {.during = take_again});
+    store->next(verb::cancel, {.times = 1});
+    store->next(verb::cancel, {.during = let_go});
   }
-  const auto takes = where->batches(verb::take);
+  const auto takes = store->batches(verb::take);
   multi_lease held;
   while_time_passes([&] {
     std::thread waiter([&] { held = locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); });
     // The third round has failed: a is held from now on, and b waited for.
-    CHECK(eventually([&] { return where->batches(verb::take) == takes + 3 + 1; }));
-    const auto looks = where->count(verb::look);
-    CHECK(eventually([&] { return where->count(verb::look) > looks + 2; }));
+    CHECK(eventually([&] { return store->batches(verb::take) == takes + 3 + 1; }));
+    const auto looks = store->count(verb::look);
+    CHECK(eventually([&] { return store->count(verb::look) > looks + 2; }));
     CHECK_FALSE(is_free("a"));
     CHECK(is_free("c"));
     let_go();
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: the wait for a key that this process hol
     std::thread waiter([&] { held = locks->acquire_all({"a", "b"}, {.wait = 1h}); });
     // Other threads get a again and again.
     for (int i = 0; i < 20; ++i) CHECK(thrown([&] { return locks->acquire("a", {.wait = 1h}); }) == std::error_code());
-    CHECK(where->batches(verb::cancel) == 0);
+    CHECK(store->batches(verb::cancel) == 0);
     CHECK(elsewhere([&] {
       mine.release();
       return true;
@@ -156,17 +156,17 @@ TEST_CASE_METHOD(multi_fixture, "multi: keys with an expiry of their own that ar
   const auto let_go = [&] { theirs = lease(); };
   const auto take_again = [&] { theirs = rival->acquire("b", {.wait = 0ms}); };
   for (int i = 0; i < 2; ++i) {
-    where->next(verb::look, {});
-    where->next(verb::look, {.during = take_again});
-    where->next(verb::cancel, {.during = let_go});
+    store->next(verb::look, {});
+    store->next(verb::look, {.during = take_again});
+    store->next(verb::cancel, {.during = let_go});
   }
-  const auto takes = where->batches(verb::take);
+  const auto takes = store->batches(verb::take);
   multi_lease held;
   while_time_passes([&] {
     std::thread waiter([&] {
       held = locks->acquire_all({"a", "b"}, {.ttl = ttl, .wait = 24h, .renewal = renewal::none});
     });
-    CHECK(eventually([&] { return where->batches(verb::take) >= takes + 3 + 1; }));
+    CHECK(eventually([&] { return store->batches(verb::take) >= takes + 3 + 1; }));
     const auto until = clock.now() + 5s;  // the short one ends meanwhile
     CHECK(eventually([&] { return clock.now() > until; }));
     let_go();
@@ -181,22 +181,22 @@ TEST_CASE_METHOD(multi_fixture, "multi: a key that another thread of the same ow
   known({"a", "b"});
   const auto home = core();
   const owner who;
-  const auto at = where->hold(verb::take);
+  const auto at = store->hold(verb::take);
   lease first;
   multi_lease all;
-  std::thread one([&] {
+  std::thread early([&] {
     const owner_scope here(who);
     first = home.acquire("b", {}, false);
   });
   CHECK(at->reached());
-  std::thread two([&] {
+  std::thread late([&] {
     const owner_scope here(who);
     all = home.acquire(lock_keys{"a", "b"}, {.wait = 1h}, false);
   });
   CHECK(eventually([&] { return home.waiting() == 1; }));
   at->open();
-  one.join();
-  two.join();
+  early.join();
+  late.join();
   REQUIRE(all.size() == 2);
   CHECK(all["b"].reentered());
   CHECK(all["b"].fencing_token() == first.fencing_token());

@@ -17,8 +17,8 @@ using namespace dlock::test;
 
 class calling_observer final : public observer {
  public:
-  void on(const event& what) override {
-    if (call) call(what);
+  void on(const event& event) override {
+    if (call) call(event);
   }
   std::function<void(const event&)> call;  // set before use
 };
@@ -27,9 +27,9 @@ struct observer_fixture : engine_fixture {
   std::shared_ptr<calling_observer> watch = std::make_shared<calling_observer>();
 
   service_options watched() {
-    auto how = options();
-    how.observer = watch;
-    return how;
+    auto settings = options();
+    settings.observer = watch;
+    return settings;
   }
 };
 
@@ -40,7 +40,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: what it throws is counted and chan
   const auto locks = service(watched());
   auto held = locks->acquire("k");
   CHECK(held);
-  where->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
+  store->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
   clock.advance(10s);
   CHECK(eventually([&] { return locks->count(event::kind::renewal_late) == 1; }));
   clock.advance(2s);
@@ -54,14 +54,14 @@ TEST_CASE_METHOD(observer_fixture, "observer: what it throws is counted and chan
 TEST_CASE_METHOD(observer_fixture, "observer: one that blocks does not stop renewals", "[observer][T93]") {
   std::atomic<bool> blocked{false};
   std::atomic<bool> go_on{false};
-  watch->call = [&](const event& what) {
-    if (what.what != event::kind::renewal_late) return;
+  watch->call = [&](const event& event) {
+    if (event.what != event::kind::renewal_late) return;
     blocked = true;
     static_cast<void>(eventually([&] { return go_on.load(); }, 60s));
   };
   const auto locks = service(watched());
   const auto held = locks->acquire("k", {.ttl = 10s});
-  where->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
+  store->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
   clock.advance(3400ms);
   REQUIRE(eventually([&] { return blocked.load(); }));
   clock.advance(500ms);
@@ -75,8 +75,8 @@ TEST_CASE_METHOD(observer_fixture, "observer: one that blocks on a lost session 
                  "[observer][T93]") {
   std::atomic<bool> blocked{false};
   std::atomic<bool> go_on{false};
-  watch->call = [&](const event& what) {
-    if (what.what != event::kind::session_lost) return;
+  watch->call = [&](const event& event) {
+    if (event.what != event::kind::session_lost) return;
     blocked = true;
     static_cast<void>(eventually([&] { return go_on.load(); }, 60s));
   };
@@ -99,13 +99,13 @@ TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service fro
   std::atomic<int> calls{0};
   std::atomic<int> running{0};
   std::atomic<bool> enough{false};
-  watch->call = [&](const event& what) {
+  watch->call = [&](const event& event) {
     ++running;
     struct counted {
-      std::atomic<int>& of;
-      ~counted() { --of; }
+      std::atomic<int>& count;
+      ~counted() { --count; }
     } const end{running};
-    if (enough || home == nullptr || what.key.starts_with("inner") || what.what == event::kind::clean_up) return;
+    if (enough || home == nullptr || event.key.starts_with("inner") || event.what == event::kind::clean_up) return;
     thread_local bool inside = false;
     if (inside) return;
     inside = true;
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service fro
   auto held = locks->acquire("k", {.ttl = 10s});
   const auto again = locks->acquire("k");
   CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire("k")); }));
-  where->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
+  store->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
   clock.advance(3400ms);
   CHECK(eventually([&] { return locks->count(event::kind::renewal_late) == 1; }));
   CHECK(locks->force_release("k"));
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event
   const auto told = seen->records();
   REQUIRE(told.size() == 3);
   CHECK(told[0].what == event::kind::session_opened);
-  CHECK(told[0].text == where->opened()[0].hex());
+  CHECK(told[0].text == store->opened()[0].hex());
   CHECK(told[1].what == event::kind::granted);
   CHECK(told[1].key == "k");
   CHECK(told[1].fence == 1);
@@ -150,9 +150,9 @@ TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event
 }
 
 TEST_CASE_METHOD(observer_fixture, "observer: without one everything is counted just the same", "[observer][T94]") {
-  auto how = options();
-  how.observer = nullptr;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.observer = nullptr;
+  const auto locks = service(settings);
   auto held = locks->acquire("k");
   CHECK(locks->force_release("k"));
   clock.advance(11s);

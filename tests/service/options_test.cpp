@@ -32,9 +32,9 @@ TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[opti
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators", "[options][T10]") {
-  auto how = options();
-  how.label = "billing";
-  const auto locks = service(how);
+  auto settings = options();
+  settings.label = "billing";
+  const auto locks = service(settings);
   const auto held = locks->acquire("k");
   const auto seen_by_all = stranger()->holder("k");
   REQUIRE(seen_by_all);
@@ -51,30 +51,30 @@ TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators",
 
 TEST_CASE_METHOD(engine_fixture, "options: connections bounds the pool", "[options][T10]") {
   for (const std::size_t count : {1U, 3U}) {
-    auto how = options();
-    how.connections = count;
-    const auto locks = service(how);
+    auto settings = options();
+    settings.connections = count;
+    const auto locks = service(settings);
     std::vector<std::shared_ptr<gate>> gates;
     static_cast<void>(locks->try_acquire("warm"));
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < 4; ++i) gates.push_back(where->hold(verb::insert));
+    for (std::size_t i = 0; i < 4; ++i) gates.push_back(store->hold(verb::insert));
     for (std::size_t i = 0; i < 4; ++i) {
       threads.emplace_back(
           [&, i] { static_cast<void>(locks->try_acquire(std::to_string(count) + "." + std::to_string(i))); });
     }
     // Of several, one is left to releases.
     for (std::size_t i = 0; i < (count == 1 ? 1 : count - 1); ++i) CHECK(gates[i]->reached());
-    CHECK(where->connections() <= count + 1);
+    CHECK(store->connections() <= count + 1);
     for (auto& each : gates) each->open();
     for (auto& each : threads) each.join();
-    where->forget_scripts();
+    store->forget_scripts();
   }
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give none", "[options][T10]") {
-  auto how = options();
-  how.defaults = {.ttl = 10s, .wait = 0ms};
-  const auto locks = service(how);
+  auto settings = options();
+  settings.defaults = {.ttl = 10s, .wait = 0ms};
+  const auto locks = service(settings);
   CHECK(locks->defaults().ttl == 10s);
   const auto held = locks->acquire("k");
   CHECK(locks->holder("k")->left == 10s);
@@ -83,14 +83,14 @@ TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give
 
 TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inherits each other field",
                  "[options][T10]") {
-  auto how = options();
-  how.defaults = {.ttl = 20s,
-                  .wait = 0ms,
-                  .renewal = renewal::manual,
-                  .reentry = reentry::refuse,
-                  .retry = {.pause = 7ms, .limit = 3},
-                  .max_hold = 40s};
-  const auto locks = service(how);
+  auto settings = options();
+  settings.defaults = {.ttl = 20s,
+                       .wait = 0ms,
+                       .renewal = renewal::manual,
+                       .reentry = reentry::refuse,
+                       .retry = {.pause = 7ms, .limit = 3},
+                       .max_hold = 40s};
+  const auto locks = service(settings);
   auto held = locks->acquire("k", {.wait = 50ms});  // the wait, and nothing else
   CHECK(locks->holder("k")->left == 20s);
   CHECK(locks->holder("k")->kind == lease_kind::expiring);
@@ -107,9 +107,9 @@ TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inheri
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open", "[options]") {
-  auto how = options();
-  how.defaults = {.ttl = 10s, .retry = {.pause = 7ms}};
-  const auto locks = service(how);
+  auto settings = options();
+  settings.defaults = {.ttl = 10s, .retry = {.pause = 7ms}};
+  const auto locks = service(settings);
   const auto& all = locks->defaults();
   CHECK(all.ttl == 10s);
   CHECK(all.wait == 10s);
@@ -126,33 +126,33 @@ TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open", "[op
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: what is inherited is validated with what is given", "[options]") {
-  auto how = options();
-  how.defaults = {.ttl = 100ms, .renewal = renewal::none, .retry = {.pause = 200ms}};
-  const auto locks = service(how);
+  auto settings = options();
+  settings.defaults = {.ttl = 100ms, .renewal = renewal::none, .retry = {.pause = 200ms}};
+  const auto locks = service(settings);
   CHECK_THROWS_AS(locks->acquire("k", {.renewal = renewal::automatic}), std::invalid_argument);  // ttl = 100 ms
   CHECK_THROWS_AS(locks->acquire("k", {.retry = {.max_pause = 100ms}}), std::invalid_argument);
   CHECK_THROWS_AS(locks->locked("k", [] {}, {.renewal = renewal::automatic}), std::invalid_argument);
   CHECK(locks->acquire("k", {.ttl = 10s, .renewal = renewal::automatic}));
-  how.defaults = {.ttl = 100ms};
-  CHECK_THROWS_AS(service(how), std::invalid_argument);
+  settings.defaults = {.ttl = 100ms};
+  CHECK_THROWS_AS(service(settings), std::invalid_argument);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: sweep_every and idle_key forget what is long unused, but no fence",
                  "[options][T10][T58]") {
-  auto how = options();
-  how.sweep_every = 1min;
-  how.idle_key = 10min;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.sweep_every = 1min;
+  settings.idle_key = 10min;
+  const auto locks = service(settings);
   REQUIRE(clock.at_rest());
   std::uint64_t last = 0;
   for (int i = 0; i < 5; ++i) last = locks->acquire("k").fencing_token();
   // Whether the key has a row: only a key without one is inserted.
   const auto is_known = [&] {
-    const auto inserted = where->count(verb::insert);
+    const auto inserted = store->count(verb::insert);
     const auto fence = service()->acquire("k").fencing_token();
     CHECK(fence > last);  // whatever became of the row
     last = fence;
-    return where->count(verb::insert) == inserted;
+    return store->count(verb::insert) == inserted;
   };
   const auto pass = [&](std::chrono::milliseconds time) {
     for (auto left = time; left > 0ms; left -= 10s) {
@@ -172,24 +172,24 @@ TEST_CASE_METHOD(engine_fixture, "options: sweep_every and idle_key forget what 
 
 TEST_CASE_METHOD(engine_fixture, "options: without sweep_every, or without idle_key, no key is forgotten",
                  "[options][T10]") {
-  auto how = options();
+  auto settings = options();
   SECTION("sweep_every = 0") {
-    how.sweep_every = 0ms;
-    how.idle_key = 10min;
+    settings.sweep_every = 0ms;
+    settings.idle_key = 10min;
   }
   SECTION("idle_key = 0") {
-    how.sweep_every = 1min;
-    how.idle_key = 0ms;
+    settings.sweep_every = 1min;
+    settings.idle_key = 0ms;
   }
-  const auto locks = service(how);
+  const auto locks = service(settings);
   locks->acquire("k").release();
   for (int i = 0; i < 50; ++i) {
     clock.advance(1min);
     REQUIRE(clock.at_rest());
   }
-  const auto inserted = where->count(verb::insert);
+  const auto inserted = store->count(verb::insert);
   CHECK(locks->acquire("k").fencing_token() == 2);
-  CHECK(where->count(verb::insert) == inserted);
+  CHECK(store->count(verb::insert) == inserted);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[options][T10]") {
@@ -207,9 +207,9 @@ TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[option
 TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less often", "[options][T10][T36]") {
   const auto rival = stranger();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
-  const auto asked = [&](retry_policy how) {
+  const auto asked = [&](retry_policy retry) {
     const auto locks = service();
-    while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 1s, .retry = how}); }); });
+    while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 1s, .retry = retry}); }); });
     return locks->statements();
   };
   const auto often = asked({.pause = 10ms, .multiplier = 1.0, .max_pause = 10ms, .jitter = 0.0});
@@ -220,62 +220,62 @@ TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less of
 
 TEST_CASE_METHOD(engine_fixture, "options: start_limit waits for a database that starts later", "[options][T10]") {
   const store_error nobody(errc::store_unreachable, "nobody there", 2003, "", true);
-  where->not_ready(4, nobody);
-  auto how = options();
-  how.start_limit = 10s;
+  store->not_ready(4, nobody);
+  auto settings = options();
+  settings.start_limit = 10s;
   const auto begun = clock.now();
-  const auto locks = while_time_passes([&] { return service(how); });
-  CHECK(where->prepared() == 5);
+  const auto locks = while_time_passes([&] { return service(settings); });
+  CHECK(store->prepared() == 5);
   CHECK(clock.now() - begun >= 50ms + 100ms + 200ms + 400ms);
   CHECK(locks->try_acquire("k"));
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: a service gives up at start_limit, at once without it", "[options][T10]") {
   const store_error nobody(errc::store_unreachable, "nobody there", 2003, "", true);
-  where->not_ready(1000, nobody);
-  auto how = options();
-  CHECK(thrown([&] { return service(how); }) == errc::store_unreachable);
-  CHECK(where->prepared() == 1);
-  how.start_limit = 3s;
+  store->not_ready(1000, nobody);
+  auto settings = options();
+  CHECK(thrown([&] { return service(settings); }) == errc::store_unreachable);
+  CHECK(store->prepared() == 1);
+  settings.start_limit = 3s;
   const auto begun = clock.now();
-  CHECK(while_time_passes([&] { return thrown([&] { return service(how); }); }) == errc::store_unreachable);
+  CHECK(while_time_passes([&] { return thrown([&] { return service(settings); }); }) == errc::store_unreachable);
   CHECK(clock.now() - begun >= 3s);
-  CHECK(where->prepared() > 5);
+  CHECK(store->prepared() > 5);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: a lazy service is made while the database is down", "[options][T10]") {
-  auto how = options();
-  how.lazy = true;
-  where->cut();
-  const auto locks = service(how);
-  CHECK(where->tried() == 0);
-  where->not_ready(1, store_error(errc::store_unreachable, "down", 2002, "", true));
+  auto settings = options();
+  settings.lazy = true;
+  store->cut();
+  const auto locks = service(settings);
+  CHECK(store->tried() == 0);
+  store->not_ready(1, store_error(errc::store_unreachable, "down", 2002, "", true));
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::store_unreachable);
   CHECK(thrown([&] { return locks->holder("k"); }) == errc::store_unreachable);
-  where->cut(false);
-  const auto prepared = where->prepared();
+  store->cut(false);
+  const auto prepared = store->prepared();
   CHECK(locks->try_acquire("k"));
   CHECK(locks->try_acquire("other"));
-  CHECK(where->prepared() <= prepared + 1);  // once is enough
+  CHECK(store->prepared() <= prepared + 1);  // once is enough
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: a waiter of a lazy service gets the lock when the database is there",
                  "[options][T10]") {
-  auto how = options();
-  how.lazy = true;
-  where->not_ready(3, store_error(errc::store_unreachable, "down", 2002, "", true));
-  const auto locks = service(how);
+  auto settings = options();
+  settings.lazy = true;
+  store->not_ready(3, store_error(errc::store_unreachable, "down", 2002, "", true));
+  const auto locks = service(settings);
   CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("k", {.wait = 1min})); }));
-  CHECK(where->prepared() == 4);
+  CHECK(store->prepared() == 4);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: what the schema of a lazy service lacks is told by each call",
                  "[options][T10]") {
-  auto how = options();
-  how.lazy = true;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.lazy = true;
+  const auto locks = service(settings);
   const store_error lacking(errc::store_failed, "no such table", 1146, "42S02", false);
-  where->not_ready(1000, lacking);
+  store->not_ready(1000, lacking);
   for (int i = 0; i < 2; ++i) {
     try {
       static_cast<void>(locks->acquire("k"));
@@ -286,21 +286,21 @@ TEST_CASE_METHOD(engine_fixture, "options: what the schema of a lazy service lac
       CHECK(error.sqlstate() == "42S02");
     }
   }
-  where->not_ready(0, lacking);
+  store->not_ready(0, lacking);
   CHECK(locks->acquire("k"));
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: start_limit does not wait for what will not pass", "[options][T10]") {
-  where->not_ready(1, store_error(errc::store_unreachable, "wrong password", 1045, "28000", false));
-  auto how = options();
-  how.start_limit = 10s;
-  CHECK(thrown([&] { return service(how); }) == errc::store_failed);
-  CHECK(where->prepared() == 1);
+  store->not_ready(1, store_error(errc::store_unreachable, "wrong password", 1045, "28000", false));
+  auto settings = options();
+  settings.start_limit = 10s;
+  CHECK(thrown([&] { return service(settings); }) == errc::store_failed);
+  CHECK(store->prepared() == 1);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: bad ones are refused before the store is looked at", "[options]") {
-  auto how = options();
-  how.connections = 0;
-  CHECK_THROWS_AS(service(how), std::invalid_argument);
-  CHECK(where->prepared() == 0);
+  auto settings = options();
+  settings.connections = 0;
+  CHECK_THROWS_AS(service(settings), std::invalid_argument);
+  CHECK(store->prepared() == 0);
 }

@@ -23,9 +23,9 @@ struct outcome_fixture : transaction_fixture {
   ~outcome_fixture() { busy->open(); }
 
   /// A lease that ended inside a transaction which has its outcome; its release is queued and not begun.
-  std::uint64_t outlived(const lock_options& how = {}) {
-    fake_transaction open(*where);
-    auto held = locks->acquire("k", how);
+  std::uint64_t outlived(const lock_options& options = {}) {
+    fake_transaction open(*store);
+    auto held = locks->acquire("k", options);
     const auto fence = held.fencing_token();
     held.release();
     CHECK_FALSE(is_free("k"));
@@ -40,15 +40,15 @@ TEST_CASE_METHOD(outcome_fixture,
                  "outcome: after it the owner gets a new grant, though the old one is not released yet",
                  "[transaction][T46]") {
   const auto fence = outlived();
-  const auto releases = where->count(verb::release);
+  const auto releases = store->count(verb::release);
   const auto next = locks->acquire("k");
   CHECK_FALSE(next.reentered());
   CHECK(next.fencing_token() == fence + 1);
-  CHECK(where->count(verb::release) == releases + 1);
+  CHECK(store->count(verb::release) == releases + 1);
   busy->open();
   CHECK(clock.at_rest());
   CHECK_NOTHROW(next.ensure_held());
-  CHECK(where->count(verb::release) == releases + 2);  // of the other key
+  CHECK(store->count(verb::release) == releases + 2);  // of the other key
   CHECK(locks->count(event::kind::released) == 2);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: min_hold of the old lease holds, als
 
 TEST_CASE_METHOD(outcome_fixture, "outcome: a lease whose time is over while it is being released is not lost",
                  "[transaction][T46]") {
-  const auto at = where->hold(verb::release);
+  const auto at = store->hold(verb::release);
   const auto fence = outlived({.ttl = 1s, .renewal = renewal::none});
   REQUIRE(at->reached());
   clock.advance(1s);
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: who waited before gets the key befor
   std::atomic<std::uint64_t> theirs{0};
   std::thread waiter;
   {
-    fake_transaction open(*where);
+    fake_transaction open(*store);
     const auto held = locks->acquire("k");
     waiter = std::thread([&] { theirs = locks->acquire("k", {.wait = 1h}).fencing_token(); });
     REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
@@ -137,8 +137,8 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: who waited before gets the key befor
 
 TEST_CASE_METHOD(transaction_fixture, "outcome: a release that the background is at is waited for", "[transaction]") {
   const bool once = GENERATE(true, false);
-  const auto at = where->hold(verb::release);
-  fake_transaction open(*where);
+  const auto at = store->hold(verb::release);
+  fake_transaction open(*store);
   hold_in(open, "k");
   open.end();
   REQUIRE(at->reached());
@@ -153,12 +153,12 @@ TEST_CASE_METHOD(transaction_fixture, "outcome: a release that the background is
   again.join();
   REQUIRE(next);
   CHECK(next.fencing_token() == 2);
-  CHECK(where->count(verb::release) == 1);
+  CHECK(store->count(verb::release) == 1);
 }
 
 TEST_CASE_METHOD(outcome_fixture, "outcome: a release that fails leaves the key to the background", "[transaction]") {
   const fault denied{.native = 1142, .text = "denied"};
-  where->next(verb::release, {.what = fate::fail, .why = denied});
+  store->next(verb::release, {.what = fate::fail, .why = denied});
   outlived();
   CHECK_FALSE(locks->try_acquire("k"));
   CHECK(eventually([&] { return locks->count(event::kind::release_failed) == 1; }));
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(transaction_fixture,
   std::uint64_t last = 0;
   bool entered = false;
   for (int i = 0; i < rounds; ++i) {
-    fake_transaction open(*where);
+    fake_transaction open(*store);
     auto held = locks->acquire("k", {.reentry = reentry::refuse});
     entered = entered || held.reentered() || held.fencing_token() != last + 1;
     last = held.fencing_token();
@@ -185,6 +185,6 @@ TEST_CASE_METHOD(transaction_fixture,
   CHECK_FALSE(entered);
   CHECK(clock.at_rest());
   CHECK(is_free("k"));
-  CHECK(where->count(verb::release) == rounds);
+  CHECK(store->count(verb::release) == rounds);
   CHECK(locks->count(event::kind::split_found) == 0);
 }

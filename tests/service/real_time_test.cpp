@@ -21,11 +21,11 @@ using namespace dlock;
 using namespace dlock::test;
 
 struct real_fixture {
-  std::shared_ptr<faulty_store> where = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>());
+  std::shared_ptr<faulty_store> store = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>());
   std::vector<std::unique_ptr<lock_service>> services{};
 
   lock_service& service() {
-    return *services.emplace_back(std::make_unique<lock_service>(where, service_options{.close_limit = 0ms}));
+    return *services.emplace_back(std::make_unique<lock_service>(store, service_options{.close_limit = 0ms}));
   }
 };
 
@@ -33,7 +33,7 @@ struct real_fixture {
 
 TEST_CASE_METHOD(real_fixture, "real time: every new service notices that its first lease is lost", "[real][T92]") {
   std::vector<lease> held;
-  where->next(session_verb::renew, {.times = 1000, .before = std::make_shared<gate>()});  // hangs: the alarm is left
+  store->next(session_verb::renew, {.times = 1000, .before = std::make_shared<gate>()});  // hangs: the alarm is left
   for (int i = 0; i < 16; ++i) held.push_back(service().acquire("k" + std::to_string(i), {.ttl = 1s}));
   const auto begun = std::chrono::steady_clock::now();
   for (const auto& each : held) CHECK(eventually([&] { return each.lost_token().stop_requested(); }, 5s));
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(real_fixture, "real time: an expiry of its own is noticed when 
 
 TEST_CASE_METHOD(real_fixture, "real time: what hangs is interrupted, also the first statement of a service",
                  "[real][T63]") {
-  const auto opening = where->hold(session_verb::open);
+  const auto opening = store->hold(session_verb::open);
   auto& locks = service();
   const auto begun = std::chrono::steady_clock::now();
   CHECK(locks.acquire("k", {.wait = 20s}));
@@ -86,5 +86,5 @@ TEST_CASE_METHOD(real_fixture, "real time: a service ends at once when nothing i
     services.pop_back();
   }
   CHECK(std::chrono::steady_clock::now() - begun < 2s);
-  CHECK(where->connections() == 0);
+  CHECK(store->connections() == 0);
 }

@@ -29,7 +29,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: only the outermost release frees the
     CHECK_FALSE(is_free("k"));
   }
   CHECK_FALSE(is_free("k"));
-  CHECK(where->count(verb::release) == 0);
+  CHECK(store->count(verb::release) == 0);
   CHECK(seen->count(event::kind::reentered) == 2);
   outer.release();
   CHECK(is_free("k"));
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a kept lease ignores the inner ttl",
   const auto outer = locks->acquire("k", {.ttl = 60s});
   const auto inner = locks->acquire("k", {.ttl = 1s});
   CHECK(inner.remaining() == 57s);
-  CHECK(where->opened().size() == 1);
+  CHECK(store->opened().size() == 1);
 }
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, and says what the outer one has",
@@ -260,9 +260,9 @@ TEST_CASE_METHOD(engine_fixture, "owner: two threads of one owner share the gran
       const auto held = locks->acquire("k", {.wait = 1h});
       held.ensure_held();
     };
-    std::thread one(body), two(body);
-    one.join();
-    two.join();
+    std::thread first(body), second(body);
+    first.join();
+    second.join();
     REQUIRE(fence_of("k") == 0);
   }
   CHECK(seen->count(event::kind::granted) == seen->count(event::kind::released));
@@ -286,8 +286,8 @@ TEST_CASE_METHOD(engine_fixture, "owner: scopes nest and the thread's own comes 
 }
 
 TEST_CASE_METHOD(engine_fixture, "owner: services do not share what an owner holds", "[owner]") {
-  const auto one = service();
-  const auto two = service();
-  const auto held = one->acquire("k");
-  CHECK_FALSE(two->try_acquire("k"));
+  const auto first = service();
+  const auto second = service();
+  const auto held = first->acquire("k");
+  CHECK_FALSE(second->try_acquire("k"));
 }

@@ -31,7 +31,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a row freed by a transaction needs 
   });
   CHECK_FALSE(held);
   CHECK(calls == 1);
-  CHECK(where->count(verb::release) == 0);
+  CHECK(store->count(verb::release) == 0);
   CHECK(seen->count(event::kind::released) == 1);
   CHECK(is_free(key));
   CHECK(home.acquire(key, {}, true).fencing_token() > 2);  // a grant of its own: not entered again
@@ -58,7 +58,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is rel
                     broken);
   }
   CHECK_FALSE(held);
-  CHECK(where->count(verb::release) == 1);
+  CHECK(store->count(verb::release) == 1);
   CHECK(is_free(key));
   CHECK(home.acquire(key, {}, true));
 }
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same momen
   for (int round = 1; round <= most && (lost < enough || round - lost < enough); ++round) {
     auto held = adopt_one(key, {.ttl = 200ms, .renewal = renewal::manual});
     grant = access::grant_of(held);
-    where->next(verb::extend, {.what = fate::say, .answer = outcome::no});
+    store->next(verb::extend, {.what = fate::say, .answer = outcome::no});
     losing = round;
     for (std::atomic<int> i{0}; i < delay; ++i) {
     }
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same momen
     delay = std::max(0, delay + (too_late ? -round % 17 : 1 + round % 17));
     lost += too_late ? 1 : 0;
     CHECK(eventually([&] { return ended == round; }));
-    where->forget_scripts();
+    store->forget_scripts();
     if (too_late) clock.advance(50ms);  // the margin
     CHECK(clock.at_rest());
     CHECK(is_free(key));
@@ -179,7 +179,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same momen
   grant.reset();
   CHECK(home.close(0ms).empty());
   home.finish();
-  CHECK(where->count(session_verb::close) > 0);  // nothing is held: it has ended
+  CHECK(store->count(session_verb::close) > 0);  // nothing is held: it has ended
 }
 
 TEST_CASE_METHOD(adopt_fixture, "release_by: only the one lease on a row, in no other transaction",
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: inside the transaction that frees t
                  "[adopt][release_by]") {
   const auto key = row(1);
   auto held = adopt_one(key);
-  const fake_transaction open(*where);
+  const fake_transaction open(*store);
   access::release_by(held, [&] {
     steal(key);
     return true;

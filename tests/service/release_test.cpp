@@ -22,7 +22,7 @@ TEST_CASE_METHOD(engine_fixture, "release: frees the key at once, by one stateme
   auto held = locks->acquire("k");
   held.release();
   CHECK_FALSE(held);
-  CHECK(where->count(verb::release) == 1);
+  CHECK(store->count(verb::release) == 1);
   CHECK(is_free("k"));
   CHECK(seen->count(event::kind::released) == 1);
 }
@@ -31,7 +31,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one whose lease ran out does not touc
   const auto locks = service();
   const auto rival = stranger();
   auto late = locks->acquire("k");
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);
   const auto theirs = rival->acquire("k");
   try {
@@ -51,10 +51,10 @@ TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an
   auto held = locks->acquire("k");
   const auto row = locks->holder("k");
   fault why;
-  const auto on = rows->connect(1s, why);
+  const auto connection = rows->connect(1s, why);
   const request steal{.action = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
   reply answer;
-  rows->execute(*on, {&steal, 1}, {&answer, 1});
+  rows->execute(*connection, {&steal, 1}, {&answer, 1});
   REQUIRE(answer.result == outcome::yes);
   CHECK_NOTHROW(held.ensure_held());
   try {
@@ -74,8 +74,8 @@ TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease 
   const auto rival = stranger();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renew});
   lease theirs;
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
-  where->next(verb::release, {.ahead = [&] {
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  store->next(verb::release, {.ahead = [&] {
                 clock.advance(11s);
                 theirs = rival->acquire("k", {.wait = 0ms});
               }});
@@ -98,10 +98,10 @@ TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease 
 TEST_CASE_METHOD(engine_fixture, "release: deadlock and row lock are retried", "[release][T07]") {
   const auto locks = service();
   auto held = locks->acquire("k");
-  where->next(verb::release, {.what = fate::fail, .why = deadlock, .times = 2});
-  where->next(verb::release, {.what = fate::fail, .why = row_lock, .times = 2});
+  store->next(verb::release, {.what = fate::fail, .why = deadlock, .times = 2});
+  store->next(verb::release, {.what = fate::fail, .why = row_lock, .times = 2});
   while_time_passes([&] { held.release(); });
-  CHECK(where->count(verb::release) == 5);
+  CHECK(store->count(verb::release) == 5);
   CHECK(is_free("k"));
 }
 
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to th
                  "[release][T06][T07]") {
   const auto locks = service();
   auto held = locks->acquire("k");
-  where->next(verb::release, {.what = fate::fail, .why = denied, .times = 2});
+  store->next(verb::release, {.what = fate::fail, .why = denied, .times = 2});
   try {
     held.release();
     FAIL("said nothing");
@@ -119,27 +119,27 @@ TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to th
   }
   CHECK(seen->count(event::kind::release_failed) == 1);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::release) == 2);
+  CHECK(store->count(verb::release) == 2);
   CHECK_FALSE(is_free("k"));
   clock.advance(500ms);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::release) == 3);
+  CHECK(store->count(verb::release) == 3);
   CHECK(is_free("k"));
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: what is left to the background does not wait for a clean-up that hangs",
                  "[release][T33]") {
-  auto how = options();
-  how.sweep_every = 1min;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.sweep_every = 1min;
+  const auto locks = service(settings);
   REQUIRE(clock.at_rest());  // a service begins to clean up a minute after it began
   const auto held = locks->acquire("other");
   for (int i = 0; i < 5; ++i) REQUIRE(live_on(held, 10s, 30s));
-  const auto sweep = where->hold(other_verb::clean_up);
+  const auto sweep = store->hold(other_verb::clean_up);
   clock.advance(10s);
   REQUIRE(sweep->reached());
   auto mine = locks->acquire("k");
-  where->next(verb::release, {.what = fate::fail, .why = denied});
+  store->next(verb::release, {.what = fate::fail, .why = denied});
   CHECK(thrown([&] { mine.release(); }) == errc::outcome_unknown);
   CHECK(clock.at_rest({.busy = 1}));
   CHECK(is_free("k"));  // no time has passed
@@ -148,12 +148,12 @@ TEST_CASE_METHOD(engine_fixture, "release: what is left to the background does n
 
 TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and done is done", "[release]") {
   const auto locks = service();
-  for (const auto what : {fate::drop, fate::vanish}) {
+  for (const auto fate : {fate::drop, fate::vanish}) {
     auto held = locks->acquire("k");
-    const auto before = where->count(verb::release);
-    where->next(verb::release, {.what = what});
+    const auto before = store->count(verb::release);
+    store->next(verb::release, {.what = fate});
     while_time_passes([&] { held.release(); });
-    CHECK(where->count(verb::release) == before + 2);
+    CHECK(store->count(verb::release) == before + 2);
     CHECK(is_free("k"));
   }
   CHECK(seen->count(event::kind::split_found) == 0);
@@ -162,10 +162,10 @@ TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and
 TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a successor's grant", "[release][T08]") {
   const auto locks = service();
   auto held = locks->acquire("k");
-  where->next(verb::release, {.what = fate::ghost});
+  store->next(verb::release, {.what = fate::ghost});
   while_time_passes([&] { held.release(); });
   auto mine = locks->acquire("k");
-  CHECK(where->run_ghosts() == 1);
+  CHECK(store->run_ghosts() == 1);
   CHECK(fence_of("k") == mine.fencing_token());
   mine.release();
   const auto rival = stranger();
@@ -195,18 +195,18 @@ TEST_CASE_METHOD(engine_fixture, "release: on another thread it is as good", "[r
 TEST_CASE_METHOD(engine_fixture, "release: a moved lease is released once", "[release]") {
   const auto locks = service();
   {
-    auto one = locks->acquire("a");
-    auto two = std::move(one);
-    CHECK_FALSE(one);
-    one = locks->acquire("b");
-    two = std::move(one);  // frees a
+    auto first = locks->acquire("a");
+    auto second = std::move(first);
+    CHECK_FALSE(first);
+    first = locks->acquire("b");
+    second = std::move(first);  // frees a
     CHECK(is_free("a"));
     CHECK_FALSE(is_free("b"));
-    auto& self = two;
-    two = std::move(self);
-    CHECK(two);
+    auto& self = second;
+    second = std::move(self);
+    CHECK(second);
   }
-  CHECK(where->count(verb::release) == 2);
+  CHECK(store->count(verb::release) == 2);
   CHECK(is_free("b"));
 }
 
@@ -214,25 +214,25 @@ TEST_CASE_METHOD(engine_fixture, "release: without a store the destructor return
                  "[release][T89]") {
   const auto locks = service();
   auto held = locks->acquire("k");
-  where->cut();
+  store->cut();
   const auto begun = clock.now();
   let_go(std::move(held));
   CHECK(clock.now() - begun < 1s);  // release_limit
   CHECK(seen->count(event::kind::release_failed) == 1);
   CHECK_FALSE(is_free("k"));
   REQUIRE(clock.at_rest());  // the background has tried it
-  where->cut(false);
+  store->cut(false);
   clock.advance(500ms);
   CHECK(eventually([&] { return is_free("k"); }));
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: a hung statement holds the destructor no longer than release_limit",
                  "[release][T10][T89]") {
-  auto how = options();
-  how.release_limit = 300ms;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.release_limit = 300ms;
+  const auto locks = service(settings);
   auto held = locks->acquire("k");
-  const auto at = where->hold(verb::release);
+  const auto at = store->hold(verb::release);
   std::atomic<bool> over{false};
   std::thread releasing([&] {
     { const auto mine = std::move(held); }
@@ -251,7 +251,7 @@ TEST_CASE_METHOD(engine_fixture, "release: trust ends before the statement is se
   const auto locks = service();
   auto held = locks->acquire("k");
   const auto lost = held.lost_token();
-  const auto at = where->hold(verb::release);
+  const auto at = store->hold(verb::release);
   owner mine = owner::current();
   std::thread releasing([&] { held.release(); });
   REQUIRE(at->reached());
@@ -275,8 +275,8 @@ TEST_CASE_METHOD(engine_fixture, "release: beats between acquires and releases l
     held.release();
   }
   CHECK(locks->held_keys().empty());
-  CHECK(where->count(verb::release) == 20'000);
-  const auto beats = where->count(session_verb::renew);
+  CHECK(store->count(verb::release) == 20'000);
+  const auto beats = store->count(session_verb::renew);
   CHECK(beats <= 8);  // 2 s of a ttl of 1 s
   clock.advance(10min);
   CHECK(locks->held_keys().empty());

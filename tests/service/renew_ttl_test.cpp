@@ -28,7 +28,7 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): the expiry is then now + that, thi
   held.renew();
   CHECK(locks->holder("k")->left == 10s);
   CHECK(held.remaining() == 9500ms);
-  CHECK(where->count(verb::extend) == 3);
+  CHECK(store->count(verb::extend) == 3);
 }
 
 TEST_CASE_METHOD(engine_fixture, "renew(ttl): a bad one is refused before anything is sent", "[hold]") {
@@ -37,12 +37,12 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): a bad one is refused before anythi
   for (const auto ttl : {-1ms, 0ms, 9ms, std::chrono::milliseconds{24h * 30} + 1ms}) {
     CHECK_THROWS_AS(held.renew(ttl), std::invalid_argument);
   }
-  auto how = options();
-  how.margin = 2s;
-  const auto careful = service(how);
+  auto settings = options();
+  settings.margin = 2s;
+  const auto careful = service(settings);
   auto other = careful->acquire("l", {.ttl = 10s, .renewal = renewal::manual});
   CHECK_THROWS_AS(other.renew(7s), std::invalid_argument);  // the margin is more than a quarter
-  CHECK(where->count(verb::extend) == 0);
+  CHECK(store->count(verb::extend) == 0);
   auto kept = locks->acquire("kept");
   CHECK_THROWS_AS(kept.renew(10s), std::logic_error);
   lease none;

@@ -21,12 +21,12 @@ const fault hiccup{.native = 1180, .transient = true, .text = "hiccup"};
 struct renewal_fixture : engine_fixture {
   /// Lets time pass until one more renewal has been answered.
   bool beat(std::chrono::milliseconds step) {
-    const auto before = where->count(session_verb::renew);
+    const auto before = store->count(session_verb::renew);
     clock.advance(step);
-    return eventually([&] { return where->count(session_verb::renew) > before; });
+    return eventually([&] { return store->count(session_verb::renew) > before; });
   }
-  bool is_lost(const lease& one) {
-    return eventually([&] { return one.lost_token().stop_requested(); });
+  bool is_lost(const lease& lease) {
+    return eventually([&] { return lease.lost_token().stop_requested(); });
   }
   /// Lets time pass in steps after each of which all is at rest: statements take the time that their scripts say.
   bool pass(std::chrono::milliseconds time, std::chrono::milliseconds step = 10ms) {
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: never promises more than the server wo
 TEST_CASE_METHOD(renewal_fixture, "lease: renewals that fail are tried again before the deadline", "[renewal][T13]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
-  where->next(session_verb::renew, {.what = fate::fail, .why = hiccup, .times = 3});
+  store->next(session_verb::renew, {.what = fate::fail, .why = hiccup, .times = 3});
   REQUIRE(beat(3400ms));
   REQUIRE(beat(500ms));
   REQUIRE(beat(500ms));
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does no
                  "[renewal][T29]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
-  where->next(session_verb::renew, {.what = fate::drop, .times = 1000});
+  store->next(session_verb::renew, {.what = fate::drop, .times = 1000});
   REQUIRE(beat(3400ms));
   CHECK(held.remaining() == 9500ms - 3400ms);
   CHECK(locks->holder("k")->left == 10s);  // though the server did it
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does no
 TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not lose it either", "[renewal]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
-  where->next(session_verb::renew, {.what = fate::drop, .times = 3});
+  store->next(session_verb::renew, {.what = fate::drop, .times = 3});
   REQUIRE(beat(3400ms));
   CHECK_NOTHROW(held.ensure_held());
   REQUIRE(beat(500ms));
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: a late reply revives nothing", "[renew
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s});
   const auto at = std::make_shared<gate>();
-  where->next(session_verb::renew, {.after = at});
+  store->next(session_verb::renew, {.after = at});
   clock.advance(3400ms);
   REQUIRE(at->reached());  // the server has extended it, we don't know
   clock.advance(1500ms);   // less than it takes to count as hung
@@ -119,14 +119,14 @@ TEST_CASE_METHOD(renewal_fixture, "lease: a late reply revives nothing", "[renew
   // And its session is not used again.
   CHECK(is_free_after("k", 500ms));
   const auto next = locks->acquire("k", {.ttl = 10s, .wait = 0ms});
-  CHECK(where->opened().size() == 2);
-  CHECK(where->opened()[0] != where->opened()[1]);
+  CHECK(store->opened().size() == 2);
+  CHECK(store->opened()[0] != store->opened()[1]);
 }
 
 TEST_CASE_METHOD(renewal_fixture, "lease: the pause of a process is seen at the first call after it",
                  "[renewal][T24]") {
   const auto locks = service();
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   const auto held = locks->acquire("k", {.ttl = 10s});
   clock.advance(9500ms - 1us);
   CHECK(held.remaining() == 1us);
@@ -142,7 +142,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: lost_token() fires though nothing can 
   const auto held = locks->acquire("k", {.ttl = 10s});
   std::atomic<bool> told{false};
   const std::stop_callback on_loss(held.lost_token(), [&] { told = true; });
-  where->cut();
+  store->cut();
   clock.advance(9s);
   CHECK_FALSE(told);
   clock.advance(500ms);
@@ -154,27 +154,27 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the first session of a service is watc
   // A new session can reach the alarm at any point of its round.
   for (int round = 0; round < 100; ++round) {
     const auto locks = service();
-    where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+    store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
     const auto held = locks->acquire("k" + std::to_string(round), {.ttl = 1s});
     clock.advance(1s);
     REQUIRE(is_lost(held));
-    where->forget_scripts();
+    store->forget_scripts();
   }
 }
 
 TEST_CASE_METHOD(renewal_fixture, "lease: a refused renewal loses every lease of the session", "[renewal][T15]") {
   const auto locks = service();
-  auto one = locks->acquire("a");
-  auto two = locks->acquire("b");
+  auto first = locks->acquire("a");
+  auto second = locks->acquire("b");
   const auto other = locks->acquire("c", {.ttl = 60s});  // another class, another session
   CHECK(locks->force_release("a"));
-  CHECK_NOTHROW(one.ensure_held());
+  CHECK_NOTHROW(first.ensure_held());
   clock.advance(11s);
-  CHECK(is_lost(one));
-  CHECK(is_lost(two));
-  CHECK(one.loss() == loss_reason::renewal_refused);
-  CHECK(two.loss() == loss_reason::renewal_refused);
-  CHECK(thrown([&] { one.ensure_held(); }) == errc::lost);
+  CHECK(is_lost(first));
+  CHECK(is_lost(second));
+  CHECK(first.loss() == loss_reason::renewal_refused);
+  CHECK(second.loss() == loss_reason::renewal_refused);
+  CHECK(thrown([&] { first.ensure_held(); }) == errc::lost);
   CHECK(eventually([&] { return other.remaining() > 40s; }));
   CHECK(is_free_after("a", 1500ms));
   CHECK(is_free("b"));
@@ -202,11 +202,11 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the reason of a loss is right from its
 TEST_CASE_METHOD(renewal_fixture, "keeper: a hung renewal is given up in time for another", "[renewal][T63][T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k");
-  const auto at = where->hold(session_verb::renew);
+  const auto at = store->hold(session_verb::renew);
   clock.advance(10s);
   REQUIRE(at->reached());
   clock.advance(7500ms);  // a quarter of the ttl
-  REQUIRE(eventually([&] { return where->count(session_verb::renew) >= 1; }));
+  REQUIRE(eventually([&] { return store->count(session_verb::renew) >= 1; }));
   CHECK(seen->wait_for(event::kind::renewal_late));
   REQUIRE(beat(1s));
   CHECK(eventually([&] { return held.remaining() > 28s; }));
@@ -218,12 +218,12 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a long session's hung renewal does no
   const auto brief = locks->acquire("brief", {.ttl = 1s});
   const auto lasting = locks->acquire("lasting", {.ttl = 30s});
   // Each hangs until it is given up, from the second on.
-  where->next(session_verb::renew, {.times = 1000, .takes = 1h, .ttl = 30s});
+  store->next(session_verb::renew, {.times = 1000, .takes = 1h, .ttl = 30s});
   for (int i = 0; i < 250; ++i) {
     REQUIRE(pass(100ms));
     REQUIRE(brief.remaining() > 1s - 50ms - (333ms + 250ms) - 20ms);  // due, and then a quarter of its ttl
   }
-  where->forget_scripts();
+  store->forget_scripts();
   CHECK(lasting.loss() == loss_reason::none);
   REQUIRE(pass(2s));
   CHECK(lasting.remaining() > 25s);
@@ -238,7 +238,7 @@ TEST_CASE_METHOD(renewal_fixture,
   const auto held = locks->acquire("k", {.ttl = ttl});
   const auto minute = locks->acquire("minute", {.ttl = 60s});
   const auto hour = locks->acquire("hour", {.ttl = 1h});
-  for (const auto hangs : {60s, 3600s}) where->next(session_verb::renew, {.times = 1000, .takes = 1h, .ttl = hangs});
+  for (const auto hangs : {60s, 3600s}) store->next(session_verb::renew, {.times = 1000, .takes = 1h, .ttl = hangs});
   for (int i = 0; i < 50; ++i) {
     REQUIRE(pass(1s, 50ms));
     // One may hang when it is due, the other when that has been given up.
@@ -250,7 +250,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: on a slow network short leases don't 
   const auto takes = GENERATE(200ms, 300ms, 600ms, 1000ms);  // a quarter of 1 s is 250 ms, of 5 s 1250 ms
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 5s});
-  where->next(session_verb::renew, {.times = 100'000, .takes = takes});
+  store->next(session_verb::renew, {.times = 100'000, .takes = takes});
   std::optional<lease> brief;
   for (int i = 0; i < 300; ++i) {
     if (!brief || brief->remaining() == 0us) {  // the next one, as programs do
@@ -268,7 +268,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: one that is answered within a quarter
   const auto ttl = GENERATE(1000ms, 5000ms, 30'000ms);
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = ttl});
-  where->next(session_verb::renew, {.takes = ttl / 4 - 1ms});
+  store->next(session_verb::renew, {.takes = ttl / 4 - 1ms});
   clock.advance(ttl / 3 + 1ms);
   REQUIRE(clock.at_rest());
   clock.advance(ttl / 4 - 1ms);
@@ -281,13 +281,13 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a cut network that heals before the d
                  "[renewal][T13]") {
   const auto locks = service();
   const auto held = locks->acquire("k");
-  where->cut();
+  store->cut();
   for (int i = 0; i < 25; ++i) {
     clock.advance(1s);
     REQUIRE(clock.at_rest());
   }
   CHECK_NOTHROW(held.ensure_held());
-  where->cut(false);
+  store->cut(false);
   clock.advance(1s);
   CHECK(clock.at_rest());
   CHECK(held.remaining() == 28500ms);
@@ -298,7 +298,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a session is not renewed once it is l
   const auto held = locks->acquire("k", {.ttl = 10s});
   clock.advance(60s);
   CHECK(is_lost(held));
-  CHECK(where->count(session_verb::renew) == 0);
+  CHECK(store->count(session_verb::renew) == 0);
 }
 
 TEST_CASE_METHOD(renewal_fixture, "keeper: no lease, no renewal after a while, and its session goes",
@@ -307,19 +307,19 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: no lease, no renewal after a while, a
   locks->acquire("k", {.ttl = 1s}).release();
   CHECK(idle_session_ends());
   CHECK(seen->count(event::kind::session_lost) == 0);
-  const auto beats = where->count(session_verb::renew);
+  const auto beats = store->count(session_verb::renew);
   clock.advance(60s);
   CHECK(locks->acquire("k", {.ttl = 1s}).fencing_token() == 2);
-  CHECK(where->opened().size() == 2);
-  CHECK(where->count(session_verb::renew) <= beats + 1);
+  CHECK(store->opened().size() == 2);
+  CHECK(store->count(session_verb::renew) <= beats + 1);
 }
 
 TEST_CASE_METHOD(renewal_fixture, "keeper: renewals run on a connection of their own", "[renewal][T19]") {
-  auto how = options();
-  how.connections = 1;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.connections = 1;
+  const auto locks = service(settings);
   const auto held = locks->acquire("k");
-  const auto at = where->hold(verb::look);  // fills the pool
+  const auto at = store->hold(verb::look);  // fills the pool
   std::thread busy([&] { static_cast<void>(thrown([&] { return locks->try_acquire("new"); })); });
   REQUIRE(at->reached());
   clock.advance(1500ms);

@@ -29,32 +29,32 @@ TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an 
   CHECK(shown->kind == lease_kind::expiring);
   CHECK(shown->left == 30s);
   CHECK(held.remaining() == 30s - 1500ms);
-  CHECK(where->with_row() > 0);
-  CHECK(where->without_row() == 0);
+  CHECK(store->with_row() > 0);
+  CHECK(store->without_row() == 0);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of the ttl, by one statement", "[row]") {
   const auto held = locks->acquire(row(1), half_minute);
   clock.advance(10s - 1us);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::extend) == 0);
+  CHECK(store->count(verb::extend) == 0);
   clock.advance(1us);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::extend) == 1);
+  CHECK(store->count(verb::extend) == 1);
   CHECK(held.remaining() == 30s - 1500ms);
   CHECK(locks->holder(lock_key::of_row(table, {std::int64_t{1}}))->left == 30s);
   REQUIRE(live_on(held, 300s, 30s));
-  CHECK(where->count(verb::extend) < 35);
+  CHECK(store->count(verb::extend) < 35);
   CHECK_FALSE(held.lost_token().stop_requested());
-  CHECK(where->without_row() == 0);
+  CHECK(store->without_row() == 0);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, and tried again soon", "[row][T29]") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
-  SECTION("contended") { where->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 2}); }
-  SECTION("without an answer, though it was done") { where->next(verb::extend, {.what = fate::drop, .times = 2}); }
-  SECTION("on a broken connection") { where->next(verb::extend, {.what = fate::vanish, .times = 2}); }
+  SECTION("contended") { store->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 2}); }
+  SECTION("without an answer, though it was done") { store->next(verb::extend, {.what = fate::drop, .times = 2}); }
+  SECTION("on a broken connection") { store->next(verb::extend, {.what = fate::vanish, .times = 2}); }
   renewal_time();
   CHECK(seen->wait_for(event::kind::renewal_late));
   CHECK(held.remaining() < 30s - 1500ms - 10s + 1ms);  // what is not confirmed does not count
@@ -62,7 +62,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, a
   CHECK(seen->wait_for(event::kind::renewal_late, 2));
   clock.advance(2500ms);
   CHECK(eventually([&] { return held.remaining() == 30s - 1500ms; }));
-  CHECK(where->count(verb::extend) == 3);
+  CHECK(store->count(verb::extend) == 3);
   CHECK(seen->count(event::kind::renewal_late) == 2);
   CHECK(seen->records().back().what == event::kind::renewal_late);
   CHECK(seen->records().back().key == key.view());
@@ -82,16 +82,16 @@ TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told 
     }
     return count;
   };
-  where->cut();
+  store->cut();
   clock.advance(10s);  // what the pool has breaks
   REQUIRE(clock.at_rest());
   CHECK(told() == 1);
   clock.advance(2500ms);
   REQUIRE(clock.at_rest());
   CHECK(told() == 2);
-  CHECK(where->count(verb::extend) <=
+  CHECK(store->count(verb::extend) <=
         1);  // on the pool's connection, unless the session's renewal found it broken before
-  where->cut(false);
+  store->cut(false);
   clock.advance(2500ms);
   REQUIRE(clock.at_rest());
   CHECK(held.remaining() == 30s - 1500ms);
@@ -109,26 +109,26 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that finds somebody else's row 
     clock.advance(10s);
     CHECK(clock.at_rest());
   }
-  CHECK(where->count(verb::extend) == 1);
+  CHECK(store->count(verb::extend) == 1);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the server could give it away",
                  "[row][T29]") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
-  where->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 1000});
+  store->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 1000});
   clock.advance(28s);
   CHECK(held.remaining() == 500ms);
   clock.advance(500ms);
   CHECK(held.remaining() == 0us);
   CHECK(held.loss() == loss_reason::expired);
   CHECK(is_lost(held));
-  where->forget_scripts();
+  store->forget_scripts();
   // Once late, for ever: nothing revives it.
-  const auto sent = where->count(verb::extend);
+  const auto sent = store->count(verb::extend);
   clock.advance(5s);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::extend) == sent);
+  CHECK(store->count(verb::extend) == sent);
   CHECK(held.loss() == loss_reason::expired);
   CHECK(is_free(key));
 }
@@ -136,13 +136,13 @@ TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the s
 TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the deadline revives nothing", "[row][T29]") {
   const auto held = locks->acquire(row(1), half_minute);
   const auto late = std::make_shared<gate>();
-  where->next(verb::extend, {.after = late});
+  store->next(verb::extend, {.after = late});
   clock.advance(27s);
   REQUIRE(late->reached());
   clock.advance(1500ms);
   CHECK(held.loss() == loss_reason::expired);
   late->open();
-  CHECK(eventually([&] { return where->count(verb::extend) == 1; }));
+  CHECK(eventually([&] { return store->count(verb::extend) == 1; }));
   CHECK(is_lost(held));
   CHECK(held.remaining() == 0us);
   CHECK(held.loss() == loss_reason::expired);
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the dead
 TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was sent", "[row][T29]") {
   const auto held = locks->acquire(row(1), half_minute);
   const auto slow = std::make_shared<gate>();
-  where->next(verb::extend, {.before = slow});
+  store->next(verb::extend, {.before = slow});
   clock.advance(10s);
   REQUIRE(slow->reached());
   clock.advance(4s);
@@ -161,12 +161,12 @@ TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was se
 
 TEST_CASE_METHOD(column_fixture, "row: a renewal that hangs is interrupted and repeated", "[row]") {
   const auto held = locks->acquire(row(1), half_minute);
-  const auto stuck = where->hold(verb::extend);
+  const auto stuck = store->hold(verb::extend);
   clock.advance(10s);
   REQUIRE(stuck->reached());
   CHECK(eventually([&] {
     clock.advance(100ms);
-    return where->count(verb::extend) == 2;
+    return store->count(verb::extend) == 2;
   }));
   CHECK(eventually([&] { return held.remaining() > 20s; }));
   CHECK(held.loss() == loss_reason::none);
@@ -183,15 +183,15 @@ TEST_CASE_METHOD(column_fixture, "row: while a transaction of ours has the row, 
   engine::transaction_ended(grant);
   clock.advance(2500ms);
   CHECK(eventually([&] { return held.remaining() == 30s - 1500ms; }));
-  CHECK(where->count(verb::extend) == 2);
+  CHECK(store->count(verb::extend) == 2);
   CHECK(seen->count(event::kind::renewal_late) == 0);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: sessions are renewed while the renewal of a row hangs", "[row]") {
   const auto key = locks->acquire("key", {.ttl = 5s});
   const auto held = locks->acquire(row(1), half_minute);
-  const auto stuck = where->hold(verb::extend);
-  const auto again = where->hold(verb::extend);
+  const auto stuck = store->hold(verb::extend);
+  const auto again = store->hold(verb::extend);
   for (int i = 0; i < 5; ++i) REQUIRE(live_on(key, 4s, 5s));
   CHECK(stuck->reached());
   CHECK(key.loss() == loss_reason::none);
@@ -206,19 +206,19 @@ TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of t
   all.clear();
   clock.advance(60s);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::extend) == 5 * many);
+  CHECK(store->count(verb::extend) == 5 * many);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: a renewal that arrives after the row was released is no loss", "[row][T18]") {
   const auto key = row(1);
   auto held = locks->acquire(key, half_minute);
-  const auto late = where->hold(verb::extend);
+  const auto late = store->hold(verb::extend);
   clock.advance(10s);
   REQUIRE(late->reached());
   CHECK_NOTHROW(held.release());
   CHECK(is_free(key));
   late->open();
-  CHECK(eventually([&] { return where->count(verb::extend) == 1; }));
+  CHECK(eventually([&] { return store->count(verb::extend) == 1; }));
   locks.reset();  // its threads have ended: whatever they made of the answer was told
   CHECK(seen->count(event::kind::lost) == 0);
   CHECK(seen->count(event::kind::split_found) == 0);
@@ -235,7 +235,7 @@ TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals", "[row]") {
     clock.advance(10s);
     CHECK(clock.at_rest());
   }
-  CHECK(where->count(verb::extend) == 1);
+  CHECK(store->count(verb::extend) == 1);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: a lease that outlives its service is renewed; with the last one all ends",
@@ -248,23 +248,23 @@ TEST_CASE_METHOD(column_fixture, "row: a lease that outlives its service is rene
   CHECK(held.loss() == loss_reason::none);
   held.release();
   CHECK(is_free(key));
-  CHECK(eventually([&] { return where->connections() == 0; }));
+  CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
 TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for the next renewal", "[row]") {
   { const auto held = locks->acquire(row(1), half_minute); }
   locks.reset();
-  CHECK(where->connections() == 0);
+  CHECK(store->connections() == 0);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for a renewal that hangs", "[row]") {
   auto held = locks->acquire(row(1), half_minute);
-  const auto stuck = where->hold(verb::extend);
+  const auto stuck = store->hold(verb::extend);
   clock.advance(10s);
   REQUIRE(stuck->reached());
   held.release();
   locks.reset();
-  CHECK(where->connections() == 0);
+  CHECK(store->connections() == 0);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: re-entry sends nothing, least of all to a row that our transaction has",
@@ -277,7 +277,7 @@ TEST_CASE_METHOD(column_fixture, "row: re-entry sends nothing, least of all to a
   CHECK(again.reentered());
   CHECK(again.fencing_token() == held.fencing_token());
   CHECK(locks->statements() == sent);
-  CHECK(where->count(verb::extend) == 0);
+  CHECK(store->count(verb::extend) == 0);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: a lease that is lost is not renewed, though somebody still has it", "[row]") {
@@ -290,7 +290,7 @@ TEST_CASE_METHOD(column_fixture, "row: a lease that is lost is not renewed, thou
     clock.advance(5s);
     CHECK(clock.at_rest());
   }
-  CHECK(where->count(verb::extend) == 0);
+  CHECK(store->count(verb::extend) == 0);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to themselves", "[row]") {
@@ -298,9 +298,9 @@ TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to them
   const auto manual = locks->acquire(row(2), {.ttl = 30s, .renewal = renewal::manual});
   clock.advance(15s);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::extend) == 0);
+  CHECK(store->count(verb::extend) == 0);
   auto again = locks->acquire(row(2), {.ttl = 30s, .renewal = renewal::manual});
-  CHECK(where->count(verb::extend) == 1);  // as for keys: an expiry of its own is extended by the inner one
+  CHECK(store->count(verb::extend) == 1);  // as for keys: an expiry of its own is extended by the inner one
   clock.advance(14s);
   CHECK(none.loss() == loss_reason::expired);
   CHECK(manual.loss() == loss_reason::none);

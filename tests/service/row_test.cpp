@@ -34,7 +34,7 @@ TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused b
   const auto other = stranger();  // straight on the memory store
   CHECK_THROWS_MATCHES(other->acquire(by_session), std::invalid_argument,
                        MessageMatches(ContainsSubstring("no tables whose rows could be locked")));
-  CHECK(where->tried() == 0);
+  CHECK(store->tried() == 0);
   // The bounds themselves.
   CHECK(locks->acquire(row(2), {.ttl = 5s}));
   CHECK(locks->acquire(existing(by_session), {.ttl = 1s}));
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and n
     CHECK(e.code() == errc::no_such_row);
     CHECK(std::string(e.what()).find("row 't:7'") != std::string::npos);
   }
-  CHECK(where->count(verb::insert) == 0);
+  CHECK(store->count(verb::insert) == 0);
   CHECK(thrown([&] { return locks->try_acquire(key, half_minute); }) == errc::no_such_row);
   // Its turn is free for the row that comes into being.
   existing(key);
@@ -57,12 +57,12 @@ TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and n
   SECTION("deleted while somebody waits for it") {
     const auto rival = service();
     const auto theirs = rival->acquire(key, half_minute);
-    where->next(verb::look, {.what = fate::say, .answer = outcome::absent, .skip = 1});
+    store->next(verb::look, {.what = fate::say, .answer = outcome::absent, .skip = 1});
     CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire(key, half_minute); }); }) ==
           errc::no_such_row);
   }
   SECTION("a store that finds it out at the take") {
-    where->next(verb::take, {.what = fate::say, .answer = outcome::absent});
+    store->next(verb::take, {.what = fate::say, .answer = outcome::absent});
     CHECK(thrown([&] { return locks->acquire(key, half_minute); }) == errc::no_such_row);
   }
 }
@@ -72,13 +72,13 @@ TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text 
   const lock_key text("t:1");
   const auto held = locks->acquire(key, half_minute);
   // Neither a re-entry, nor behind the row in the line of this process: the store is asked.
-  const auto asked = where->without_row();
+  const auto asked = store->without_row();
   CHECK_FALSE(locks->try_acquire(text, {.reentry = reentry::refuse}));
-  CHECK(where->without_row() > asked);
+  CHECK(store->without_row() > asked);
   const auto other = existing(lock_key::of_row(table_named("u", row_renewal::column, "t"), {std::int64_t{1}}));
-  const auto taken = where->count(verb::take);
+  const auto taken = store->count(verb::take);
   CHECK_FALSE(locks->try_acquire(other, {.ttl = 30s, .reentry = reentry::refuse}));
-  CHECK(where->count(verb::take) > taken);
+  CHECK(store->count(verb::take) > taken);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: threads of one process stand in line for it", "[row]") {
@@ -102,8 +102,8 @@ TEST_CASE_METHOD(row_fixture, "row: under row_renewal::session it hangs on the s
   CHECK(held.key() == "t:a%3Ab");
   CHECK(locks->holder(key)->kind == lease_kind::session);
   REQUIRE(live_on(held, 120s, 30s));
-  CHECK(where->count(verb::extend) == 0);
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  CHECK(store->count(verb::extend) == 0);
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);
   CHECK(held.loss() == loss_reason::unreachable);
 }

@@ -32,33 +32,33 @@ TEST_CASE_METHOD(engine_fixture,
                  "scale: ten thousand held locks need no more connections, threads or renewals than one",
                  "[scale][T21][T69]") {
   constexpr int locks_held = 10'000;
-  auto how = options();
-  how.connections = 3;
-  how.observer = nullptr;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.connections = 3;
+  settings.observer = nullptr;
+  const auto locks = service(settings);
   std::vector<lease> held;
   held.push_back(locks->acquire("first"));
   const auto threads = threads_at_rest();
   for (int i = 1; i < locks_held; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
   CHECK(threads_at_rest() == threads);
-  CHECK(where->most_connections() <= 3 + 1);  // and that of the keeper
-  CHECK(where->opened().size() == 1);
+  CHECK(store->most_connections() <= 3 + 1);  // and that of the keeper
+  CHECK(store->opened().size() == 1);
 
   CHECK(live_on(held.back(), 60s, 30s));
-  CHECK(where->count(session_verb::renew) == 6);  // one for each third of the ttl
+  CHECK(store->count(session_verb::renew) == 6);  // one for each third of the ttl
   for (const auto& each : held) each.ensure_held();
   CHECK(threads_at_rest() == threads);
 
   held.clear();
-  CHECK(where->count(verb::release) == locks_held);
+  CHECK(store->count(verb::release) == locks_held);
   CHECK(locks->held_keys().empty());
 }
 
 TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four threads", "[scale][T68]") {
-  auto how = options();
-  how.connections = 1;
-  how.observer = nullptr;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.connections = 1;
+  settings.observer = nullptr;
+  const auto locks = service(settings);
   std::vector<std::thread> threads;
   std::atomic<int> done{0};
   for (int i = 0; i < 64; ++i) {
@@ -73,15 +73,15 @@ TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four thread
   }
   for (auto& each : threads) each.join();
   CHECK(done == 64 * 20);
-  CHECK(where->most_connections() <= 2);
+  CHECK(store->most_connections() <= 2);
   CHECK(locks->held_keys().empty());
 }
 
 TEST_CASE_METHOD(engine_fixture, "scale: a hundred thousand keys neither block each other nor stay behind",
                  "[scale][T05]") {
-  auto how = options();
-  how.observer = nullptr;
-  const auto locks = service(how);
+  auto settings = options();
+  settings.observer = nullptr;
+  const auto locks = service(settings);
   constexpr int batches = 100;
   constexpr int each_batch = 1'000;
   int refused = 0;
@@ -96,8 +96,8 @@ TEST_CASE_METHOD(engine_fixture, "scale: a hundred thousand keys neither block e
   }
   CHECK(refused == 0);
   CHECK(locks->held_keys().empty());
-  CHECK(where->count(verb::insert) == batches * each_batch);
-  CHECK(where->count(verb::release) == batches * each_batch);
+  CHECK(store->count(verb::insert) == batches * each_batch);
+  CHECK(store->count(verb::release) == batches * each_batch);
 }
 
 TEST_CASE_METHOD(engine_fixture, "scale: an idle service is quiet", "[scale]") {
@@ -105,6 +105,6 @@ TEST_CASE_METHOD(engine_fixture, "scale: an idle service is quiet", "[scale]") {
   const auto held = locks->acquire("k");
   CHECK(live_on(held, 60s, 30s));
   CHECK(locks->statements() == 3);
-  CHECK(where->count(session_verb::renew) == 6);
-  CHECK(where->count(verb::cancel) + where->count(verb::release) == 0);
+  CHECK(store->count(session_verb::renew) == 6);
+  CHECK(store->count(verb::cancel) + store->count(verb::release) == 0);
 }

@@ -25,17 +25,17 @@ class ample_store final : public store {
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return inner_->connect(limit, why);
   }
-  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override {
+  void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override {
     const ample_memory here;
-    inner_->execute(on, requests, replies);
+    inner_->execute(connection, requests, replies);
   }
-  reply session(connection& on, session_verb action, const session_record& of) noexcept override {
+  reply session(connection& connection, session_verb action, const session_record& record) noexcept override {
     const ample_memory here;
-    return inner_->session(on, action, of);
+    return inner_->session(connection, action, record);
   }
-  bool terminate(connection& on, const connection_identity& lost) noexcept override {
+  bool terminate(connection& connection, const connection_identity& lost) noexcept override {
     const ample_memory here;
-    return inner_->terminate(on, lost);
+    return inner_->terminate(connection, lost);
   }
 
  private:
@@ -43,7 +43,7 @@ class ample_store final : public store {
 };
 
 struct memory_fixture : engine_fixture {
-  std::unique_ptr<lock_service> locks = std::make_unique<lock_service>(std::make_shared<ample_store>(where), options());
+  std::unique_ptr<lock_service> locks = std::make_unique<lock_service>(std::make_shared<ample_store>(store), options());
   const lease other = locks->acquire("another key, by which the session stays");
 
   static std::string key(const std::string& name, std::size_t number) {

@@ -17,8 +17,8 @@ using namespace dlock::test;
 const lock_options by_hand{.ttl = 1h, .renewal = renewal::manual};
 
 struct session_fixture : engine_fixture {
-  bool is_lost(const lease& one) {
-    return eventually([&] { return one.lost_token().stop_requested(); });
+  bool is_lost(const lease& lease) {
+    return eventually([&] { return lease.lost_token().stop_requested(); });
   }
 };
 
@@ -29,7 +29,7 @@ TEST_CASE_METHOD(session_fixture, "session: one for each ttl class, shared by al
   const auto a = locks->acquire("a", {.ttl = 30s});
   const auto b = locks->acquire("b", {.ttl = 59s});  // the class of 30 s as well
   const auto c = locks->acquire("c", {.ttl = 60s});
-  CHECK(where->opened().size() == 2);
+  CHECK(store->opened().size() == 2);
   CHECK(locks->holder("a")->session == locks->holder("b")->session);
   CHECK(locks->holder("a")->session != locks->holder("c")->session);
 }
@@ -41,13 +41,13 @@ TEST_CASE_METHOD(session_fixture, "session: many threads that need one at the sa
     threads.emplace_back([&, i] { locks->acquire("k" + std::to_string(i)).release(); });
   }
   for (auto& each : threads) each.join();
-  CHECK(where->opened().size() == 1);
+  CHECK(store->opened().size() == 1);
 }
 
 TEST_CASE_METHOD(session_fixture, "session: an opening that fails frees those who wait for it", "[session]") {
   const auto locks = service();
   const auto at = std::make_shared<gate>();
-  where->next(session_verb::open, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}, .before = at});
+  store->next(session_verb::open, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}, .before = at});
   std::error_code first;
   std::thread failing([&] { first = thrown([&] { return locks->acquire("a"); }); });
   REQUIRE(at->reached());
@@ -62,28 +62,28 @@ TEST_CASE_METHOD(session_fixture, "session: an opening that fails frees those wh
 
 TEST_CASE_METHOD(session_fixture, "session: an opening without an answer is never used", "[session]") {
   const auto locks = service();
-  where->next(session_verb::open, {.what = fate::drop});
+  store->next(session_verb::open, {.what = fate::drop});
   const auto held = while_time_passes([&] { return locks->acquire("k"); });
-  REQUIRE(where->opened().size() == 2);
-  CHECK(locks->holder("k")->session == where->opened()[1]);
+  REQUIRE(store->opened().size() == 2);
+  CHECK(locks->holder("k")->session == store->opened()[1]);
 }
 
 TEST_CASE_METHOD(session_fixture, "session: trust counts from the sending of its opening, not from the answer",
                  "[session][T29]") {
   const auto locks = service();
-  where->next(session_verb::open, {.during = [&] { clock.advance(1s); }});
+  store->next(session_verb::open, {.during = [&] { clock.advance(1s); }});
   const auto held = locks->acquire("k");
   CHECK(held.remaining() == 28500ms - 1s);
 }
 
 TEST_CASE_METHOD(session_fixture, "session: services never share one", "[session][T04]") {
-  const auto one = service();
-  const auto two = service();
-  const auto a = one->acquire("a");
-  const auto b = two->acquire("b");
-  CHECK(one->holder("a")->session != one->holder("b")->session);
-  CHECK(one->holder("a")->host == one->holder("b")->host);
-  CHECK(one->holder("a")->pid == one->holder("b")->pid);
+  const auto first = service();
+  const auto second = service();
+  const auto a = first->acquire("a");
+  const auto b = second->acquire("b");
+  CHECK(first->holder("a")->session != first->holder("b")->session);
+  CHECK(first->holder("a")->host == first->holder("b")->host);
+  CHECK(first->holder("a")->pid == first->holder("b")->pid);
 }
 
 TEST_CASE_METHOD(session_fixture, "session: once retired, its leases are released by its id and the next has another",
@@ -91,10 +91,10 @@ TEST_CASE_METHOD(session_fixture, "session: once retired, its leases are release
   const auto locks = service();
   const auto old = locks->acquire("k");
   const auto before = locks->holder("k")->session;
-  where->next(session_verb::renew, {.what = fate::drop, .times = 1000});
+  store->next(session_verb::renew, {.what = fate::drop, .times = 1000});
   clock.advance(28500ms);
   REQUIRE(is_lost(old));
-  where->forget_scripts();
+  store->forget_scripts();
   CHECK(clock.at_rest());
   CHECK(fence_of("k") == 1);
   clock.advance(1500ms);
@@ -103,17 +103,17 @@ TEST_CASE_METHOD(session_fixture, "session: once retired, its leases are release
   const auto next = locks->acquire("other");
   CHECK(locks->holder("other")->session != before);
   CHECK(seen->wait_for(event::kind::session_lost));
-  CHECK(eventually([&] { return where->count(session_verb::close) == 1; }));
+  CHECK(eventually([&] { return store->count(session_verb::close) == 1; }));
 }
 
 TEST_CASE_METHOD(session_fixture, "session: a late session takes no new lease", "[session]") {
   const auto locks = service();
   locks->acquire("k").release();
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(29s);  // the server would still accept it
   const auto held = locks->acquire("k");
-  CHECK(where->opened().size() == 2);
-  CHECK(locks->holder("k")->session == where->opened()[1]);
+  CHECK(store->opened().size() == 2);
+  CHECK(locks->holder("k")->session == store->opened()[1]);
   CHECK(held.remaining() == 28500ms);
 }
 
@@ -139,8 +139,8 @@ TEST_CASE_METHOD(session_fixture, "session: another server than before proves no
   const auto locks = service();
   const auto kept = locks->acquire("kept");
   const auto own = locks->acquire("own", by_hand);
-  where->change_server("other");
-  where->next(session_verb::renew, {.what = fate::drop});  // breaks the connection: the next goes elsewhere
+  store->change_server("other");
+  store->next(session_verb::renew, {.what = fate::drop});  // breaks the connection: the next goes elsewhere
   clock.advance(10s);
   clock.advance(2s);
   CHECK(eventually([&] {
@@ -158,8 +158,8 @@ TEST_CASE_METHOD(session_fixture, "session: another server also ends leases whos
   CHECK(locks->force_release("kept"));
   clock.advance(11s);
   REQUIRE(is_lost(kept));
-  where->change_server("other");
-  where->next(verb::take, {.what = fate::vanish});
+  store->change_server("other");
+  store->next(verb::take, {.what = fate::vanish});
   static_cast<void>(thrown([&] { return locks->try_acquire("x"); }));  // breaks a connection and makes another
   CHECK(is_lost(own));
   CHECK(own.loss() == loss_reason::server_changed);
@@ -168,11 +168,11 @@ TEST_CASE_METHOD(session_fixture, "session: another server also ends leases whos
 TEST_CASE_METHOD(session_fixture, "session: the same server again is no change", "[session][T59]") {
   const auto locks = service();
   const auto kept = locks->acquire("kept");
-  where->next(session_verb::renew, {.what = fate::drop, .times = 2});
+  store->next(session_verb::renew, {.what = fate::drop, .times = 2});
   clock.advance(10s);
   CHECK(eventually([&] {
     clock.advance(10ms);
-    return where->count(session_verb::renew) >= 3;
+    return store->count(session_verb::renew) >= 3;
   }));
   CHECK_NOTHROW(kept.ensure_held());
   CHECK(seen->count(event::kind::session_lost) == 0);

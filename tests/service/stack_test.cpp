@@ -57,7 +57,7 @@ struct task {
     void return_void() {}
     void unhandled_exception() { std::terminate(); }
   };
-  explicit task(std::coroutine_handle<promise_type> of) : handle(of) {}
+  explicit task(std::coroutine_handle<promise_type> coroutine) : handle(coroutine) {}
   task(task&& other) noexcept : handle(std::exchange(other.handle, nullptr)) {}
   task& operator=(task&&) = delete;
   ~task() {
@@ -75,54 +75,54 @@ struct room {
 };
 
 // Not inlined, so that no compiler puts the frame of the coroutine into that of its caller.
-[[gnu::noinline]] task visit(room& of) {
+[[gnu::noinline]] task visit(room& room) {
   DISTRIBUTED_TRY_LOCKED_AS(held, "k") {
-    of.enter();
+    room.enter();
     co_await std::suspend_always{};
     held.ensure_held();
-    of.leave();
+    room.leave();
   }
   else {
-    ++of.refused;
+    ++room.refused;
   }
 }
 
-[[gnu::noinline]] task visit_as(room& of, owner who) {
+[[gnu::noinline]] task visit_as(room& room, owner who) {
   auto held = [&] {
     const owner_scope here(who);
     return default_service().try_acquire("k");
   }();
   if (!held) {
-    ++of.refused;
+    ++room.refused;
     co_return;
   }
-  of.enter();
+  room.enter();
   co_await std::suspend_always{};
   {
     const owner_scope here(who);
     CHECK(default_service().try_acquire("k").reentered());
   }
-  of.leave();
+  room.leave();
 }
 
 /// Runs on a thread whose stack is this program's own memory of that size.
 template <class F>
-void on_small_stack(std::size_t bytes, F what) {
+void on_small_stack(std::size_t bytes, F body) {
   struct memory {
     void* at;
     ~memory() { std::free(at); }
   } const stack{std::aligned_alloc(4096, bytes)};
-  pthread_attr_t how;
-  REQUIRE(::pthread_attr_init(&how) == 0);
-  REQUIRE(::pthread_attr_setstack(&how, stack.at, bytes) == 0);
+  pthread_attr_t attributes;
+  REQUIRE(::pthread_attr_init(&attributes) == 0);
+  REQUIRE(::pthread_attr_setstack(&attributes, stack.at, bytes) == 0);
   pthread_t thread{};
   const auto run = [](void* arg) -> void* {
     (*static_cast<F*>(arg))();
     return nullptr;
   };
-  REQUIRE(::pthread_create(&thread, &how, run, &what) == 0);
+  REQUIRE(::pthread_create(&thread, &attributes, run, &body) == 0);
   REQUIRE(::pthread_join(thread, nullptr) == 0);
-  ::pthread_attr_destroy(&how);
+  ::pthread_attr_destroy(&attributes);
 }
 
 }  // namespace
@@ -222,31 +222,31 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a lease that was moved to another th
 }
 
 TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines on one thread exclude each other", "[reentry]") {
-  room of;
+  room room;
   {
     std::vector<task> all;
-    for (int i = 0; i < 3; ++i) all.push_back(visit(of));
-    CHECK(of.refused == 2);
+    for (int i = 0; i < 3; ++i) all.push_back(visit(room));
+    CHECK(room.refused == 2);
     all[0].handle.resume();  // leaves
-    all.push_back(visit(of));
-    CHECK(of.refused == 2);
+    all.push_back(visit(room));
+    CHECK(room.refused == 2);
     all[3].handle.resume();
   }
-  CHECK(of.most == 1);
-  CHECK(of.inside == 0);
+  CHECK(room.most == 1);
+  CHECK(room.inside == 0);
   CHECK(is_free("k"));
 }
 
 TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines with an owner each exclude each other and enter again",
                  "[reentry][owner]") {
-  room of;
+  room room;
   {
     std::vector<task> all;
-    for (int i = 0; i < 2; ++i) all.push_back(visit_as(of, owner{}));
-    CHECK(of.refused == 1);
+    for (int i = 0; i < 2; ++i) all.push_back(visit_as(room, owner{}));
+    CHECK(room.refused == 1);
     all[0].handle.resume();
   }
-  CHECK(of.most == 1);
+  CHECK(room.most == 1);
 }
 
 TEST_CASE_METHOD(stack_fixture, "re-entry: a lease on the heap lets nobody in, and does so again on the stack",
@@ -346,7 +346,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a waiting thread is not let in by wh
 
 TEST_CASE_METHOD(stack_fixture, "re-entry: what an open transaction keeps is entered again, and only by one at a time",
                  "[reentry][transaction]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   { const auto held = locks->acquire("k"); }
   CHECK_FALSE(is_free("k"));
   CHECK(nested_enters());
@@ -362,7 +362,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: what another thread's transaction kee
   auto held = locks->acquire("k");
   std::promise<void> ended, done;
   std::thread worker([&, mine = std::move(held), may_end = done.get_future()]() mutable {
-    fake_transaction open(*where);
+    fake_transaction open(*store);
     mine = lease{};
     ended.set_value();
     may_end.wait();

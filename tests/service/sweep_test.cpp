@@ -13,10 +13,10 @@ namespace {
 
 struct sweep_fixture : engine_fixture {
   service_options sweeping() {
-    auto how = options();
-    how.sweep_every = 1min;
-    how.idle_key = 10min;
-    return how;
+    auto settings = options();
+    settings.sweep_every = 1min;
+    settings.idle_key = 10min;
+    return settings;
   }
   /// So many keys that nobody will ask for again, idle for long.
   void leave_keys(int many) {
@@ -24,7 +24,7 @@ struct sweep_fixture : engine_fixture {
     for (int i = 0; i != many; ++i) busy->acquire("order:" + std::to_string(i)).release();
     clock.advance(20min);
   }
-  std::size_t sweeps() const { return where->count(other_verb::clean_up); }
+  std::size_t sweeps() const { return store->count(other_verb::clean_up); }
   /// Time passes until so many sweeps are over.
   bool pass_until_sweep(std::size_t many) {
     return eventually([&] {
@@ -55,14 +55,14 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: goes on while there is work, not once a 
 TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the background need not wait for a step",
                  "[sweep]") {
   leave_keys(200);
-  auto how = sweeping();
-  how.margin = 1ms;  // so long a lost key stays
-  const auto locks = service(how);
+  auto options = sweeping();
+  options.margin = 1ms;  // so long a lost key stays
+  const auto locks = service(options);
   REQUIRE(pass_until_sweep(1));
   const auto held = locks->acquire("k", {.ttl = 20h, .renewal = renewal::none, .max_hold = 1h});
   bool was_free = false;
   // In the middle of the next step the time of a lease is over, and its key is to be freed.
-  where->next(other_verb::clean_up, {.during = [&] {
+  store->next(other_verb::clean_up, {.during = [&] {
                 clock.advance(1h);
                 CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
                 clock.advance(1ms);  // the margin that its holder has
@@ -76,27 +76,27 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the backgrou
 TEST_CASE_METHOD(sweep_fixture, "sweep: the end of a service does not wait for one", "[sweep]") {
   leave_keys(5);
   auto locks = service(sweeping());
-  const auto hanging = where->hold(other_verb::clean_up);  // and is never opened
+  const auto hanging = store->hold(other_verb::clean_up);  // and is never opened
   REQUIRE(eventually([&] {
     clock.advance(1min);
     return hanging->is_reached();
   }));
   locks.reset();
-  CHECK(eventually([&] { return where->connections() == 0; }));
+  CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
 TEST_CASE_METHOD(sweep_fixture, "sweep: keys are idle for as long as the option says", "[sweep][T10]") {
-  auto how = sweeping();
-  how.idle_key = 17min;
-  const auto locks = service(how);
+  auto options = sweeping();
+  options.idle_key = 17min;
+  const auto locks = service(options);
   REQUIRE(pass_until_sweep(1));
-  CHECK(where->idle() == 17min);
+  CHECK(store->idle() == 17min);
 }
 
 TEST_CASE_METHOD(sweep_fixture, "sweep: a failure is tried again with the next look, not at once", "[sweep]") {
   leave_keys(100);
   const auto locks = service(sweeping());
-  where->next(other_verb::clean_up, {.what = fate::fail, .why = {.native = 1205, .transient = true, .text = "busy"}});
+  store->next(other_verb::clean_up, {.what = fate::fail, .why = {.native = 1205, .transient = true, .text = "busy"}});
   REQUIRE(pass_until_sweep(1));
   clock.advance(59s);
   CHECK(sweeps() == 1);

@@ -54,7 +54,7 @@ TEST_CASE_METHOD(engine_fixture, "thread end: a lease that lives as long as the 
   std::optional<lease> held;
   at_the_end_of_a_thread([&] { held = locks->acquire("k"); }, [&] { held.reset(); });
   CHECK(is_free("k"));
-  CHECK(where->count(verb::release) == 1);
+  CHECK(store->count(verb::release) == 1);
 }
 
 TEST_CASE_METHOD(engine_fixture, "thread end: a mutex that is locked until then is unlocked there", "[owner][mutex]") {

@@ -26,32 +26,32 @@ using Catch::Matchers::MessageMatches;
 
 TEST_CASE_METHOD(transaction_fixture,
                  "transaction: a lease lost while its release waits is lost, and forgotten after it", "[transaction]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   hold_in(open, "k");
-  where->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
+  store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);
   REQUIRE(seen->wait_for(event::kind::lost));
   // In this transaction something was done under it: it can't be entered again.
   CHECK(thrown([&] { return locks->acquire("k"); }) == errc::lost);
   CHECK(freed("k"));
   // That of a lost lease goes out in the background.
-  CHECK(where->count(verb::release) == 0);
+  CHECK(store->count(verb::release) == 0);
   clock.advance(1500ms);
   CHECK(clock.at_rest());
-  CHECK(where->count(verb::release) == 1);
-  where->forget_scripts();
+  CHECK(store->count(verb::release) == 1);
+  store->forget_scripts();
   open.end();
   const auto next = locks->acquire("k");
   CHECK_FALSE(next.reentered());
   CHECK(next.remaining() > 0us);
-  CHECK(where->count(verb::release) == 1);
+  CHECK(store->count(verb::release) == 1);
   CHECK(seen->count(event::kind::released) == 0);
   CHECK(seen->count(event::kind::lost) == 1);
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: an expiry of its own ends a lease whose release waits",
                  "[transaction]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   { const auto held = locks->acquire("k", {.ttl = 2s, .renewal = renewal::none}); }
   CHECK_FALSE(is_free("k"));
   clock.advance(3s);
@@ -62,7 +62,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an expiry of its own ends a 
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: what was lost before is not waited for", "[transaction]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   auto held = locks->acquire("k", {.ttl = 2s, .renewal = renewal::none});
   clock.advance(3s);
   CHECK(thrown([&] { held.release(); }) == errc::lost);
@@ -71,21 +71,21 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: what was lost before is not 
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: close() reports a key whose release waits; its end frees it",
                  "[transaction][T70]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   hold_in(open, "k");
   CHECK(locks->close(0ms) == std::vector<std::string>{"k"});
   locks.reset();
   CHECK_FALSE(is_free("k"));
   open.end();
   CHECK(freed("k"));
-  CHECK(eventually([&] { return where->connections() == 0; }));
+  CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: it may end long after the service and the lease did",
                  "[transaction]") {
   auto behind = core();
   const std::weak_ptr<engine::service_core> watched = behind.core();
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   { const auto held = behind.acquire("k", {.ttl = 2s, .renewal = renewal::none}, true); }
   static_cast<void>(behind.close(0ms));
   behind.finish();
@@ -109,12 +109,12 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a key is freed after the las
   held.release();
   CHECK_FALSE(held);
   engine::transaction_ended(grant);
-  const fake_transaction unrelated(*where);
+  const fake_transaction unrelated(*store);
   CHECK_FALSE(is_free("k"));
-  CHECK(where->count(verb::release) == 0);
+  CHECK(store->count(verb::release) == 0);
   engine::transaction_ended(grant);
   CHECK(freed("k"));
-  CHECK(where->count(verb::release) == 1);
+  CHECK(store->count(verb::release) == 1);
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: one that verified the lease and ended before it holds nothing back",
@@ -143,19 +143,19 @@ TEST_CASE_METHOD(transaction_fixture,
   longer.ttl = 20s;
   CHECK_THROWS_AS(locks->acquire("k", longer), std::logic_error);
   CHECK(locks->acquire("k", by_hand).reentered());
-  CHECK(where->count(verb::extend) == 0);
+  CHECK(store->count(verb::extend) == 0);
   // It is this thread that would wait for itself.
   CHECK(elsewhere([&] { return thrown([&] { return held.renew(), 0; }); }) == std::error_code());
-  CHECK(where->count(verb::extend) == 1);
+  CHECK(store->count(verb::extend) == 1);
   engine::transaction_ended(grant);
   CHECK_NOTHROW(held.renew());
-  CHECK(where->count(verb::extend) == 2);
+  CHECK(store->count(verb::extend) == 2);
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a renewal by hand inside one that did not verify the lease goes on",
                  "[transaction]") {
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   const auto other = locks->acquire("l");
   const auto verified = detail::access::grant_of(other);
   engine::outlive_transaction(*verified);
@@ -165,9 +165,9 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a renewal by hand inside one
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a release that fails after it goes on in the background",
                  "[transaction]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   hold_in(open, "k");
-  where->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}, .times = 2});
+  store->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}, .times = 2});
   open.end();
   CHECK(seen->wait_for(event::kind::release_failed));
   CHECK(eventually([&] {
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: ends and re-entries on all t
   for (int n = 0; n < 4; ++n) {
     threads.emplace_back([&] {
       for (int i = 0; i < rounds; ++i) try {
-          fake_transaction open(*where);
+          fake_transaction open(*store);
           {
             const auto held = locks->acquire("k", {.wait = 10h});
             if (inside.fetch_add(1) != 0) together = true;

@@ -25,8 +25,8 @@ struct transaction_fixture : engine_fixture {
   }
   /// Keeps the background in the release of another key until the gate is opened: what is queued for it comes late.
   std::shared_ptr<gate> keep_background_busy() {
-    const auto busy = where->hold(verb::release);
-    fake_transaction open(*where);
+    const auto busy = store->hold(verb::release);
+    fake_transaction open(*store);
     hold_in(open, "busy");
     open.end();
     static_cast<void>(busy->reached());

@@ -39,21 +39,21 @@ struct waiting_rival {
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends inside one frees the key after its outcome, once",
                  "[transaction][T70]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   hold_in(open, "k");
   CHECK_FALSE(is_free("k"));
-  CHECK(where->count(verb::release) == 0);
+  CHECK(store->count(verb::release) == 0);
   CHECK(seen->count(event::kind::released) == 0);
   open.end();
   CHECK(freed("k"));
   CHECK(seen->wait_for(event::kind::released));
   static_cast<void>(locks->acquire("k"));
-  CHECK(where->count(verb::release) == 2);
+  CHECK(store->count(verb::release) == 2);
   CHECK(seen->count(event::kind::released) == 2);
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: the next owner comes after the outcome", "[transaction][T70]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   auto held = locks->acquire("k");
   waiting_rival next(*this, "k");
   held.release();
@@ -76,12 +76,12 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: the next owner comes after t
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a key whose release waits is renewed and can be entered again",
                  "[transaction]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   const auto fence = hold_in(open, "k");
   for (int i = 0; i < 12; ++i) {
-    const auto renewed = where->count(session_verb::renew);
+    const auto renewed = store->count(session_verb::renew);
     clock.advance(11s);
-    REQUIRE(eventually([&] { return where->count(session_verb::renew) > renewed; }));
+    REQUIRE(eventually([&] { return store->count(session_verb::renew) > renewed; }));
   }
   CHECK_FALSE(is_free("k"));
   const auto sent = locks->statements();
@@ -101,30 +101,30 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a key whose release waits is
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: what was entered again outlives it, and is then released at once",
                  "[transaction]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   hold_in(open, "k");
   auto again = locks->acquire("k");
   REQUIRE(again.reentered());
   open.end();
   // Whatever was queued by the end is done before this.
   hold_in(open, "l");
-  CHECK(where->count(verb::release) == 1);
+  CHECK(store->count(verb::release) == 1);
   CHECK_FALSE(is_free("k"));
   CHECK_NOTHROW(again.ensure_held());
   again.release();
-  CHECK(where->count(verb::release) == 2);
+  CHECK(store->count(verb::release) == 2);
   CHECK(is_free("k"));
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: acquired again and left in the next one, it waits for that one",
                  "[transaction][T70]") {
   const auto busy = keep_background_busy();
-  fake_transaction first(*where);
+  fake_transaction first(*store);
   const auto fence = hold_in(first, "k");
   first.end();
   auto again = locks->acquire("k");
   CHECK(again.fencing_token() == fence + 1);
-  fake_transaction second(*where);
+  fake_transaction second(*store);
   again.release();
   CHECK(second.waited_for() == 1);
   busy->open();
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a release that was queued fr
                  "[transaction][T70]") {
   const auto busy = keep_background_busy();
   {
-    fake_transaction open(*where);
+    fake_transaction open(*store);
     hold_in(open, "k");
     open.end();  // queues it; it is not begun
     const auto again = locks->acquire("k");
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a release that was queued fr
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends after it is released at once", "[transaction]") {
-  std::optional<fake_transaction> open(std::in_place, *where);
+  std::optional<fake_transaction> open(std::in_place, *store);
   auto held = locks->acquire("k");
   open->end();
   held.release();
@@ -165,7 +165,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an inner lease that ends ins
                  "[transaction]") {
   auto outer = locks->acquire("k");
   {
-    fake_transaction open(*where);
+    fake_transaction open(*store);
     { const auto inner = locks->acquire("k"); }
     CHECK(open.waited_for() == 0);
     open.end();
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an inner lease that ends ins
 TEST_CASE_METHOD(transaction_fixture, "transaction: a lease from before it that ends inside is held back as well",
                  "[transaction][T70]") {
   auto outer = locks->acquire("k");
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   outer = lease{};
   CHECK_FALSE(is_free("k"));
   open.end();
@@ -188,7 +188,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a lease from before it that 
 TEST_CASE_METHOD(transaction_fixture, "transaction: it is that of the thread on which the lease ends",
                  "[transaction]") {
   SECTION("not of the one that acquired") {
-    fake_transaction open(*where);
+    fake_transaction open(*store);
     auto held = locks->acquire("k");
     elsewhere([&] { held.release(); });
     CHECK(is_free("k"));
@@ -196,7 +196,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: it is that of the thread on 
   }
   SECTION("which may end on yet another") {
     auto held = locks->acquire("k");
-    fake_transaction open(*where);
+    fake_transaction open(*store);
     held.release();
     CHECK_FALSE(is_free("k"));
     elsewhere([&] { open.end(); });
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: one of another database hold
   { const auto held = locks->acquire("k"); }
   CHECK(is_free("k"));
   CHECK(seen->count(event::kind::in_transaction) == 0);
-  const fake_transaction mine(*where);
+  const fake_transaction mine(*store);
   { const auto held = locks->acquire("k"); }
   CHECK_FALSE(is_free("k"));
   CHECK(seen->count(event::kind::in_transaction) == 1);
@@ -221,7 +221,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an acquire inside one is tol
                  "[transaction][T75]") {
   const auto before = locks->acquire("before");
   CHECK(seen->count(event::kind::in_transaction) == 0);
-  const fake_transaction open(*where);
+  const fake_transaction open(*store);
   const auto inside = locks->acquire("inside");
   REQUIRE(seen->count(event::kind::in_transaction) == 1);
   const auto again = locks->acquire("before");
@@ -236,7 +236,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an acquire inside one is tol
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: where nobody can be told of its end, the key is freed at once",
                  "[transaction]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   open.tell_nobody();
   auto held = locks->acquire("k");
   held.release();
@@ -246,7 +246,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: where nobody can be told of 
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: with_lock inside one succeeds and frees the key after it",
                  "[transaction][T70]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   CHECK(locks->with_lock("k", [] { return 42; }) == 42);
   CHECK_FALSE(is_free("k"));
   open.end();
@@ -255,30 +255,30 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: with_lock inside one succeed
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: several keys in one are each freed after it, once",
                  "[transaction][T70]") {
-  fake_transaction open(*where);
+  fake_transaction open(*store);
   const std::vector<std::string> keys{"a", "b", "c", "d"};
   for (const auto& each : keys) hold_in(open, each);
   CHECK(open.waited_for() == keys.size());
   open.end();
   for (const auto& each : keys) CHECK(freed(each));
   CHECK(seen->wait_for(event::kind::released, keys.size()));
-  CHECK(where->count(verb::release) == keys.size());
+  CHECK(store->count(verb::release) == keys.size());
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: an observer that blocks does not stop the releases",
                  "[transaction]") {
   struct blocking final : observer {
-    void on(const event& what) override {
-      if (what.what == event::kind::released) entered->pass(never);
+    void on(const event& event) override {
+      if (event.what == event::kind::released) entered->pass(never);
     }
     std::shared_ptr<gate> entered = std::make_shared<gate>();
     std::atomic<bool> never{false};
   };
   const auto slow = std::make_shared<blocking>();
-  auto how = options();
-  how.observer = slow;
-  locks = service(how);
-  fake_transaction open(*where);
+  auto settings = options();
+  settings.observer = slow;
+  locks = service(settings);
+  fake_transaction open(*store);
   hold_in(open, "a");
   hold_in(open, "b");
   open.end();

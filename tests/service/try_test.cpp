@@ -82,9 +82,9 @@ TEST_CASE_METHOD(try_fixture, "try: gets the key that becomes free within the wa
 }
 
 TEST_CASE_METHOD(try_fixture, "try: without a wait of its own it is one attempt, whatever the defaults say", "[try]") {
-  auto how = options();
-  how.defaults.wait = 1h;
-  const auto patient = service(how);
+  auto settings = options();
+  settings.defaults.wait = 1h;
+  const auto patient = service(settings);
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   // Time stands still: whoever waited would wait for ever.
   CHECK_FALSE(patient->try_acquire("k"));

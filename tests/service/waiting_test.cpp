@@ -75,10 +75,10 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a thousand releases wake a thousand 
       ++entered;
     }
   };
-  std::thread one(body), two(body), three(body);
-  one.join();
-  two.join();
-  three.join();
+  std::thread first(body), second(body), third(body);
+  first.join();
+  second.join();
+  third.join();
   CHECK(entered == 1500);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause 
   std::error_code end;
   std::thread waiter(
       [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
-  REQUIRE(eventually([&] { return where->count(verb::look) >= 1; }));
+  REQUIRE(eventually([&] { return store->count(verb::look) >= 1; }));
   stop.request_stop();  // time stands still: nothing else could end the pause
   waiter.join();
   CHECK(end == errc::cancelled);
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statement
   for (const auto each : {statement{verb::take}, statement{verb::look}}) {
     std::stop_source stop;
     std::error_code end;
-    const auto at = where->hold(each);
+    const auto at = store->hold(each);
     std::thread waiter(
         [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
     REQUIRE(at->reached());
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leave
   crashed->cut();
   clock.advance(1s);
   std::stop_source stop;
-  where->next(each, {.what = end,
+  store->next(each, {.what = end,
                      .why = {.native = 1205, .transient = true, .contended = true, .text = "row lock"},
                      .ahead = [&] { stop.request_stop(); }});
   lease mine;
@@ -167,8 +167,8 @@ TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leave
   REQUIRE(clock.at_rest());
   CHECK(is_free("k"));
   // What nobody uses any more is closed after a while.
-  const auto closed = [&] { return where->count(session_verb::close); };
-  const auto used = each == statement{session_verb::open} ? where->opened().size() - 1 : where->opened().size();
+  const auto closed = [&] { return store->count(session_verb::close); };
+  const auto used = each == statement{session_verb::open} ? store->opened().size() - 1 : store->opened().size();
   for (int i = 0; i < 250 && closed() < used; ++i) {
     clock.advance(334ms);
     REQUIRE(clock.at_rest());
@@ -179,7 +179,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leave
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the grant changes nothing",
                  "[waiting][T14]") {
   std::stop_source stop;
-  where->next(verb::insert, {.during = [&] { stop.request_stop(); }});
+  store->next(verb::insert, {.during = [&] { stop.request_stop(); }});
   const auto held = home.acquire("k", {.cancel = stop.get_token()}, false);
   CHECK(held);
   CHECK(fence_of("k") == 1);
@@ -203,9 +203,9 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it asks for no
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal says so", "[waiting][T10][T36]") {
-  auto how = options();
-  how.max_waiters = 2;
-  const auto two = core(how);
+  auto settings = options();
+  settings.max_waiters = 2;
+  const auto two = core(settings);
   auto held = two.acquire("k", {}, false);
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in line and between
   const auto theirs = rival->acquire("k");
   std::error_code first, second;
   std::thread looks([&] { first = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
-  REQUIRE(eventually([&] { return where->count(verb::look) >= 1; }));
+  REQUIRE(eventually([&] { return store->count(verb::look) >= 1; }));
   std::thread stands([&] { second = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
   REQUIRE(in_line(1));
   CHECK(home.close(1h).empty());  // and waits for neither of them, nor for time to pass
@@ -261,7 +261,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: the engine does not end under a waite
   home = {};
   stands.join();
   CHECK(end == errc::closed);
-  CHECK(eventually([&] { return where->connections() == 0; }));
+  CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: an owner's second thread enters as soon as the first was granted",
@@ -273,10 +273,10 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: an owner's second thread enters as s
       const owner_scope here(shared);
       into = home.acquire("k", {.wait = 1h}, false);
     };
-    std::thread one([&] { enter(first); });
-    std::thread two([&] { enter(second); });
-    one.join();
-    two.join();  // would wait for the release of the other
+    std::thread early([&] { enter(first); });
+    std::thread late([&] { enter(second); });
+    early.join();
+    late.join();  // would wait for the release of the other
     REQUIRE(first.fencing_token() == second.fencing_token());
     REQUIRE(first.reentered() != second.reentered());
     first.release();

@@ -27,10 +27,10 @@ class connect_faults {
   /// No more than so many connections at one time: error 1040.
   void allow_connections(std::size_t most) { allowed_ = most; }
   /// The next so many times that the store is prepared, that fails.
-  void not_ready(std::size_t times, store_error how) {
+  void not_ready(std::size_t times, store_error error) {
     const std::lock_guard lock(mutex_);
     not_ready_ = times;
-    how_.emplace(std::move(how));
+    error_.emplace(std::move(error));
   }
   /// How often it was prepared, or tried to be.
   std::size_t prepared() const { return prepared_; }
@@ -59,26 +59,26 @@ class connect_faults {
     ++prepared_;
     if (not_ready_ == 0) return;
     --not_ready_;
-    throw *how_;
+    throw *error_;
   }
 
   /// A connection counts, and knows whether the server has closed it.
   class existence {
    public:
-    explicit existence(connect_faults& of) : of_(of), born_(of.closings_) {
-      raise(of_.most_connections_, ++of_.connections_);
+    explicit existence(connect_faults& faults) : faults_(faults), born_(faults.closings_) {
+      raise(faults_.most_connections_, ++faults_.connections_);
     }
     ~existence() {
-      --of_.connections_;
-      of_.leave_place();
+      --faults_.connections_;
+      faults_.leave_place();
     }
     existence(const existence&) = delete;
     existence& operator=(const existence&) = delete;
-    bool closed() const noexcept { return born_ != of_.closings_; }
-    bool seen_closed() const noexcept { return closed() && of_.closing_shows_; }
+    bool closed() const noexcept { return born_ != faults_.closings_; }
+    bool seen_closed() const noexcept { return closed() && faults_.closing_shows_; }
 
    private:
-    connect_faults& of_;
+    connect_faults& faults_;
     const std::size_t born_;
   };
 
@@ -120,7 +120,7 @@ class connect_faults {
   std::shared_ptr<gate> held_at_{};  // these three guarded by mutex_
   std::optional<fault> refusal_{};   // guarded by mutex_
   std::size_t not_ready_ = 0;
-  std::optional<store_error> how_{};
+  std::optional<store_error> error_{};
   std::atomic<std::size_t> prepared_{0};
   std::atomic<std::size_t> allowed_{1'000'000};
   std::atomic<std::size_t> places_{0};

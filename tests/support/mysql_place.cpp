@@ -89,16 +89,16 @@ std::vector<raw_mysql::row> raw_mysql::rows(const std::string& sql) {
   if (mysql_real_query(handle_, sql.data(), sql.size()) != 0)
     throw std::runtime_error(sql + ": " + mysql_error(handle_));
   MYSQL_RES* const result = mysql_store_result(handle_);
-  std::vector<row> made;
+  std::vector<row> rows;
   while (MYSQL_ROW from = mysql_fetch_row(result)) {
     const unsigned long* const lengths = mysql_fetch_lengths(result);
-    auto& to = made.emplace_back(mysql_num_fields(result));
+    auto& to = rows.emplace_back(mysql_num_fields(result));
     for (std::size_t i = 0; i != to.size(); ++i) {
       if (from[i] != nullptr) to[i] = std::string(from[i], lengths[i]);
     }
   }
   mysql_free_result(result);
-  return made;
+  return rows;
 }
 
 std::string raw_mysql::one(const std::string& sql) { return rows(sql).at(0).at(0).value_or("NULL"); }
@@ -116,8 +116,8 @@ bool raw_mysql::is_mariadb() const {
 }
 
 mysql_place::mysql_place() : owner_url_(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")) {
-  static std::atomic<unsigned> made{0};
-  prefix_ = "t" + std::to_string(::getpid()) + "_" + std::to_string(++made) + "_";
+  static std::atomic<unsigned> count{0};
+  prefix_ = "t" + std::to_string(::getpid()) + "_" + std::to_string(++count) + "_";
 }
 
 mysql_place::~mysql_place() {
@@ -146,23 +146,23 @@ std::string mysql_place::app_url(const std::string& more) const {
 }
 
 std::shared_ptr<store> mysql_place::open(const std::string& more) const {
-  auto made = open_store(url(more));
-  made->prepare();
-  return made;
+  auto store = open_store(url(more));
+  store->prepare();
+  return store;
 }
 
 namespace {
 
-bool waits_in_mysql(raw_mysql& by, std::uint64_t connection_id) {
-  return by.one(
+bool waits_in_mysql(raw_mysql& client, std::uint64_t connection_id) {
+  return client.one(
              "SELECT COUNT(*) FROM performance_schema.data_lock_waits w JOIN performance_schema.threads t ON "
              "t.thread_id=w.requesting_thread_id WHERE t.processlist_id=" +
              std::to_string(connection_id)) != "0";
 }
 
-bool waits_in_mariadb(raw_mysql& by, std::uint64_t connection_id) {
+bool waits_in_mariadb(raw_mysql& client, std::uint64_t connection_id) {
   // Not information_schema.innodb_trx: it shows an old state to whoever asks often.
-  const auto status = by.rows("SHOW ENGINE INNODB STATUS").at(0).at(2).value_or("");
+  const auto status = client.rows("SHOW ENGINE INNODB STATUS").at(0).at(2).value_or("");
   const auto thread = "thread id " + std::to_string(connection_id) + ",";
   for (auto at = status.find("---TRANSACTION"); at != std::string::npos;) {
     const auto next = status.find("---TRANSACTION", at + 1);
@@ -175,9 +175,9 @@ bool waits_in_mariadb(raw_mysql& by, std::uint64_t connection_id) {
 
 }  // namespace
 
-void wait_until_blocked(raw_mysql& by, std::uint64_t connection_id) {
+void wait_until_blocked(raw_mysql& client, std::uint64_t connection_id) {
   for (int i = 0; i != 2000; ++i) {
-    if (by.is_mariadb() ? waits_in_mariadb(by, connection_id) : waits_in_mysql(by, connection_id)) return;
+    if (client.is_mariadb() ? waits_in_mariadb(client, connection_id) : waits_in_mysql(client, connection_id)) return;
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
   }
   FAIL("connection " << connection_id << " does not wait for a lock");

@@ -78,7 +78,7 @@ class mysql_place {
   std::string prefix_;
 };
 
-/// Waits until a statement of that connection waits for a row lock; a failure after a while. `by` is root.
-void wait_until_blocked(raw_mysql& by, std::uint64_t connection_id);
+/// Waits until a statement of that connection waits for a row lock; a failure after a while. `client` is root.
+void wait_until_blocked(raw_mysql& client, std::uint64_t connection_id);
 
 }  // namespace dlock::test

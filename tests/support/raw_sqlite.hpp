@@ -34,14 +34,14 @@ class raw_sqlite {
   /// The first column of the first row; empty if there is none.
   std::string text(const std::string& sql) { return text(handle_, sql); }
   /// Of anybody's connection.
-  static std::string text(sqlite3* on, const std::string& sql) {
+  static std::string text(sqlite3* handle, const std::string& sql) {
     std::string found;
     const auto keep = [](void* into, int, char** values, char**) {
       auto& text = *static_cast<std::string*>(into);
       if (text.empty() && values[0] != nullptr) text = values[0];
       return 0;
     };
-    if (::sqlite3_exec(on, sql.c_str(), keep, &found, nullptr) != SQLITE_OK) fail(on, sql);
+    if (::sqlite3_exec(handle, sql.c_str(), keep, &found, nullptr) != SQLITE_OK) fail(handle, sql);
     return found;
   }
   /// One column of all rows.
@@ -64,20 +64,20 @@ class raw_sqlite {
   sqlite3* handle() const { return handle_; }
 
  private:
-  [[noreturn]] static void fail(sqlite3* on, const std::string& what) {
-    throw std::runtime_error(what + ": " + ::sqlite3_errmsg(on));
+  [[noreturn]] static void fail(sqlite3* handle, const std::string& problem) {
+    throw std::runtime_error(problem + ": " + ::sqlite3_errmsg(handle));
   }
-  [[noreturn]] void fail(const std::string& what) { fail(handle_, what); }
+  [[noreturn]] void fail(const std::string& problem) { fail(handle_, problem); }
 
   sqlite3* handle_ = nullptr;
 };
 
 /// A new file whose texts are stored in that encoding, as its application may have chosen: UTF-8, UTF-16le, UTF-16be.
 inline void make_sqlite_file(const std::string& path, const std::string& encoding) {
-  raw_sqlite made(path);
-  made.run("PRAGMA encoding = '" + encoding + "'");
-  made.run("PRAGMA journal_mode = WAL");
-  made.run("CREATE TABLE of_the_application(id INTEGER)");  // only now is it written
+  raw_sqlite file(path);
+  file.run("PRAGMA encoding = '" + encoding + "'");
+  file.run("PRAGMA journal_mode = WAL");
+  file.run("CREATE TABLE of_the_application(id INTEGER)");  // only now is it written
 }
 
 }  // namespace dlock::test

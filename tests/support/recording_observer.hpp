@@ -22,21 +22,21 @@ class recording_observer final : public observer {
     std::string text;
   };
 
-  void on(const event& what) override {
+  void on(const event& event) override {
     const std::lock_guard guard(mutex_);
-    records_.push_back({what.what, std::string(what.key), what.fence, what.reason, std::string(what.text)});
+    records_.push_back({event.what, std::string(event.key), event.fence, event.reason, std::string(event.text)});
     told_.notify_all();
   }
 
-  std::size_t count(event::kind what) const {
+  std::size_t count(event::kind kind) const {
     const std::lock_guard guard(mutex_);
-    return count_locked(what);
+    return count_locked(kind);
   }
 
-  /// Whether `what` was told at least `times` times; waits for it. The limit is only there to end a failing test.
-  bool wait_for(event::kind what, std::size_t times = 1) const {
+  /// Whether `kind` was told at least `times` times; waits for it. The limit is only there to end a failing test.
+  bool wait_for(event::kind kind, std::size_t times = 1) const {
     std::unique_lock lock(mutex_);
-    return told_.wait_for(lock, std::chrono::seconds{20}, [&] { return count_locked(what) >= times; });
+    return told_.wait_for(lock, std::chrono::seconds{20}, [&] { return count_locked(kind) >= times; });
   }
 
   std::vector<record> records() const {
@@ -45,9 +45,9 @@ class recording_observer final : public observer {
   }
 
  private:
-  std::size_t count_locked(event::kind what) const {
+  std::size_t count_locked(event::kind kind) const {
     std::size_t count = 0;
-    for (const record& each : records_) count += each.what == what ? 1 : 0;
+    for (const record& each : records_) count += each.what == kind ? 1 : 0;
     return count;
   }
 

@@ -22,11 +22,11 @@ void* operator new(std::size_t size) {
     }
     --left;
   }
-  if (void* const made = std::malloc(size == 0 ? 1 : size)) return made;
+  if (void* const block = std::malloc(size == 0 ? 1 : size)) return block;
   throw std::bad_alloc();
 }
-void operator delete(void* what) noexcept { std::free(what); }
-void operator delete(void* what, std::size_t) noexcept { std::free(what); }
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace dlock::test {
 

@@ -23,8 +23,8 @@ namespace dlock::test {
 
 namespace {
 
-int checked(int result, const char* what) {
-  if (result < 0) throw std::system_error(errno, std::system_category(), what);
+int checked(int result, const char* call) {
+  if (result < 0) throw std::system_error(errno, std::system_category(), call);
   return result;
 }
 
@@ -43,18 +43,18 @@ class descriptor {
 };
 
 descriptor make_socket() {
-  descriptor made(checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
+  descriptor socket(checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
   const int yes = 1;
-  ::setsockopt(*made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  return made;
+  ::setsockopt(*socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  return socket;
 }
 
 sockaddr_in local(std::uint16_t port) {
-  sockaddr_in made{};
-  made.sin_family = AF_INET;
-  made.sin_port = htons(port);
-  made.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return made;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
 }
 
 struct connection_pair {
@@ -105,20 +105,20 @@ struct tcp_proxy::state {
     ++accepted;
   }
 
-  static void lose(connection_pair& of, loss what) {
-    if (what == loss::answer) {
-      of.loses = forward(*of.client, *of.server);
-      of.over = !of.loses;
+  static void lose(connection_pair& pair, loss lost) {
+    if (lost == loss::answer) {
+      pair.loses = forward(*pair.client, *pair.server);
+      pair.over = !pair.loses;
     } else {
-      of.over = true;
-      ::shutdown(*of.client, SHUT_RDWR);
+      pair.over = true;
+      ::shutdown(*pair.client, SHUT_RDWR);
     }
   }
   /// The answer is there, so the server has done what it was asked.
-  static void answer_lost(connection_pair& of) {
-    of.loses = false;
-    of.cut = true;
-    ::shutdown(*of.client, SHUT_RDWR);
+  static void answer_lost(connection_pair& pair) {
+    pair.loses = false;
+    pair.cut = true;
+    ::shutdown(*pair.client, SHUT_RDWR);
   }
 
   void run() {
@@ -222,9 +222,9 @@ void tcp_proxy::answer(std::size_t times) {
   state_->answers = times;
 }
 
-void tcp_proxy::lose_next(loss what) {
+void tcp_proxy::lose_next(loss lost) {
   const std::lock_guard lock(state_->mutex);
-  state_->losing = what;
+  state_->losing = lost;
 }
 
 void tcp_proxy::mend() {

@@ -28,7 +28,7 @@ class tcp_proxy {
   /// What any client sends next does not reach the server, whose side of that connection ends; or it does, and its answer
   /// gets lost. The client finds its connection closed, the others go on.
   enum class loss { request, answer };
-  void lose_next(loss what);
+  void lose_next(loss lost);
 
   /// How many clients have come.
   std::size_t accepted() const;

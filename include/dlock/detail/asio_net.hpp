@@ -69,7 +69,7 @@ class linked_cancel {
 template <class Executor, bool = net::execution::is_executor<Executor>::value>
 class busy {
  public:
-  explicit busy(const Executor& of) : guard_(of) {}
+  explicit busy(const Executor& executor) : guard_(executor) {}
   Executor get_executor() const { return guard_.get_executor(); }
 
  private:
@@ -78,7 +78,7 @@ class busy {
 template <class Executor>
 class busy<Executor, true> {
  public:
-  explicit busy(const Executor& of) : tracked_(net::prefer(of, net::execution::outstanding_work.tracked)) {}
+  explicit busy(const Executor& executor) : tracked_(net::prefer(executor, net::execution::outstanding_work.tracked)) {}
   const auto& get_executor() const { return tracked_; }
 
  private:

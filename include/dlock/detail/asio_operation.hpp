@@ -60,29 +60,31 @@ class operation {
   using allocator_type =
       typename std::allocator_traits<net::associated_allocator_t<Handler>>::template rebind_alloc<operation>;
   using traits = std::allocator_traits<allocator_type>;
-  static allocator_type allocator_of(const Handler& of) { return allocator_type(net::get_associated_allocator(of)); }
+  static allocator_type allocator_of(const Handler& handler) {
+    return allocator_type(net::get_associated_allocator(handler));
+  }
 
   struct destroy {
-    void operator()(operation* one) const {
-      auto room = allocator_of(one->handler_);
-      one->~operation();
-      traits::deallocate(room, one, 1);
+    void operator()(operation* ended) const {
+      auto room = allocator_of(ended->handler_);
+      ended->~operation();
+      traits::deallocate(room, ended, 1);
     }
   };
   using owned = std::unique_ptr<operation, destroy>;
 
   struct end {
-    owned of;
+    owned ended;
     std::exception_ptr failed;
     std::tuple<Results...> results;
 
     void operator()() {
 #if defined(DLOCK_ASIO_CANCELS)
-      if (of->cancel_ != nullptr) net::get_associated_cancellation_slot(of->handler_).clear();
+      if (ended->cancel_ != nullptr) net::get_associated_cancellation_slot(ended->handler_).clear();
 #endif
-      auto handler = std::move(of->handler_);
-      const auto work = std::move(of->work_);
-      of.reset();
+      auto handler = std::move(ended->handler_);
+      const auto work = std::move(ended->work_);
+      ended.reset();
       std::apply([&](Results&... each) { std::move(handler)(std::move(failed), std::move(each)...); }, results);
     }
   };
@@ -102,14 +104,15 @@ template <class Call, class... Results>
 class initiation {
  public:
   initiation(const net::any_io_executor& executor, Call call)
-      : what_(std::make_unique<request>(request{executor, std::move(call)})) {}
+      : request_(std::make_unique<request>(request{executor, std::move(call)})) {}
 
   template <class Handler>
   void operator()(Handler&& handler) {
-    const auto what = std::move(what_);
-    auto* const op = operation<std::decay_t<Handler>, Results...>::make(std::forward<Handler>(handler), what->executor);
+    const auto begun = std::move(request_);
+    auto* const op =
+        operation<std::decay_t<Handler>, Results...>::make(std::forward<Handler>(handler), begun->executor);
     try {
-      what->call([op](std::exception_ptr failed, Results... each) { op->complete(failed, std::move(each)...); }, *op);
+      begun->call([op](std::exception_ptr failed, Results... each) { op->complete(failed, std::move(each)...); }, *op);
     } catch (...) {
       op->complete(std::current_exception(), Results()...);
     }
@@ -120,7 +123,7 @@ class initiation {
     net::any_io_executor executor;
     Call call;
   };
-  std::unique_ptr<request> what_;
+  std::unique_ptr<request> request_;
 };
 
 template <class... Results, class Token, class Call>

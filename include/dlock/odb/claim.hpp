@@ -39,29 +39,29 @@ struct row_reader {
   std::function<std::vector<claimed_row>(const odb::query_base&)> rows;
 };
 
-std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, const row_class& of,
+std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, const row_class& entity,
                                     const odb::query_base& query, std::size_t most, const lock_options& options,
                                     const row_reader& read);
 
 template <class T>
 row_reader row_reader_of(odb::database& db) {
-  row_reader made;
-  made.ids = [&db](const odb::query_base& what) {
+  row_reader reader;
+  reader.ids = [&db](const odb::query_base& condition) {
     std::vector<std::vector<row_value>> ids;
-    auto found = db.query<T>(what);
+    auto found = db.query<T>(condition);
     for (auto at = found.begin(); at != found.end(); ++at) ids.push_back(row_values(at.id()));
     return ids;
   };
-  made.rows = [&db](const odb::query_base& what) {
+  reader.rows = [&db](const odb::query_base& condition) {
     std::vector<claimed_row> rows;
-    auto found = db.query<T>(what);
+    auto found = db.query<T>(condition);
     for (auto at = found.begin(); at != found.end(); ++at) {
       const std::shared_ptr<T> entity(at.load());
       rows.push_back({.id = row_values(at.id()), .fence = entity_fence(*entity), .entity = entity});
     }
     return rows;
   };
-  return made;
+  return reader;
 }
 
 }  // namespace detail

@@ -47,9 +47,9 @@ entity_write write_of(odb::database& db, const std::shared_ptr<T>& entity) {
           }};
 }
 /// Writes, and releases, or keeps the lock, in one transaction that fails unless the row is ours.
-void commit_row(odb::database& db, lease held, const entity_write& how);
-void update_row(odb::database& db, const lease& held, const entity_write& how);
-void update_row(odb::transaction& in, const lease& held, const entity_write& how);
+void commit_row(odb::database& db, lease held, const entity_write& write);
+void update_row(odb::database& db, const lease& held, const entity_write& write);
+void update_row(odb::transaction& in, const lease& held, const entity_write& write);
 [[noreturn]] void empty_row(const char* call);
 struct row_maker;
 }  // namespace detail

@@ -39,7 +39,7 @@ namespace dlock {
 
 namespace detail {
 void verify_all(odb::transaction& in, std::vector<const lease*> held);
-void verify_all(odb::connection& on, std::vector<const lease*> held);
+void verify_all(odb::connection& connection, std::vector<const lease*> held);
 /// Makes ODB's transactions known to leases that end inside one.
 bool watch_odb_transactions() noexcept;
 inline const bool odb_transactions_watched = watch_odb_transactions();
@@ -69,12 +69,12 @@ void verify(odb::transaction& in, const Leases& held) {
 /// The same where the transaction was begun by hand on a connection ("BEGIN"). Release the leases after its end: no
 /// callback tells when that is.
 template <std::same_as<lease>... More>
-void verify(odb::connection& on, const lease& held, const More&... more) {
-  detail::verify_all(on, {&held, &more...});
+void verify(odb::connection& connection, const lease& held, const More&... more) {
+  detail::verify_all(connection, {&held, &more...});
 }
 template <detail::range_of_leases Leases>
-void verify(odb::connection& on, const Leases& held) {
-  detail::verify_all(on, detail::pointers_to(held));
+void verify(odb::connection& connection, const Leases& held) {
+  detail::verify_all(connection, detail::pointers_to(held));
 }
 
 }  // namespace dlock

@@ -55,14 +55,15 @@ class store {
 
   /// Executes requests of one verb, sorted by resource, no resource twice. One reply for each. One statement where the
   /// store can, else one for each request. Precondition: replies.size() == requests.size() > 0.
-  virtual void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept = 0;
+  virtual void execute(connection& connection, std::span<const request> requests,
+                       std::span<reply> replies) noexcept = 0;
 
   /// One statement on a session row. remove_expired and close say no when there was nothing to delete.
-  virtual reply session(connection& on, session_verb action, const session_record& of) noexcept = 0;
+  virtual reply session(connection& connection, session_verb action, const session_record& record) noexcept = 0;
 
   /// Makes sure that nothing sent on a lost connection runs any more: ends it at the server and sees it gone. True only
   /// if that is certain (same server, same start of it; or a restart since).
-  virtual bool terminate(connection& on, const connection_identity& lost) noexcept = 0;
+  virtual bool terminate(connection& connection, const connection_identity& lost) noexcept = 0;
 
   /// What operators and clean-up need (store_admin.hpp). Null: the store has no such functions.
   virtual store_admin* admin() noexcept { return nullptr; }

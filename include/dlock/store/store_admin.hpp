@@ -17,18 +17,18 @@ class store_admin {
   virtual ~store_admin() = default;
 
   /// The holder of one key or row (empty `found`: free or unknown). Of a row, holder_info::key is left empty.
-  virtual reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept = 0;
+  virtual reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept = 0;
   /// Held keys greater than `after` in byte order, at most `limit`. Rows of the application's are not among them.
-  virtual reply list(connection& on, std::string_view after, std::size_t limit,
+  virtual reply list(connection& connection, std::string_view after, std::size_t limit,
                      std::vector<holder_info>& found) noexcept = 0;
   /// Revokes the session that keeps the key or row: it can't renew, the key is free to others when it expires. no: nobody
   /// holds the key, or by an expiry of its own (which ends by itself).
-  virtual reply revoke(connection& on, const request& key) noexcept = 0;
+  virtual reply revoke(connection& connection, const request& key) noexcept = 0;
 
   /// One step of clean-up, by primary key, autocommitted: sessions long dead that hold nothing, and free keys not granted
   /// for `idle` (0: none). Deletes at most `limit` rows of each kind, and passes over what a transaction has locked.
   /// reply::fence: how many rows went; `limit` or more: there may be more to do.
-  virtual reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept = 0;
+  virtual reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept = 0;
 };
 
 }  // namespace dlock

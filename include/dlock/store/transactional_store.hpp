@@ -22,7 +22,7 @@ class transactional_store {
 
   /// Which connection has a transaction open that verified the key: yes, and `out`, which terminate() could end. no: none
   /// that can be seen. At most three statements.
-  virtual reply blocker(connection& on, const request& key, connection_identity& out) noexcept = 0;
+  virtual reply blocker(connection& connection, const request& key, connection_identity& out) noexcept = 0;
 
   /// Whether the calling thread may wait for a lock now. Says no (with the reason) where it would wait for itself: on
   /// SQLite, a thread with a write transaction open in the same file. Costs no statement.

@@ -25,7 +25,7 @@ class virtual_clock final : public time_source {
   instant now() const noexcept override;
   /// Wakes whoever waits for a time that has come now; does not wait for what they do. Throws std::invalid_argument if
   /// negative.
-  void advance(std::chrono::microseconds by);
+  void advance(std::chrono::microseconds duration);
 
   /// What a test knows of the threads on this clock.
   struct known {
@@ -41,7 +41,7 @@ class virtual_clock final : public time_source {
 
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override;
   void notify(std::condition_variable& wake) noexcept override;
-  void told(worker what) noexcept override;
+  void told(worker change) noexcept override;
 
  private:
   struct waiter;
@@ -66,17 +66,17 @@ class memory_store final : public store, private store_admin {
   capabilities caps() const noexcept override;
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
-  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  reply session(connection& on, session_verb action, const session_record& of) noexcept override;
-  bool terminate(connection& on, const connection_identity& lost) noexcept override;
+  void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  reply session(connection& connection, session_verb action, const session_record& record) noexcept override;
+  bool terminate(connection& connection, const connection_identity& lost) noexcept override;
   store_admin* admin() noexcept override { return this; }
 
  private:
-  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
-  reply list(connection& on, std::string_view after, std::size_t limit,
+  reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
-  reply revoke(connection& on, const request& key) noexcept override;
-  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  reply revoke(connection& connection, const request& key) noexcept override;
+  reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept override;
 
   struct state;
   std::unique_ptr<state> state_;

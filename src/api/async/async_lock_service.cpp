@@ -26,15 +26,17 @@ Handler&& must(Handler&& then, const char* call) {
 
 class acquire_call final : public engine::async_acquire {
  public:
-  acquire_call(engine::service_core& core, const lock_key& key, const lock_options& options, const patience& how,
+  acquire_call(engine::service_core& core, const lock_key& key, const lock_options& options, const patience& patience,
                bool must, async_handler<lease>&& then)
-      : engine::async_acquire(core, key, core.shared().settled(options), how), must_(must), then_(std::move(then)) {}
+      : engine::async_acquire(core, key, core.shared().settled(options), patience),
+        must_(must),
+        then_(std::move(then)) {}
 
  private:
-  void tell(std::exception_ptr failure, engine::acquired&& made) override {
+  void tell(std::exception_ptr failure, engine::acquired&& result) override {
     lease held;
     try {
-      if (failure == nullptr) held = access::result(std::move(made), must_);
+      if (failure == nullptr) held = access::result(std::move(result), must_);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -47,19 +49,19 @@ class acquire_call final : public engine::async_acquire {
 
 class acquire_all_call final : public engine::async_acquire_all {
  public:
-  acquire_all_call(engine::service_core& core, const lock_keys& keys, const lock_options& options, const patience& how,
-                   bool must, async_handler<multi_lease>&& then)
-      : engine::async_acquire_all(core, keys, core.shared().settled(options), how),
+  acquire_all_call(engine::service_core& core, const lock_keys& keys, const lock_options& options,
+                   const patience& patience, bool must, async_handler<multi_lease>&& then)
+      : engine::async_acquire_all(core, keys, core.shared().settled(options), patience),
         must_(must),
         then_(std::move(then)) {
     room_.reserve(keys.size());
   }
 
  private:
-  void tell(std::exception_ptr failure, engine::acquired_all&& made) override {
+  void tell(std::exception_ptr failure, engine::acquired_all&& result) override {
     multi_lease held;
     try {
-      if (failure == nullptr) held = access::result(keys(), std::move(made), std::move(room_), must_);
+      if (failure == nullptr) held = access::result(keys(), std::move(result), std::move(room_), must_);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -85,23 +87,23 @@ class plain_call final : public Call {
   async_handler<> then_;
 };
 
-void run_acquire(engine::service_core& core, const lock_key& key, const lock_options& options, const patience& how,
+void run_acquire(engine::service_core& core, const lock_key& key, const lock_options& options, const patience& patience,
                  bool must_have, async_handler<lease>&& then, const char* call) {
   engine::async_call::run(
-      std::make_unique<acquire_call>(core, key, options, how, must_have, must(std::move(then), call)));
+      std::make_unique<acquire_call>(core, key, options, patience, must_have, must(std::move(then), call)));
 }
 
 void run_acquire_all(engine::service_core& core, const lock_keys& keys, const lock_options& options,
-                     const patience& how, bool must_have, async_handler<multi_lease>&& then, const char* call) {
+                     const patience& patience, bool must_have, async_handler<multi_lease>&& then, const char* call) {
   engine::async_call::run(
-      std::make_unique<acquire_all_call>(core, keys, options, how, must_have, must(std::move(then), call)));
+      std::make_unique<acquire_all_call>(core, keys, options, patience, must_have, must(std::move(then), call)));
 }
 
 const std::shared_ptr<engine::grant>& renewable(const lease& held) {
   if (!held) throw std::logic_error("dlock: async_renew() on an empty lease");
-  const auto& one = access::grant_of(held);
-  if (!one->renewable) throw std::logic_error("dlock: async_renew() needs renewal::manual");
-  return one;
+  const auto& grant = access::grant_of(held);
+  if (!grant->renewable) throw std::logic_error("dlock: async_renew() needs renewal::manual");
+  return grant;
 }
 
 }  // namespace
@@ -128,8 +130,8 @@ void async_release(lease&& held, async_handler<> then) {
   if (!held) throw std::logic_error("dlock: async_release() on an empty lease");
   auto call = std::make_unique<plain_call<engine::async_release>>(must(std::move(then), "async_release"),
                                                                   *access::grant_of(held)->home, 1U);
-  auto one = access::take_grant(held);
-  call->end_leases({&one, 1});
+  auto grant = access::take_grant(held);
+  call->end_leases({&grant, 1});
   engine::async_call::run(std::move(call));
 }
 
@@ -146,16 +148,16 @@ void async_release(multi_lease&& held, async_handler<> then) {
 }
 
 void async_renew(const lease& held, async_handler<> then) {
-  const auto& one = renewable(held);
+  const auto& grant = renewable(held);
   engine::async_call::run(
-      std::make_unique<plain_call<engine::async_extend>>(must(std::move(then), "async_renew"), one, one->ttl));
+      std::make_unique<plain_call<engine::async_extend>>(must(std::move(then), "async_renew"), grant, grant->ttl));
 }
 
 void async_renew(const lease& held, std::chrono::milliseconds ttl, async_handler<> then) {
-  const auto& one = renewable(held);
-  engine::check_request(*one->home, one->key, {.ttl = ttl, .renewal = renewal::manual});
+  const auto& grant = renewable(held);
+  engine::check_request(*grant->home, grant->key, {.ttl = ttl, .renewal = renewal::manual});
   engine::async_call::run(
-      std::make_unique<plain_call<engine::async_extend>>(must(std::move(then), "async_renew"), one, ttl));
+      std::make_unique<plain_call<engine::async_extend>>(must(std::move(then), "async_renew"), grant, ttl));
 }
 
 }  // namespace dlock

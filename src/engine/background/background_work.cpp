@@ -31,67 +31,67 @@ void background_work::pump_and_tell(lock_type& lock, instant now) noexcept {
   hooks_.sooner(next);
 }
 
-void background_work::release_now(std::shared_ptr<grant> one, instant now) noexcept {
+void background_work::release_now(std::shared_ptr<grant> grant, instant now) noexcept {
   ++releases_;
-  one->cancels = one->reported = false;
-  one->deferred_at = now;
-  one->give_up = one->release_given_up(now);
+  grant->cancels = grant->reported = false;
+  grant->deferred_at = now;
+  grant->give_up = grant->release_given_up(now);
   lock_type lock(mutex_);
-  now_.push_back(std::move(one));
+  now_.push_back(std::move(grant));
   pump_and_tell(lock, now);
 }
 
-void background_work::release_later(std::shared_ptr<grant> one, instant now) noexcept {
+void background_work::release_later(std::shared_ptr<grant> grant, instant now) noexcept {
   ++releases_;
-  one->cancels = false;
-  one->give_up = one->release_given_up(now);
+  grant->cancels = false;
+  grant->give_up = grant->release_given_up(now);
   lock_type lock(mutex_);
-  now_.push_back(std::move(one));
+  now_.push_back(std::move(grant));
   pump_and_tell(lock, now);
 }
 
-void background_work::release_lost(std::shared_ptr<grant> one, instant earliest, instant not_before,
+void background_work::release_lost(std::shared_ptr<grant> grant, instant earliest, instant not_before,
                                    instant now) noexcept {
   ++releases_;
-  one->cancels = false;
-  one->min_hold = microseconds{0};
-  one->earliest = earliest;
-  one->not_before = not_before;
-  one->give_up = one->release_given_up(now);
+  grant->cancels = false;
+  grant->min_hold = microseconds{0};
+  grant->earliest = earliest;
+  grant->not_before = not_before;
+  grant->give_up = grant->release_given_up(now);
   lock_type lock(mutex_);
-  lost_.insert_by_earliest(std::move(one));
+  lost_.insert_by_earliest(std::move(grant));
   pump_and_tell(lock, now);
 }
 
-void background_work::cancel_later(std::shared_ptr<grant> one, std::shared_ptr<doubt> where, instant give_up,
+void background_work::cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up,
                                    instant now) noexcept {
   bool first = false;
-  if (where != nullptr) {
+  if (doubt != nullptr) {
     const base::lock_guard lock(mutex_);
-    first = where->open++ == 0;
-    if (first) where->counted = one->pin.get();
+    first = doubt->open++ == 0;
+    if (first) doubt->counted = grant->pin.get();
   }
   // Counted once, however many were lost with the connection.
-  if (first) sessions_.add_in_doubt(one->pin.get(), now);
-  one->cancels = true;
-  one->give_up = give_up;
-  const bool tried = where != nullptr;
-  one->in_doubt = std::move(where);
-  one->not_before = now + pauses[1];
+  if (first) sessions_.add_in_doubt(grant->pin.get(), now);
+  grant->cancels = true;
+  grant->give_up = give_up;
+  const bool tried = doubt != nullptr;
+  grant->in_doubt = std::move(doubt);
+  grant->not_before = now + pauses[1];
   lock_type lock(mutex_);
-  (tried ? retries_[1] : now_).push_back(std::move(one));
+  (tried ? retries_[1] : now_).push_back(std::move(grant));
   pump_and_tell(lock, now);
 }
 
-void background_work::close(const std::shared_ptr<session>& one, std::shared_ptr<grant> told_last, instant earliest,
+void background_work::close(const std::shared_ptr<session>& session, std::shared_ptr<grant> told_last, instant earliest,
                             instant not_before, instant give_up, instant now) noexcept {
   lock_type lock(mutex_);
   if (ending_ && now < earliest) return;  // its row is left to its expiry
-  one->told_last = std::move(told_last);
-  one->earliest = earliest;
-  one->not_before = not_before;
-  one->give_up = give_up;
-  one->next_closing = std::exchange(closings_, one);
+  session->told_last = std::move(told_last);
+  session->earliest = earliest;
+  session->not_before = not_before;
+  session->give_up = give_up;
+  session->next_closing = std::exchange(closings_, session);
   pump_and_tell(lock, now);
 }
 
@@ -118,8 +118,8 @@ std::shared_ptr<grant> background_work::next_due(instant now) noexcept {
 
 std::shared_ptr<session> background_work::next_closing(instant now) noexcept {
   for (auto* at = &closings_; *at != nullptr; at = &(*at)->next_closing) {
-    auto& one = **at;
-    if (now < time_of(one)) continue;
+    auto& session = **at;
+    if (now < time_of(session)) continue;
     auto found = std::move(*at);
     *at = std::move(found->next_closing);
     found->told_last.reset();
@@ -129,7 +129,7 @@ std::shared_ptr<session> background_work::next_closing(instant now) noexcept {
 }
 
 void background_work::prepare(work& into, instant now) noexcept {
-  const auto& one = *into.about;
+  const auto& grant = *into.about;
   const auto limit = std::min<microseconds>(patience, time_left(end_by_, now));
   auto& send = into.send;
   send.stands_in = line::frees;
@@ -139,12 +139,12 @@ void background_work::prepare(work& into, instant now) noexcept {
   send.owner = this;
   send.about = &into;
   // Rule 6: first see the old connection gone, then cancel. The other way round it could run afterwards.
-  if (one.cancels && one.in_doubt != nullptr && !one.lasting && send.what != statement::kind::terminate) {
+  if (grant.cancels && grant.in_doubt != nullptr && !grant.lasting && send.what != statement::kind::terminate) {
     send.what = statement::kind::terminate;
-    send.lost = one.in_doubt;
+    send.lost = grant.in_doubt;
   } else {
     send.what = statement::kind::keyed;
-    send.ask = one.ask(one.cancels ? verb::cancel : verb::release);
+    send.ask = grant.ask(grant.cancels ? verb::cancel : verb::release);
   }
 }
 
@@ -153,21 +153,21 @@ void background_work::pump(instant now) noexcept {
   if (under_way_ * 2 > most_at_once || (now < hold_until_ && !ending_)) return;
   std::array<statement*, most_at_once> out{};
   std::size_t count = 0;
-  while (auto one = next_closing(now)) {
-    auto& send = one->closing;
+  while (auto session = next_closing(now)) {
+    auto& send = session->closing;
     send.what = statement::kind::session;
     send.stands_in = line::frees;
     send.session_action = session_verb::close;
-    send.record = shared_.record(one->id, one->ttl);
+    send.record = shared_.record(session->id, session->ttl);
     send.until = now + patience;
     send.patience = patience;
     send.counts = false;
     send.owner = this;
-    send.about = one.get();
+    send.about = session.get();
     ++closing_;
     mutex_.unlock();
-    auto& self = *one;
-    self.next_closing = std::move(one);  // it keeps itself until it is answered
+    auto& self = *session;
+    self.next_closing = std::move(session);  // it keeps itself until it is answered
     statements_.submit(self.closing);
     mutex_.lock();
   }
@@ -188,66 +188,66 @@ void background_work::pump(instant now) noexcept {
 
 // ---- what is answered -----------------------------------------------------------------------------------------------
 
-bool background_work::resolved(const statement& by, grant& one, release_result& result) noexcept {
-  const auto answer = by.answer.result;
+bool background_work::resolved(const statement& statement, grant& grant, release_result& result) noexcept {
+  const auto answer = statement.answer.result;
   result = release_result::freed;
   if (answer == outcome::yes) return true;
-  if (answer == outcome::unknown) one.unanswered = true;
+  if (answer == outcome::unknown) grant.unanswered = true;
   if (answer != outcome::no) return false;
   // Nothing to cancel: that is final only if it can't run any more.
-  if (one.cancels) return !one.lasting && (one.in_doubt == nullptr || one.in_doubt->gone.load());
+  if (grant.cancels) return !grant.lasting && (grant.in_doubt == nullptr || grant.in_doubt->gone.load());
   // After a try without an answer, "no" may just mean that it had been done.
-  if (!one.unanswered) result = release_result::lost;
+  if (!grant.unanswered) result = release_result::lost;
   return true;
 }
 
-void background_work::answered(statement& of) noexcept {
-  const auto now = of.answered_at;
-  const auto why = std::move(of.answer.why);
-  std::shared_ptr<grant> one;  // ends without the lock: its end may be the end of a good deal more
+void background_work::answered(statement& statement) noexcept {
+  const auto now = statement.answered_at;
+  const auto why = std::move(statement.answer.why);
+  std::shared_ptr<grant> grant;  // ends without the lock: its end may be the end of a good deal more
   lock_type lock(mutex_);
-  if (of.what == statement::kind::session) {
-    closed(*static_cast<session*>(of.about), now);
+  if (statement.what == statement::kind::session) {
+    closed(*static_cast<session*>(statement.about), now);
   } else {
-    auto& mine = *static_cast<work*>(of.about);
-    if (!of.sent) hold_until_ = now + unreachable_pause;
-    if (of.sent && of.what == statement::kind::terminate) {
+    auto& mine = *static_cast<work*>(statement.about);
+    if (!statement.sent) hold_until_ = now + unreachable_pause;
+    if (statement.sent && statement.what == statement::kind::terminate) {
       prepare(mine, now);
       lock.unlock();
       statements_.submit(mine.send);
       return;
     }
-    const bool sent = of.sent;
+    const bool sent = statement.sent;
     auto result = release_result::freed;
-    const bool done = sent && resolved(of, *mine.about, result);
-    one = std::move(mine.about);  // from here on the place may be used for another one
+    const bool done = sent && resolved(statement, *mine.about, result);
+    grant = std::move(mine.about);  // from here on the place may be used for another one
     --under_way_;
     if (done) {
-      finish(one, result, why, now);
+      finish(grant, result, why, now);
     } else {
-      try_again(one, why, now);
+      try_again(grant, why, now);
     }
   }
   pump_and_tell(lock, now);
 }
 
-void background_work::closed(session& one, instant now) noexcept {
+void background_work::closed(session& session, instant now) noexcept {
   --closing_;
-  const auto self = std::move(one.next_closing);
-  const auto result = one.closing.answer.result;
-  if (result == outcome::yes || result == outcome::no || ending_ || now >= one.give_up) return;
-  one.earliest = now + unreachable_pause;
-  one.next_closing = std::exchange(closings_, self);
+  const auto self = std::move(session.next_closing);
+  const auto result = session.closing.answer.result;
+  if (result == outcome::yes || result == outcome::no || ending_ || now >= session.give_up) return;
+  session.earliest = now + unreachable_pause;
+  session.next_closing = std::exchange(closings_, self);
 }
 
-void background_work::finish(const std::shared_ptr<grant>& one, release_result result, const fault& why,
+void background_work::finish(const std::shared_ptr<grant>& grant, release_result result, const fault& why,
                              instant now) noexcept {
   std::shared_ptr<void> settled;
-  if (one->in_doubt != nullptr && --one->in_doubt->open == 0) settled = std::move(one->in_doubt->counted);
-  const bool release = !one->cancels;
+  if (grant->in_doubt != nullptr && --grant->in_doubt->open == 0) settled = std::move(grant->in_doubt->counted);
+  const bool release = !grant->cancels;
   mutex_.unlock();
   if (settled != nullptr) sessions_.remove_in_doubt(*static_cast<session*>(settled.get()));
-  if (!std::exchange(one->reported, true)) hooks_.released(one, result, why, now);
+  if (!std::exchange(grant->reported, true)) hooks_.released(grant, result, why, now);
   if (release) {
     --releases_;
     hooks_.fewer();
@@ -255,31 +255,31 @@ void background_work::finish(const std::shared_ptr<grant>& one, release_result r
   mutex_.lock();
 }
 
-void background_work::try_again(const std::shared_ptr<grant>& one, const fault& why, instant now) noexcept {
+void background_work::try_again(const std::shared_ptr<grant>& grant, const fault& why, instant now) noexcept {
   // A lease under a session that is over is free for others as it is.
-  const bool moot = one->cancels && one->kind == lease_kind::session && one->pin->deadline.left(now) == 0us;
-  if (moot || ending_ || now >= one->give_up) {
-    const bool untold = !one->cancels && !moot;
-    if (untold && one->reported) {
+  const bool moot = grant->cancels && grant->kind == lease_kind::session && grant->pin->deadline.left(now) == 0us;
+  if (moot || ending_ || now >= grant->give_up) {
+    const bool untold = !grant->cancels && !moot;
+    if (untold && grant->reported) {
       news_.post({.what = event::kind::release_failed,
-                  .key = one->key.view(),
-                  .fence = one->fence,
+                  .key = grant->key.view(),
+                  .fence = grant->fence,
                   .text = "given up: the key is free after its session's expiry"});
     }
-    finish(one, release_result::later, why, now);
+    finish(grant, release_result::later, why, now);
     return;
   }
-  const bool passes = why.transient || why.contended || why.connection || one->unanswered;
-  const bool soon = !one->reported && passes && now - one->deferred_at < shared_.options.release_limit;
-  if (!one->reported && !soon) {
-    one->reported = true;
+  const bool passes = why.transient || why.contended || why.connection || grant->unanswered;
+  const bool soon = !grant->reported && passes && now - grant->deferred_at < shared_.options.release_limit;
+  if (!grant->reported && !soon) {
+    grant->reported = true;
     mutex_.unlock();
-    hooks_.released(one, release_result::later, why, now);
+    hooks_.released(grant, release_result::later, why, now);
     mutex_.lock();
   }
   const std::size_t level = soon ? 0 : 1;
-  one->not_before = now + pauses[level];
-  retries_[level].push_back(one);
+  grant->not_before = now + pauses[level];
+  retries_[level].push_back(grant);
 }
 
 // ---- the clock, and the end -----------------------------------------------------------------------------------------
@@ -312,12 +312,12 @@ void background_work::begin_end(instant now, instant until) noexcept {
   ending_ = true;
   end_by_ = until;
   while (!lost_.empty()) {
-    auto one = lost_.pop_front();
-    if (now < one->earliest) {
+    auto grant = lost_.pop_front();
+    if (now < grant->earliest) {
       --releases_;
-      left.push_back(std::move(one));
+      left.push_back(std::move(grant));
     } else {
-      now_.push_back(std::move(one));
+      now_.push_back(std::move(grant));
     }
   }
   for (auto* at = &closings_; *at != nullptr;) {
@@ -325,9 +325,9 @@ void background_work::begin_end(instant now, instant until) noexcept {
       at = &(*at)->next_closing;
       continue;
     }
-    auto one = std::move(*at);
-    *at = std::move(one->next_closing);
-    one->next_closing = std::exchange(open, one);
+    auto session = std::move(*at);
+    *at = std::move(session->next_closing);
+    session->next_closing = std::exchange(open, session);
   }
   pump(now);
   lock.unlock();

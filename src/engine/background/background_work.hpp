@@ -42,16 +42,16 @@ class background_work final : public statement_owner {
                   hooks told);
 
   /// Its last lease has ended, and so has the transaction that it had to outlive: at once, before everything else.
-  void release_now(std::shared_ptr<grant> one, instant now) noexcept;
+  void release_now(std::shared_ptr<grant> grant, instant now) noexcept;
   /// A release that was reported without an answer, or of a grant that was never handed out.
-  void release_later(std::shared_ptr<grant> one, instant now) noexcept;
+  void release_later(std::shared_ptr<grant> grant, instant now) noexcept;
   /// Of a lost one: from `earliest` on, and not before its holder was told, or `not_before` has come, should somebody's
   /// callback block.
-  void release_lost(std::shared_ptr<grant> one, instant earliest, instant not_before, instant now) noexcept;
-  /// An attempt of unknown outcome (rule 6). `where`: the connection that may still run it; null: it has been answered.
-  void cancel_later(std::shared_ptr<grant> one, std::shared_ptr<doubt> where, instant give_up, instant now) noexcept;
+  void release_lost(std::shared_ptr<grant> grant, instant earliest, instant not_before, instant now) noexcept;
+  /// An attempt of unknown outcome (rule 6). `doubt`: the connection that may still run it; null: it has been answered.
+  void cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up, instant now) noexcept;
   /// Deletes the row of a session that is over; likewise.
-  void close(const std::shared_ptr<session>& one, std::shared_ptr<grant> told_last, instant earliest,
+  void close(const std::shared_ptr<session>& session, std::shared_ptr<grant> told_last, instant earliest,
              instant not_before, instant give_up, instant now) noexcept;
 
   /// Releases that are not done.
@@ -75,14 +75,14 @@ class background_work final : public statement_owner {
   instant time_of(const session& over) const noexcept DLOCK_REQUIRES(mutex_);
   /// Leaves the lock open. Not analysed: of a lock that is handed in, clang does not know what it locks.
   void pump_and_tell(lock_type& lock, instant now) noexcept DLOCK_REQUIRES(mutex_) DLOCK_NO_THREAD_SAFETY_ANALYSIS;
-  void answered(statement& of) noexcept override;
-  void closed(session& one, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void answered(statement& statement) noexcept override;
+  void closed(session& session, instant now) noexcept DLOCK_REQUIRES(mutex_);
   /// Whether it is done with, and how. False: it must be tried again.
-  static bool resolved(const statement& by, grant& one, release_result& result) noexcept;
+  static bool resolved(const statement& statement, grant& grant, release_result& result) noexcept;
   // These four open the lock meanwhile.
-  void finish(const std::shared_ptr<grant>& one, release_result result, const fault& why, instant now) noexcept
+  void finish(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept
       DLOCK_REQUIRES(mutex_);
-  void try_again(const std::shared_ptr<grant>& one, const fault& why, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void try_again(const std::shared_ptr<grant>& grant, const fault& why, instant now) noexcept DLOCK_REQUIRES(mutex_);
   void pump(instant now) noexcept DLOCK_REQUIRES(mutex_);
   void check_drained() noexcept DLOCK_REQUIRES(mutex_);
 

@@ -17,9 +17,9 @@ constexpr std::size_t most_rows = 20;  // of a kind, in one step
 constexpr microseconds between_steps = 100ms;
 }  // namespace
 
-reply cleanup::step(void* of, connection& on) {
-  auto& self = *static_cast<cleanup*>(of);
-  return self.statements_.where().admin()->clean_up(on, self.shared_.options.idle_key, most_rows);
+reply cleanup::step(void* about, connection& connection) {
+  auto& self = *static_cast<cleanup*>(about);
+  return self.statements_.where().admin()->clean_up(connection, self.shared_.options.idle_key, most_rows);
 }
 
 instant cleanup::tick(instant now) noexcept {
@@ -43,18 +43,18 @@ instant cleanup::tick(instant now) noexcept {
   return instant::max();
 }
 
-void cleanup::answered(statement& of) noexcept {
+void cleanup::answered(statement& statement) noexcept {
   instant next;
   unsigned gone = 0;
   {
     const base::lock_guard lock(mutex_);
     under_way_ = false;
-    const auto now = of.answered_at;
-    const bool yes = of.sent && of.answer.result == outcome::yes;
-    if (yes) gone_ += static_cast<unsigned>(of.answer.fence);
-    const bool more = yes && of.answer.fence >= most_rows;
-    const microseconds pause =
-        more ? std::max<microseconds>(between_steps, now - of.sent_at) : microseconds{shared_.options.sweep_every};
+    const auto now = statement.answered_at;
+    const bool yes = statement.sent && statement.answer.result == outcome::yes;
+    if (yes) gone_ += static_cast<unsigned>(statement.answer.fence);
+    const bool more = yes && statement.answer.fence >= most_rows;
+    const microseconds pause = more ? std::max<microseconds>(between_steps, now - statement.sent_at)
+                                    : microseconds{shared_.options.sweep_every};
     next = next_ = now + pause;
     if (!more || now >= tell_at_) {
       gone = std::exchange(gone_, 0);

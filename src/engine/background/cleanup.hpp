@@ -22,8 +22,8 @@ class cleanup final : public statement_owner {
   void stop() noexcept;
 
  private:
-  void answered(statement& of) noexcept override;
-  static reply step(void* of, connection& on);
+  void answered(statement& statement) noexcept override;
+  static reply step(void* about, connection& connection);
 
   service_context& shared_;
   statement_executor& statements_;

@@ -5,22 +5,22 @@
 
 namespace dlock::engine {
 
-void deadline_timer::make_room(grant& of) {
-  auto made = std::make_unique<deadline_place>();
+void deadline_timer::make_room(grant& grant) {
+  auto place = std::make_unique<deadline_place>();
   deadline_place::all node;
-  node.emplace(instant{}, std::weak_ptr<grant>());
-  made->room = node.extract(node.begin());
-  of.deadline = std::move(made);
+  node.emplace(instant{}, std::weak_ptr<engine::grant>());
+  place->room = node.extract(node.begin());
+  grant.deadline = std::move(place);
 }
 
-void deadline_timer::set(const std::shared_ptr<grant>& of, instant when) noexcept {
+void deadline_timer::set(const std::shared_ptr<grant>& grant, instant when) noexcept {
   bool first = false;
   {
     const base::lock_guard lock(mutex_);
-    auto& place = *of->deadline;
+    auto& place = *grant->deadline;
     auto room = place.set ? timers_.extract(place.at) : std::move(place.room);
     room.key() = when;
-    room.mapped() = of;
+    room.mapped() = grant;
     place.at = timers_.insert(std::move(room));
     place.set = true;
     first = place.at == timers_.begin();
@@ -28,10 +28,10 @@ void deadline_timer::set(const std::shared_ptr<grant>& of, instant when) noexcep
   if (first) sooner_(when);
 }
 
-void deadline_timer::clear(grant& of) noexcept {
-  if (of.deadline == nullptr) return;
+void deadline_timer::clear(grant& grant) noexcept {
+  if (grant.deadline == nullptr) return;
   const base::lock_guard lock(mutex_);
-  auto& place = *of.deadline;
+  auto& place = *grant.deadline;
   if (!place.set) return;
   place.room = timers_.extract(place.at);
   place.room.mapped().reset();

@@ -22,10 +22,10 @@ class deadline_timer {
   deadline_timer(passed on_passed, sooner on_sooner) : passed_(std::move(on_passed)), sooner_(std::move(on_sooner)) {}
 
   /// Makes what set() needs, so that it can't fail.
-  static void make_room(grant& of);
+  static void make_room(grant& grant);
   /// Precondition: make_room() was called for it once.
-  void set(const std::shared_ptr<grant>& of, instant when) noexcept;
-  void clear(grant& of) noexcept;
+  void set(const std::shared_ptr<grant>& grant, instant when) noexcept;
+  void clear(grant& grant) noexcept;
 
   /// Returns when to come back.
   instant tick(instant now) noexcept;

@@ -20,24 +20,24 @@ class deferred_list {
 
   bool empty() const noexcept { return first_ == nullptr; }
   grant& front() const noexcept { return *first_; }
-  void push_back(std::shared_ptr<grant> one) noexcept {
-    grant* const last = one.get();
-    (last_ == nullptr ? first_ : last_->next_deferred) = std::move(one);
+  void push_back(std::shared_ptr<grant> grant) noexcept {
+    auto* const last = grant.get();
+    (last_ == nullptr ? first_ : last_->next_deferred) = std::move(grant);
     last_ = last;
   }
   /// Before the first that is to be freed later; at the end, if they come in order.
-  void insert_by_earliest(std::shared_ptr<grant> one) noexcept {
-    if (last_ == nullptr || last_->earliest <= one->earliest) return push_back(std::move(one));
+  void insert_by_earliest(std::shared_ptr<grant> grant) noexcept {
+    if (last_ == nullptr || last_->earliest <= grant->earliest) return push_back(std::move(grant));
     auto* at = &first_;
-    while ((*at)->earliest <= one->earliest) at = &(*at)->next_deferred;
-    one->next_deferred = std::move(*at);
-    *at = std::move(one);
+    while ((*at)->earliest <= grant->earliest) at = &(*at)->next_deferred;
+    grant->next_deferred = std::move(*at);
+    *at = std::move(grant);
   }
   std::shared_ptr<grant> pop_front() noexcept {
-    auto one = std::move(first_);
-    first_ = std::move(one->next_deferred);
+    auto grant = std::move(first_);
+    first_ = std::move(grant->next_deferred);
     if (first_ == nullptr) last_ = nullptr;
-    return one;
+    return grant;
   }
 
  private:

@@ -38,32 +38,32 @@ class grant_registry {
   struct room {
     std::shared_ptr<row_renewer::renewal> renewal{};
   };
-  room make_room(grant& one);
+  room make_room(grant& grant);
   /// The store has granted it. False: its session is over, and it must be given back.
-  bool admit(const std::shared_ptr<grant>& one, room& of, instant now) noexcept;
+  bool admit(const std::shared_ptr<grant>& grant, room& prepared, instant now) noexcept;
   /// Sets the deadline anew, after an extension by hand.
-  void watch(const std::shared_ptr<grant>& one, instant now) noexcept;
+  void watch(const std::shared_ptr<grant>& grant, instant now) noexcept;
 
   /// A local deadline has come: it is lost, unless it was extended meanwhile.
-  void deadline_passed(const std::shared_ptr<grant>& one, instant now) noexcept;
+  void deadline_passed(const std::shared_ptr<grant>& grant, instant now) noexcept;
   /// It may not be trusted any more. Only the first call counts. Its holder is told, then it is released.
-  void lost(const std::shared_ptr<grant>& one, loss_reason reason, instant now) noexcept;
+  void lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept;
 
   /// Rule 4: trust ends before the release is sent. False: it was lost, and others release it. `trusted`: it was until now.
-  bool begin_release(grant& one, bool& trusted, instant now) noexcept;
+  bool begin_release(grant& grant, bool& trusted, instant now) noexcept;
   /// The release has ended thus. Tells it to the observer, on this thread or (`here` false) on that of the notifier.
-  release_result end_release(const std::shared_ptr<grant>& one, release_result result, bool trusted, const fault& why,
+  release_result end_release(const std::shared_ptr<grant>& grant, release_result result, bool trusted, const fault& why,
                              instant now, bool here) noexcept;
 
   /// A lease ends that nobody waits for: what remains to be done is done in the background.
-  void leave_in_background(const std::shared_ptr<grant>& one, instant now) noexcept;
+  void leave_in_background(const std::shared_ptr<grant>& grant, instant now) noexcept;
   /// The background has released it, or goes on.
-  void released(const std::shared_ptr<grant>& one, release_result result, const fault& why, instant now) noexcept {
-    end_release(one, result, one->trusted, why, now, false);
+  void released(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept {
+    end_release(grant, result, grant->trusted, why, now, false);
   }
 
   /// Why the row is not the grant's any more, which a statement has found that was answered just now.
-  static loss_reason not_ours(grant& one, instant now) noexcept;
+  static loss_reason not_ours(grant& grant, instant now) noexcept;
 
   /// Held, and neither released nor lost.
   std::size_t held() const noexcept { return static_cast<std::size_t>(counted_.load() % ending); }
@@ -74,7 +74,7 @@ class grant_registry {
 
  private:
   void no_longer_held() noexcept;
-  void gone(grant& one) noexcept;
+  void gone(grant& grant) noexcept;
 
   service_context& shared_;
   grant_table& table_;

@@ -30,10 +30,10 @@ void notifier::post(const event& happened) noexcept {
   shared_.count_up(happened.what);
   if (shared_.options.observer == nullptr) return;
   try {
-    notice made{happened, std::string(happened.key), std::string(happened.text)};
+    notice entry{happened, std::string(happened.key), std::string(happened.text)};
     const base::lock_guard lock(mutex_);
     if (notices_.size() >= most_waiting) return;
-    notices_.push_back(std::move(made));
+    notices_.push_back(std::move(entry));
   } catch (const std::bad_alloc&) {
     return;
   }

@@ -12,7 +12,7 @@ constexpr int soon = 12;
 }  // namespace
 
 struct row_renewer::renewal {
-  std::weak_ptr<grant> of{};
+  std::weak_ptr<grant> held{};
   statement send{};
   std::shared_ptr<grant> under_way{};                                  // until it is answered
   std::shared_ptr<renewal> itself{};                                   // likewise
@@ -30,27 +30,27 @@ row_renewer::row_renewer(service_context& shared, statement_executor& statements
       most_at_once_(std::max<std::size_t>(1, shared.options.connections / 2)) {}
 
 std::shared_ptr<row_renewer::renewal> row_renewer::make_room() {
-  auto made = std::make_shared<renewal>();
+  auto entry = std::make_shared<renewal>();
   std::multimap<instant, std::shared_ptr<renewal>> place;
   place.emplace(instant{}, nullptr);
-  made->room = place.extract(place.begin());
-  return made;
+  entry->room = place.extract(place.begin());
+  return entry;
 }
 
-void row_renewer::put(std::shared_ptr<renewal> one, instant when) noexcept {
-  auto room = std::move(one->room);
+void row_renewer::put(std::shared_ptr<renewal> entry, instant when) noexcept {
+  auto room = std::move(entry->room);
   room.key() = when;
-  room.mapped() = std::move(one);
+  room.mapped() = std::move(entry);
   due_.insert(std::move(room));
 }
 
-void row_renewer::add(const std::shared_ptr<grant>& one, std::shared_ptr<renewal> room, instant now) noexcept {
-  room->of = one;
+void row_renewer::add(const std::shared_ptr<grant>& grant, std::shared_ptr<renewal> room, instant now) noexcept {
+  room->held = grant;
   {
     const base::lock_guard lock(mutex_);
-    put(std::move(room), now + one->ttl / 3);
+    put(std::move(room), now + grant->ttl / 3);
   }
-  hooks_.sooner(now + one->ttl / 3);
+  hooks_.sooner(now + grant->ttl / 3);
 }
 
 instant row_renewer::tick(instant now) noexcept {
@@ -58,23 +58,23 @@ instant row_renewer::tick(instant now) noexcept {
   base::unique_lock lock(mutex_);
   while (!stop_ && under_way_ < most_at_once_ && !due_.empty() && due_.begin()->first <= now) {
     auto node = due_.extract(due_.begin());
-    auto one = std::move(node.mapped());
-    one->room = std::move(node);
+    auto entry = std::move(node.mapped());
+    entry->room = std::move(node);
     if (about != nullptr) {
       lock.unlock();
       about.reset();
       lock.lock();
     }
-    about = one->of.lock();
+    about = entry->held.lock();
     // Rule 5: not even asked for when it is late; the timer tells that.
     if (about == nullptr || about->state.load() != grant_state::held || about->own_end.left(now).count() == 0) continue;
     if (grants_.pinned_by_transaction(*about)) {
       // Its own transaction has the row locked: the statement could only wait.
-      put(std::move(one), now + about->ttl / soon);
+      put(std::move(entry), now + about->ttl / soon);
       continue;
     }
     ++under_way_;
-    auto& send = one->send;
+    auto& send = entry->send;
     send.what = statement::kind::keyed;
     send.stands_in = line::frees;
     send.ask = about->ask(verb::extend);
@@ -83,9 +83,9 @@ instant row_renewer::tick(instant now) noexcept {
     send.patience = about->ttl / 6;
     send.counts = false;
     send.owner = this;
-    send.about = one.get();
-    one->under_way = std::move(about);
-    one->itself = one;
+    send.about = entry.get();
+    entry->under_way = std::move(about);
+    entry->itself = entry;
     lock.unlock();
     statements_.submit(send);
     lock.lock();
@@ -93,13 +93,13 @@ instant row_renewer::tick(instant now) noexcept {
   return due_.empty() || under_way_ >= most_at_once_ ? instant::max() : due_.begin()->first;
 }
 
-instant row_renewer::judge(renewal& of, grant& about, instant now) noexcept {
-  const auto& answer = of.send.answer;
+instant row_renewer::judge(renewal& entry, grant& about, instant now) noexcept {
+  const auto& answer = entry.send.answer;
   if (answer.result == outcome::yes) {
     // Rule 4: from the sending. Told that it passed, it can't be moved.
-    if (!about.own_end.extend(of.send.sent_at + about.ttl - margin_for(about.ttl, shared_.options.margin)))
+    if (!about.own_end.extend(entry.send.sent_at + about.ttl - margin_for(about.ttl, shared_.options.margin)))
       return instant::max();
-    return of.send.sent_at + about.ttl / 3;
+    return entry.send.sent_at + about.ttl / 3;
   }
   if (answer.result == outcome::no) {
     // Late, it may just have run out; the timer tells that.
@@ -110,15 +110,15 @@ instant row_renewer::judge(renewal& of, grant& about, instant now) noexcept {
   return now + about.ttl / soon;
 }
 
-void row_renewer::answered(statement& of) noexcept {
-  auto one = std::move(static_cast<renewal*>(of.about)->itself);
-  const auto about = std::move(one->under_way);
-  const auto now = of.answered_at;
-  auto next = about->state.load() == grant_state::held ? judge(*one, *about, now) : instant::max();
+void row_renewer::answered(statement& statement) noexcept {
+  auto entry = std::move(static_cast<renewal*>(statement.about)->itself);
+  const auto about = std::move(entry->under_way);
+  const auto now = statement.answered_at;
+  auto next = about->state.load() == grant_state::held ? judge(*entry, *about, now) : instant::max();
   {
     const base::lock_guard lock(mutex_);
     --under_way_;
-    if (next != instant::max()) put(std::move(one), next);
+    if (next != instant::max()) put(std::move(entry), next);
     if (!due_.empty()) next = std::min(next, due_.begin()->first);
   }
   if (next != instant::max()) hooks_.sooner(next);

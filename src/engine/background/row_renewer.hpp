@@ -31,17 +31,17 @@ class row_renewer final : public statement_owner {
   /// Room for one more; allocates. Handed to add(), which can't fail then.
   struct renewal;
   static std::shared_ptr<renewal> make_room();
-  void add(const std::shared_ptr<grant>& one, std::shared_ptr<renewal> room, instant now) noexcept;
+  void add(const std::shared_ptr<grant>& grant, std::shared_ptr<renewal> room, instant now) noexcept;
 
   /// Sends what is due. Returns when to come back.
   instant tick(instant now) noexcept;
   void stop() noexcept;
 
  private:
-  void answered(statement& of) noexcept override;
+  void answered(statement& statement) noexcept override;
   /// When to look at it again; instant::max(): never.
-  instant judge(renewal& of, grant& about, instant now) noexcept DLOCK_EXCLUDES(mutex_);
-  void put(std::shared_ptr<renewal> one, instant when) noexcept DLOCK_REQUIRES(mutex_);
+  instant judge(renewal& entry, grant& about, instant now) noexcept DLOCK_EXCLUDES(mutex_);
+  void put(std::shared_ptr<renewal> entry, instant when) noexcept DLOCK_REQUIRES(mutex_);
 
   service_context& shared_;
   statement_executor& statements_;

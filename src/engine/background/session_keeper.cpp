@@ -29,22 +29,22 @@ session_pin session_pin::again() const noexcept {
 session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter) {
   base::unique_lock lock(mutex_);
   if (const auto found = sessions_.find(ttl); found != sessions_.end()) {
-    const auto one = found->second->of;
-    if (one->deadline.left(now) > 0us) {
-      ++one->users;
-      one->idle_since = {};
-      return {*this, one};
+    const auto session = found->second->session;
+    if (session->deadline.left(now) > 0us) {
+      ++session->users;
+      session->idle_since = {};
+      return {*this, session};
     }
-    end(one, loss_reason::unreachable, now);
+    end(session, loss_reason::unreachable, now);
   }
   if (opening_.contains(ttl)) {
     waiter.next_ = std::exchange(waiting_, &waiter);
     return {};
   }
   // Everything that may fail comes first. The times are set when the answer is there.
-  auto made = std::make_shared<session>(id128::random(), ttl, margin_for(ttl, shared_.options.margin), now);
+  auto session = std::make_shared<engine::session>(id128::random(), ttl, margin_for(ttl, shared_.options.margin), now);
   opening_.insert(ttl);
-  open = session_opening(*this, std::move(made));
+  open = session_opening(*this, std::move(session));
   return {};
 }
 
@@ -59,16 +59,16 @@ void session_keeper::leave(opening_waiter& waiter) noexcept {
   }
 }
 
-void session_keeper::unpin(session& of) noexcept {
+void session_keeper::unpin(session& session) noexcept {
   const base::lock_guard lock(mutex_);
-  --of.users;
+  --session.users;
 }
 
-session_pin session_keeper::pin_again(const std::shared_ptr<session>& of, bool over) noexcept {
+session_pin session_keeper::pin_again(const std::shared_ptr<session>& session, bool over) noexcept {
   const base::lock_guard lock(mutex_);
-  if (of->over && !over) return {};
-  ++of->users;
-  return {*this, of};
+  if (session->over && !over) return {};
+  ++session->users;
+  return {*this, session};
 }
 
 // ---- opening --------------------------------------------------------------------------------------------------------
@@ -76,28 +76,29 @@ session_pin session_keeper::pin_again(const std::shared_ptr<session>& of, bool o
 session_opening& session_opening::operator=(session_opening&& other) noexcept {
   session_opening before(std::move(*this));
   keeper_ = std::exchange(other.keeper_, nullptr);
-  made_ = std::move(other.made_);
+  session_ = std::move(other.session_);
   return *this;
 }
 
 session_opening::~session_opening() {
-  if (keeper_ != nullptr) keeper_->opening_ended(made_->ttl);
+  if (keeper_ != nullptr) keeper_->opening_ended(session_->ttl);
 }
 
 void session_opening::ask(statement& into) const noexcept {
   into.what = statement::kind::session;
   into.session_action = session_verb::open;
-  into.record = keeper_->shared_.record(made_->id, made_->ttl);
+  into.record = keeper_->shared_.record(session_->id, session_->ttl);
   into.counts = false;
   // Made beside what follows: it must be there when a lease needs it.
   keeper_->statements_.prepare_renewals();
 }
 
 session_pin session_opening::answered(const statement& with, fault& why) noexcept {
-  return keeper_->opened(made_, with, why);
+  return keeper_->opened(session_, with, why);
 }
 
-session_pin session_keeper::opened(const std::shared_ptr<session>& made, const statement& with, fault& why) noexcept {
+session_pin session_keeper::opened(const std::shared_ptr<session>& session, const statement& with,
+                                   fault& why) noexcept {
   if (with.answer.result != outcome::yes) {
     // Without an answer the row may exist; nobody uses that id again, and clean-up finds it after its expiry.
     why = with.answer.why;
@@ -106,19 +107,19 @@ session_pin session_keeper::opened(const std::shared_ptr<session>& made, const s
     return {};
   }
   // Rule 4: from the sending.
-  made->machine = session_machine(made->ttl, margin_for(made->ttl, shared_.options.margin), with.sent_at);
-  made->deadline.reset(made->machine.deadline());
+  session->machine = session_machine(session->ttl, margin_for(session->ttl, shared_.options.margin), with.sent_at);
+  session->deadline.reset(session->machine.deadline());
   try {
-    auto renewed = std::make_shared<renewal>(made);
+    auto renewed = std::make_shared<renewal>(session);
     const base::lock_guard lock(mutex_);
-    sessions_[made->ttl] = std::move(renewed);
-    ++made->users;
+    sessions_[session->ttl] = std::move(renewed);
+    ++session->users;
   } catch (const std::bad_alloc&) {
     why = passing_fault("out of memory", false);
     return {};
   }
-  hooks_.sooner(made->machine.due());
-  return {*this, made};
+  hooks_.sooner(session->machine.due());
+  return {*this, session};
 }
 
 void session_keeper::opening_ended(microseconds ttl) noexcept {
@@ -129,98 +130,99 @@ void session_keeper::opening_ended(microseconds ttl) noexcept {
 
 // ---- the grants of a session ----------------------------------------------------------------------------------------
 
-bool session_keeper::link(grant& one) noexcept {
+bool session_keeper::link(grant& grant) noexcept {
   const base::lock_guard lock(mutex_);
-  if (one.pin->over) return false;
-  put(one.pin->first, one);
-  one.linked = true;
+  if (grant.pin->over) return false;
+  put(grant.pin->first, grant);
+  grant.linked = true;
   return true;
 }
 
-void session_keeper::put(grant*& head, grant& one) noexcept {
-  one.previous = nullptr;
-  one.next = head;
-  if (head != nullptr) head->previous = &one;
-  head = &one;
+void session_keeper::put(grant*& head, grant& grant) noexcept {
+  grant.previous = nullptr;
+  grant.next = head;
+  if (head != nullptr) head->previous = &grant;
+  head = &grant;
 }
 
 /// Out of whichever list it stands in.
-void session_keeper::take_out(grant& one) noexcept {
-  if (one.previous != nullptr) one.previous->next = one.next;
-  if (one.next != nullptr) one.next->previous = one.previous;
-  if (one.pin->first == &one) one.pin->first = one.next;
-  if (orphans_ == &one) orphans_ = one.next;
-  one.previous = one.next = nullptr;
+void session_keeper::take_out(grant& grant) noexcept {
+  if (grant.previous != nullptr) grant.previous->next = grant.next;
+  if (grant.next != nullptr) grant.next->previous = grant.previous;
+  if (grant.pin->first == &grant) grant.pin->first = grant.next;
+  if (orphans_ == &grant) orphans_ = grant.next;
+  grant.previous = grant.next = nullptr;
 }
 
-void session_keeper::unlink(grant& one) noexcept {
+void session_keeper::unlink(grant& grant) noexcept {
   const base::lock_guard lock(mutex_);
-  if (std::exchange(one.linked, false)) take_out(one);
+  if (std::exchange(grant.linked, false)) take_out(grant);
 }
 
 /// Of one that is over: those that do not end with it live on.
 void session_keeper::leave_orphans(session& from) noexcept {
   for (grant* each = from.first; each != nullptr;) {
-    grant& one = *std::exchange(each, each->next);
-    if (one.kind == lease_kind::session) continue;
-    take_out(one);
-    put(orphans_, one);
+    grant& grant = *std::exchange(each, each->next);
+    if (grant.kind == lease_kind::session) continue;
+    take_out(grant);
+    put(orphans_, grant);
   }
 }
 
 std::shared_ptr<grant> session_keeper::detach_first(session& from) noexcept {
   while (from.first != nullptr) {
-    grant& one = *from.first;
-    take_out(one);
-    one.linked = false;
-    if (auto alive = one.alive()) return alive;
+    grant& grant = *from.first;
+    take_out(grant);
+    grant.linked = false;
+    if (auto alive = grant.alive()) return alive;
   }
   return nullptr;
 }
 
 // ---- the end of a session -------------------------------------------------------------------------------------------
 
-void session_keeper::end(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept {
-  if (one->over) return;
-  one->over = true;
-  one->why.store(reason, std::memory_order_release);
-  one->deadline.end();
-  if (const auto at = sessions_.find(one->ttl); at != sessions_.end() && at->second->of == one) sessions_.erase(at);
-  leave_orphans(*one);  // before the lock is opened for the first time
+void session_keeper::end(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept {
+  if (session->over) return;
+  session->over = true;
+  session->why.store(reason, std::memory_order_release);
+  session->deadline.end();
+  if (const auto at = sessions_.find(session->ttl); at != sessions_.end() && at->second->session == session)
+    sessions_.erase(at);
+  leave_orphans(*session);  // before the lock is opened for the first time
   std::shared_ptr<grant> last;
-  while (auto lost = detach_first(*one)) {
+  while (auto lost = detach_first(*session)) {
     mutex_.unlock();
     hooks_.lost(lost, reason, now);
     last = std::move(lost);
     mutex_.lock();
   }
   mutex_.unlock();
-  hooks_.over(one, last, reason, now);
+  hooks_.over(session, last, reason, now);
   last.reset();  // a grant ends without the lock: its pin needs it
   mutex_.lock();
 }
 
-void session_keeper::retire(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept {
+void session_keeper::retire(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept {
   base::unique_lock lock(mutex_);
-  end(one, reason, now);
+  end(session, reason, now);
 }
 
 void session_keeper::retire_all(loss_reason reason, instant now) noexcept {
   base::unique_lock lock(mutex_);
   while (!sessions_.empty()) {
-    const auto one = sessions_.begin()->second->of;
-    end(one, reason, now);
+    const auto session = sessions_.begin()->second->session;
+    end(session, reason, now);
   }
 }
 
-void session_keeper::add_in_doubt(const std::shared_ptr<session>& of, instant now) noexcept {
+void session_keeper::add_in_doubt(const std::shared_ptr<session>& session, instant now) noexcept {
   base::unique_lock lock(mutex_);
-  if (++of->in_doubt > most_in_doubt) end(of, loss_reason::abandoned, now);
+  if (++session->in_doubt > most_in_doubt) end(session, loss_reason::abandoned, now);
 }
 
-void session_keeper::remove_in_doubt(session& of) noexcept {
+void session_keeper::remove_in_doubt(session& session) noexcept {
   const base::lock_guard lock(mutex_);
-  --of.in_doubt;
+  --session.in_doubt;
 }
 
 void session_keeper::connected(const connection_identity& to, instant now) noexcept {
@@ -247,19 +249,19 @@ void session_keeper::connected(const connection_identity& to, instant now) noexc
 
 // ---- renewal --------------------------------------------------------------------------------------------------------
 
-bool session_keeper::idle(session& one, instant now) noexcept {
-  if (one.users > 0 || one.in_doubt > 0) return false;
-  if (one.idle_since == instant{}) one.idle_since = now;
-  return now - one.idle_since > std::max<microseconds>(2 * one.ttl, 60s);
+bool session_keeper::idle(session& session, instant now) noexcept {
+  if (session.users > 0 || session.in_doubt > 0) return false;
+  if (session.idle_since == instant{}) session.idle_since = now;
+  return now - session.idle_since > std::max<microseconds>(2 * session.ttl, 60s);
 }
 
 instant session_keeper::tick(instant now) noexcept {
   base::unique_lock lock(mutex_);
   while (auto found = stop_ ? nullptr : next_due(now)) {
-    const auto& one = found->of;
-    const bool late = one->deadline.left(now) == 0us;
-    if (late || idle(*one, now)) {
-      end(one, late ? loss_reason::unreachable : loss_reason::none, now);
+    const auto& session = found->session;
+    const bool late = session->deadline.left(now) == 0us;
+    if (late || idle(*session, now)) {
+      end(session, late ? loss_reason::unreachable : loss_reason::none, now);
       continue;
     }
     found->under_way = found;
@@ -271,8 +273,8 @@ instant session_keeper::tick(instant now) noexcept {
   for (const auto& [ttl, each] : sessions_) {
     // Also often: a machine that was asleep finds its deadlines passed earlier than its timers say.
     const auto often = std::clamp<microseconds>(ttl / 10, 100ms, 1s);
-    next = std::min(next, now + std::min(each->of->deadline.left(now), often));
-    if (each->under_way == nullptr) next = std::min(next, each->of->machine.due());
+    next = std::min(next, now + std::min(each->session->deadline.left(now), often));
+    if (each->under_way == nullptr) next = std::min(next, each->session->machine.due());
   }
   return next;
 }
@@ -281,47 +283,47 @@ instant session_keeper::tick(instant now) noexcept {
 std::shared_ptr<session_keeper::renewal> session_keeper::next_due(instant now) noexcept {
   std::shared_ptr<renewal> found;
   for (const auto& [ttl, each] : sessions_) {
-    auto& one = *each->of;
-    if (one.deadline.left(now) == 0us) return each;
-    const bool due = each->under_way == nullptr && one.machine.due() <= now;
-    if (due && (found == nullptr || one.machine.due() < found->of->machine.due())) found = each;
+    auto& session = *each->session;
+    if (session.deadline.left(now) == 0us) return each;
+    const bool due = each->under_way == nullptr && session.machine.due() <= now;
+    if (due && (found == nullptr || session.machine.due() < found->session->machine.due())) found = each;
   }
   return found;
 }
 
-void session_keeper::renew(const std::shared_ptr<renewal>& one, instant now) noexcept {
-  const auto patience = patience_for(one->of->ttl);
-  auto& send = one->send;
+void session_keeper::renew(const std::shared_ptr<renewal>& due, instant now) noexcept {
+  const auto patience = patience_for(due->session->ttl);
+  auto& send = due->send;
   send.what = statement::kind::session;
   send.stands_in = line::renewals;
   send.session_action = session_verb::renew;
-  send.record = shared_.record(one->of->id, one->of->ttl);
-  send.until = now + std::min(patience, one->of->deadline.left(now));
+  send.record = shared_.record(due->session->id, due->session->ttl);
+  send.until = now + std::min(patience, due->session->deadline.left(now));
   send.patience = patience;
   send.counts = false;
   send.owner = this;
-  send.about = one.get();
+  send.about = due.get();
   statements_.submit(send);
 }
 
-void session_keeper::answered(statement& of) noexcept {
+void session_keeper::answered(statement& statement) noexcept {
   base::unique_lock lock(mutex_);
   // From here on it may be sent again, as soon as the lock is open.
-  const auto renewed = std::move(static_cast<renewal*>(of.about)->under_way);
-  const auto& one = renewed->of;
-  const auto now = of.answered_at;
-  const auto result = of.answer.result;
-  const auto why = std::move(of.answer.why);
-  if (stop_ || one->over) return;
-  auto verdict = one->machine.renewed(result, of.sent ? of.sent_at : now, now);
-  if (verdict == session_machine::verdict::live && !one->deadline.extend(one->machine.deadline())) {
+  const auto renewed = std::move(static_cast<renewal*>(statement.about)->under_way);
+  const auto& session = renewed->session;
+  const auto now = statement.answered_at;
+  const auto result = statement.answer.result;
+  const auto why = std::move(statement.answer.why);
+  if (stop_ || session->over) return;
+  auto verdict = session->machine.renewed(result, statement.sent ? statement.sent_at : now, now);
+  if (verdict == session_machine::verdict::live && !session->deadline.extend(session->machine.deadline())) {
     verdict = session_machine::verdict::over;  // somebody was told meanwhile that the deadline had passed
   }
   if (verdict == session_machine::verdict::over) {
-    end(one, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);
+    end(session, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);
     return;
   }
-  const auto due = one->machine.due();
+  const auto due = session->machine.due();
   lock.unlock();
   if (verdict == session_machine::verdict::late) {
     news_.post({.what = event::kind::renewal_late, .text = why.text});
@@ -332,7 +334,7 @@ void session_keeper::answered(statement& of) noexcept {
 void session_keeper::for_each_grant(const std::function<void(const grant&)>& use) {
   const base::lock_guard lock(mutex_);
   for (const auto& [ttl, each] : sessions_) {
-    for (const grant* at = each->of->first; at != nullptr; at = at->next) use(*at);
+    for (const grant* at = each->session->first; at != nullptr; at = at->next) use(*at);
   }
   for (const grant* at = orphans_; at != nullptr; at = at->next) use(*at);
 }

@@ -38,7 +38,7 @@ class session_opening {
  public:
   session_opening() = default;
   session_opening(session_opening&& other) noexcept
-      : keeper_(std::exchange(other.keeper_, nullptr)), made_(std::move(other.made_)) {}
+      : keeper_(std::exchange(other.keeper_, nullptr)), session_(std::move(other.session_)) {}
   session_opening& operator=(session_opening&& other) noexcept;
   ~session_opening();
   explicit operator bool() const noexcept { return keeper_ != nullptr; }
@@ -49,9 +49,10 @@ class session_opening {
 
  private:
   friend class session_keeper;
-  session_opening(session_keeper& of, std::shared_ptr<session> made) noexcept : keeper_(&of), made_(std::move(made)) {}
+  session_opening(session_keeper& keeper, std::shared_ptr<session> session) noexcept
+      : keeper_(&keeper), session_(std::move(session)) {}
   session_keeper* keeper_ = nullptr;
-  std::shared_ptr<session> made_{};
+  std::shared_ptr<session> session_{};
 };
 
 /// Opens, renews and retires this process's sessions: one renewal statement per session and third of its ttl, however
@@ -77,15 +78,15 @@ class session_keeper final : public statement_owner {
   void leave(opening_waiter& waiter) noexcept;
 
   /// Puts a grant under its pinned session. False: that session is over.
-  bool link(grant& one) noexcept;
+  bool link(grant& grant) noexcept;
   /// Takes it out. Harmless if it was not linked.
-  void unlink(grant& one) noexcept;
+  void unlink(grant& grant) noexcept;
 
   /// Ends a session for ever (rule 5). Only the first call counts.
-  void retire(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept;
+  void retire(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept;
   /// Attempts of this session have no outcome yet: retires it when there are too many (rule 6).
-  void add_in_doubt(const std::shared_ptr<session>& of, instant now) noexcept;
-  void remove_in_doubt(session& of) noexcept;
+  void add_in_doubt(const std::shared_ptr<session>& session, instant now) noexcept;
+  void remove_in_doubt(session& session) noexcept;
 
   /// There is a new connection. Another server than before proves nothing about our rows (rule 15).
   void connected(const connection_identity& to, instant now) noexcept;
@@ -103,26 +104,26 @@ class session_keeper final : public statement_owner {
   friend class session_opening;
 
   struct renewal {
-    explicit renewal(std::shared_ptr<session> what) : of(std::move(what)) {}
-    const std::shared_ptr<session> of;
+    explicit renewal(std::shared_ptr<engine::session> kept) : session(std::move(kept)) {}
+    const std::shared_ptr<engine::session> session;
     statement send{};
     std::shared_ptr<renewal> under_way{};  // itself, until the answer is there
   };
 
-  void answered(statement& of) noexcept override;
-  void unpin(session& of) noexcept;
-  session_pin pin_again(const std::shared_ptr<session>& of, bool over) noexcept;
-  session_pin opened(const std::shared_ptr<session>& made, const statement& with, fault& why) noexcept;
+  void answered(statement& statement) noexcept override;
+  void unpin(session& session) noexcept;
+  session_pin pin_again(const std::shared_ptr<session>& session, bool over) noexcept;
+  session_pin opened(const std::shared_ptr<session>& session, const statement& with, fault& why) noexcept;
   void opening_ended(microseconds ttl) noexcept;
-  static bool idle(session& one, instant now) noexcept;
+  static bool idle(session& session, instant now) noexcept;
   std::shared_ptr<renewal> next_due(instant now) noexcept DLOCK_REQUIRES(mutex_);
-  void renew(const std::shared_ptr<renewal>& one, instant now) noexcept DLOCK_EXCLUDES(mutex_);
+  void renew(const std::shared_ptr<renewal>& due, instant now) noexcept DLOCK_EXCLUDES(mutex_);
   /// Opens the lock meanwhile.
-  void end(const std::shared_ptr<session>& one, loss_reason reason, instant now) noexcept DLOCK_REQUIRES(mutex_);
-  void take_out(grant& one) noexcept DLOCK_REQUIRES(mutex_);
+  void end(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void take_out(grant& grant) noexcept DLOCK_REQUIRES(mutex_);
   void leave_orphans(session& from) noexcept DLOCK_REQUIRES(mutex_);
   std::shared_ptr<grant> detach_first(session& from) noexcept DLOCK_REQUIRES(mutex_);
-  static void put(grant*& head, grant& one) noexcept;
+  static void put(grant*& head, grant& grant) noexcept;
 
   service_context& shared_;
   statement_executor& statements_;

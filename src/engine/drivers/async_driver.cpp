@@ -11,11 +11,11 @@ namespace {
 
 /// Lists that any thread adds to, and one takes from: all at once, the first first.
 template <class Item>
-bool add_to(std::atomic<Item*>& list, Item& one, Item*& next) noexcept {
+bool add_to(std::atomic<Item*>& list, Item& item, Item*& next) noexcept {
   auto* head = list.load(std::memory_order_relaxed);
   do {
     next = head;
-  } while (!list.compare_exchange_weak(head, &one, std::memory_order_release, std::memory_order_relaxed));
+  } while (!list.compare_exchange_weak(head, &item, std::memory_order_release, std::memory_order_relaxed));
   return head == nullptr;
 }
 
@@ -38,15 +38,15 @@ async_run::async_run(async_driver& in, std::stop_token cancel) : in_(in), cancel
   if (cancel_.stop_possible()) on_cancel_ = std::make_unique<std::optional<std::stop_callback<interrupts>>>();
 }
 
-void async_run::signal(sign what) noexcept {
-  if (signs_.fetch_or(what) == 0) in_.mark(*this);
+void async_run::signal(sign raised) noexcept {
+  if (signs_.fetch_or(raised) == 0) in_.mark(*this);
 }
 
 // ---- what comes in --------------------------------------------------------------------------------------------------
 
 /// An event that owns what it says.
 struct async_driver::notice final : completion {
-  notice(service_context& in, const event& of) : shared(in), says(of), key(of.key), text(of.text) {
+  notice(service_context& in, const event& event) : shared(in), says(event), key(event.key), text(event.text) {
     says.key = key;
     says.text = text;
   }
@@ -71,18 +71,18 @@ async_driver::async_driver(parts& with, std::stop_token closing, std::function<v
 
 async_driver::~async_driver() { complete(); }  // events at most: whoever has an operation holds the core
 
-void async_driver::start(async_run& one, operation& what) noexcept {
-  one.what_ = &what;
-  if (one.on_cancel_ != nullptr) one.on_cancel_->emplace(one.cancel_, async_run::interrupts{one});
-  one.signal(async_run::begins);
+void async_driver::start(async_run& run, operation& op) noexcept {
+  run.operation_ = &op;
+  if (run.on_cancel_ != nullptr) run.on_cancel_->emplace(run.cancel_, async_run::interrupts{run});
+  run.signal(async_run::begins);
 }
 
-void async_driver::mark(async_run& one) noexcept {
-  if (add_to(signalled_, one, one.next_signalled_)) on_signal_();
+void async_driver::mark(async_run& run) noexcept {
+  if (add_to(signalled_, run, run.next_signalled_)) on_signal_();
 }
 
-void async_driver::push(completion& one) noexcept {
-  if (add_to(completions_, one, one.next_)) on_completion_();
+void async_driver::push(completion& completion) noexcept {
+  if (add_to(completions_, completion, completion.next_)) on_completion_();
 }
 
 /// On the thread that drives, which must not wait for an observer.
@@ -98,7 +98,7 @@ void async_driver::tell(const event& happened) noexcept {
 instant async_driver::drive() noexcept {
   const base::lock_guard lock(driving_);
   if (closing_.stop_requested() && !std::exchange(told_closing_, true)) {
-    waiting_.for_each([](async_run& one) { one.signal(async_run::woken); });
+    waiting_.for_each([](async_run& run) { run.signal(async_run::woken); });
   }
   drive_signalled();
   for (const auto time = now(); waiting_.first() <= time;) go_on(waiting_.front(), 0);
@@ -107,62 +107,62 @@ instant async_driver::drive() noexcept {
 }
 
 void async_driver::drive_signalled() noexcept {
-  auto* next = take_all(signalled_, [](async_run& one) -> async_run*& { return one.next_signalled_; });
+  auto* next = take_all(signalled_, [](async_run& run) -> async_run*& { return run.next_signalled_; });
   while (next != nullptr) {
-    auto& one = *std::exchange(next, next->next_signalled_);  // first: it may be signalled again from now on
-    go_on(one, one.signs_.exchange(0));
+    auto& run = *std::exchange(next, next->next_signalled_);  // first: it may be signalled again from now on
+    go_on(run, run.signs_.exchange(0));
   }
 }
 
-std::optional<interruption> async_driver::interrupted(const async_run& one) const noexcept {
-  if (one.interrupted_) return std::nullopt;  // it has been told
-  if (one.cancel_.stop_requested()) return interruption::cancelled;
+std::optional<interruption> async_driver::interrupted(const async_run& run) const noexcept {
+  if (run.interrupted_) return std::nullopt;  // it has been told
+  if (run.cancel_.stop_requested()) return interruption::cancelled;
   if (closing_.stop_requested()) return interruption::closed;
   return std::nullopt;
 }
 
-void async_driver::go_on(async_run& one, unsigned signs) noexcept {
-  if (one.at_ == async_run::place::over) return push(one);  // it had been signalled once more
-  one.woken_ = one.woken_ || (signs & async_run::woken) != 0;
-  const bool starts = one.at_ == async_run::place::starting;
+void async_driver::go_on(async_run& run, unsigned signs) noexcept {
+  if (run.at_ == async_run::place::over) return push(run);  // it had been signalled once more
+  run.woken_ = run.woken_ || (signs & async_run::woken) != 0;
+  const bool starts = run.at_ == async_run::place::starting;
   // A cancellation may come before both, and is kept.
   if (starts && (signs & async_run::begins) == 0) return;
-  if (one.at_ == async_run::place::sending && (signs & async_run::is_answered) == 0) return;
+  if (run.at_ == async_run::place::sending && (signs & async_run::is_answered) == 0) return;
   std::exception_ptr failure;
   try {
     if (starts) waiting_.make_room(++live_);
-    auto next = starts ? one.what_->start(now()) : resume(one);
+    auto next = starts ? run.operation_->start(now()) : resume(run);
     while (next.what != action::kind::finished) {
-      if (next.what == action::kind::send) return send(one, next);
-      one.at_ = async_run::place::waiting;
-      if (!one.woken_ && !interrupted(one) && now() < next.until) return wait(one, next.until);
-      next = resume(one);
+      if (next.what == action::kind::send) return send(run, next);
+      run.at_ = async_run::place::waiting;
+      if (!run.woken_ && !interrupted(run) && now() < next.until) return wait(run, next.until);
+      next = resume(run);
     }
   } catch (...) {
     failure = std::current_exception();
   }
-  end(one, std::move(failure));
+  end(run, std::move(failure));
 }
 
-action async_driver::resume(async_run& one) {
-  if (one.at_ == async_run::place::sending) {
-    return one.what_->resume(one.alone_ != nullptr ? one.alone_->answered_at : now());
+action async_driver::resume(async_run& run) {
+  if (run.at_ == async_run::place::sending) {
+    return run.operation_->resume(run.alone_ != nullptr ? run.alone_->answered_at : now());
   }
-  waiting_.remove(one);
-  one.woken_ = false;
-  const auto why = interrupted(one);
-  if (!why) return one.what_->resume(now());
-  one.interrupted_ = true;
-  return one.what_->interrupt(*why, now());
+  waiting_.remove(run);
+  run.woken_ = false;
+  const auto why = interrupted(run);
+  if (!why) return run.operation_->resume(now());
+  run.interrupted_ = true;
+  return run.operation_->interrupt(*why, now());
 }
 
-void async_driver::wait(async_run& one, instant until) noexcept { waiting_.add(one, until); }
+void async_driver::wait(async_run& run, instant until) noexcept { waiting_.add(run, until); }
 
-void async_driver::send(async_run& one, const action& next) noexcept {
-  one.at_ = async_run::place::sending;
-  one.alone_ = next.statements.size() == 1 ? next.statements.front() : nullptr;
-  one.open_ = next.statements.size();
-  for (auto* each : next.statements) each->owner = &one;  // also of a look, which was the pause's
+void async_driver::send(async_run& run, const action& next) noexcept {
+  run.at_ = async_run::place::sending;
+  run.alone_ = next.statements.size() == 1 ? next.statements.front() : nullptr;
+  run.open_ = next.statements.size();
+  for (auto* each : next.statements) each->owner = &run;  // also of a look, which was the pause's
   with_looks_ = with_looks_ || next.with_looks;
   try {
     to_send_.insert(to_send_.end(), next.statements.begin(), next.statements.end());
@@ -181,21 +181,21 @@ void async_driver::flush() noexcept {
   to_send_.clear();
 }
 
-void async_driver::end(async_run& one, std::exception_ptr failure) noexcept {
-  waiting_.remove(one);
+void async_driver::end(async_run& run, std::exception_ptr failure) noexcept {
+  waiting_.remove(run);
   --live_;
-  one.on_cancel_.reset();  // which waits for it, should it run just now
-  one.finished(std::move(failure));
-  one.at_ = async_run::place::over;
+  run.on_cancel_.reset();  // which waits for it, should it run just now
+  run.finished(std::move(failure));
+  run.at_ = async_run::place::over;
   // Once it is complete it may be gone. A signal that has come meanwhile leads here again, and none comes later: what it
   // stood in was left.
-  if (one.signs_.fetch_or(async_run::is_over) == 0) push(one);
+  if (run.signs_.fetch_or(async_run::is_over) == 0) push(run);
 }
 
 // ---- on the thread of completions -----------------------------------------------------------------------------------
 
 void async_driver::complete() noexcept {
-  while (auto* next = take_all(completions_, [](completion& one) -> completion*& { return one.next_; })) {
+  while (auto* next = take_all(completions_, [](completion& done) -> completion*& { return done.next_; })) {
     while (next != nullptr) std::exchange(next, next->next_)->complete();
   }
 }

@@ -56,13 +56,13 @@ class async_run : public completion, public waker, private statement_owner {
   enum sign : unsigned { begins = 1, is_answered = 2, woken = 4, is_over = 8 };
   enum class place : std::uint8_t { starting, sending, waiting, over };
   struct interrupts {
-    async_run& of;
-    void operator()() const noexcept { of.signal(woken); }
+    async_run& run;
+    void operator()() const noexcept { run.signal(woken); }
   };
   void answered(statement&) noexcept override {
     if (open_.fetch_sub(1) == 1) signal(is_answered);
   }
-  void signal(sign what) noexcept;
+  void signal(sign raised) noexcept;
 
   async_driver& in_;
   const std::stop_token cancel_;
@@ -70,7 +70,7 @@ class async_run : public completion, public waker, private statement_owner {
   async_run* next_signalled_ = nullptr;
   std::atomic<std::size_t> open_{0};  // statements without an answer
   // Of the driver's thread:
-  operation* what_ = nullptr;
+  operation* operation_ = nullptr;
   statement* alone_ = nullptr;  // sending: the only one that it sends
   place at_ = place::starting;
   bool woken_ = false;  // and has not looked since
@@ -93,9 +93,9 @@ class async_driver final : private event_sink {
   async_driver& operator=(const async_driver&) = delete;
   ~async_driver();
 
-  void start(async_run& one, operation& what) noexcept;
+  void start(async_run& run, operation& op) noexcept;
   /// It ends before it begins.
-  void refuse(async_run& one) noexcept { push(one); }
+  void refuse(async_run& run) noexcept { push(run); }
 
   /// The present thread will call drive().
   void serve_here() noexcept { service_context::tell_through(this); }
@@ -109,17 +109,17 @@ class async_driver final : private event_sink {
   struct notice;
 
   instant now() const noexcept { return with_.shared.time.now(); }
-  std::optional<interruption> interrupted(const async_run& one) const noexcept;
-  void mark(async_run& one) noexcept;
-  void push(completion& one) noexcept;
+  std::optional<interruption> interrupted(const async_run& run) const noexcept;
+  void mark(async_run& run) noexcept;
+  void push(completion& completion) noexcept;
   void tell(const event& happened) noexcept override;
   void drive_signalled() noexcept;
-  void go_on(async_run& one, unsigned signs) noexcept;
-  action resume(async_run& one);
-  void send(async_run& one, const action& next) noexcept;
+  void go_on(async_run& run, unsigned signs) noexcept;
+  action resume(async_run& run);
+  void send(async_run& run, const action& next) noexcept;
   void flush() noexcept;
-  void wait(async_run& one, instant until) noexcept;
-  void end(async_run& one, std::exception_ptr failure) noexcept;
+  void wait(async_run& run, instant until) noexcept;
+  void end(async_run& run, std::exception_ptr failure) noexcept;
 
   parts& with_;
   const std::stop_token closing_;

@@ -3,14 +3,14 @@
 
 namespace dlock::engine {
 
-void blocking_driver::run(operation& what) {
-  for (auto next = what.start(now()); next.what != action::kind::finished;) {
+void blocking_driver::run(operation& op) {
+  for (auto next = op.start(now()); next.what != action::kind::finished;) {
     if (next.what == action::kind::send) {
-      next = what.resume(send(next));
+      next = op.resume(send(next));
     } else if (const auto why = wait(next.until)) {
-      next = what.interrupt(*why, now());
+      next = op.interrupt(*why, now());
     } else {
-      next = what.resume(now());
+      next = op.resume(now());
     }
   }
 }

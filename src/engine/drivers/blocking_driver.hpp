@@ -21,13 +21,13 @@ class blocking_driver {
 
   waker& signal() noexcept { return signal_; }
   /// Returns when it is finished. Throws what the operation throws.
-  void run(operation& what);
+  void run(operation& op);
   instant now() const noexcept { return with_.shared.time.now(); }
 
  private:
   struct interrupts {
-    blocking_driver& of;
-    void operator()() const noexcept { of.signal_.wake(); }
+    blocking_driver& driver;
+    void operator()() const noexcept { driver.signal_.wake(); }
   };
 
   /// The time when all are answered.

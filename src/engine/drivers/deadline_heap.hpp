@@ -26,17 +26,17 @@ class deadline_heap {
   /// instant::max(): there is none.
   instant first() const noexcept { return all_.empty() ? instant::max() : all_.front().first; }
   Item& front() const noexcept { return *all_.front().second; }
-  void add(Item& one, instant until) noexcept {
-    all_.emplace_back(until, &one);
+  void add(Item& item, instant until) noexcept {
+    all_.emplace_back(until, &item);
     rise(all_.size() - 1);
   }
   /// If it is there.
-  void remove(Item& one) noexcept {
-    const auto at = std::exchange(one.*place_of_, 0);
+  void remove(Item& item) noexcept {
+    const auto at = std::exchange(item.*place_of_, 0);
     if (at == 0) return;
     const auto last = all_.back();
     all_.pop_back();
-    if (last.second == &one) return;
+    if (last.second == &item) return;
     put(at - 1, last);
     rise(at - 1);
     sink(last.second->*place_of_ - 1);
@@ -49,26 +49,26 @@ class deadline_heap {
  private:
   using entry = std::pair<instant, Item*>;
 
-  void put(std::size_t at, const entry& one) noexcept {
-    all_[at] = one;
-    one.second->*place_of_ = at + 1;
+  void put(std::size_t at, const entry& moved) noexcept {
+    all_[at] = moved;
+    moved.second->*place_of_ = at + 1;
   }
   void rise(std::size_t at) noexcept {
-    const auto one = all_[at];
-    for (; at > 0 && one.first < all_[(at - 1) / 2].first; at = (at - 1) / 2) put(at, all_[(at - 1) / 2]);
-    put(at, one);
+    const auto moved = all_[at];
+    for (; at > 0 && moved.first < all_[(at - 1) / 2].first; at = (at - 1) / 2) put(at, all_[(at - 1) / 2]);
+    put(at, moved);
   }
   void sink(std::size_t at) noexcept {
-    const auto one = all_[at];
+    const auto moved = all_[at];
     for (;;) {
       auto below = 2 * at + 1;
       if (below >= all_.size()) break;
       if (below + 1 < all_.size() && all_[below + 1].first < all_[below].first) ++below;
-      if (one.first <= all_[below].first) break;
+      if (moved.first <= all_[below].first) break;
       put(at, all_[below]);
       at = below;
     }
-    put(at, one);
+    put(at, moved);
   }
 
   place Item::*place_of_;

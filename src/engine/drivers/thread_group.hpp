@@ -65,11 +65,11 @@ class thread_group {
     ++working_;
     time_.told(time_source::worker::hired);
   }
-  void tell(time_source::worker what) noexcept {
+  void tell(time_source::worker worker) noexcept {
     const base::lock_guard lock(mutex_);
     if (forsaken_) return;
-    if (what == time_source::worker::ends) --working_;
-    time_.told(what);
+    if (worker == time_source::worker::ends) --working_;
+    time_.told(worker);
   }
   void end() noexcept {
     const base::lock_guard lock(mutex_);

@@ -11,11 +11,11 @@ constexpr unsigned rounds_at_once = 3;
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
 
-acquire_machine::acquire_machine(const settings& how) noexcept : how_(how), backoff_(how.retry, how.seed) {
-  if (how.patient) backoff_.grow();
+acquire_machine::acquire_machine(const settings& given) noexcept : settings_(given), backoff_(given.retry, given.seed) {
+  if (given.patient) backoff_.grow();
 }
 
-step acquire_machine::begin() noexcept { return go(how_.look_first ? step::look : step::take); }
+step acquire_machine::begin() noexcept { return go(settings_.look_first ? step::look : step::take); }
 
 step acquire_machine::replied(const reply& answer, instant now, instant trusted_until) {
   ++statements_;
@@ -89,8 +89,8 @@ step acquire_machine::again_at_once(step next, instant now) {
 }
 
 bool acquire_machine::may_retry(instant now) noexcept {
-  if (how_.once || now >= how_.deadline) return false;
-  return !how_.retry.limit || retries_++ < *how_.retry.limit;
+  if (settings_.once || now >= settings_.deadline) return false;
+  return !settings_.retry.limit || retries_++ < *settings_.retry.limit;
 }
 
 step acquire_machine::busy(instant now, std::chrono::microseconds left) {
@@ -108,7 +108,8 @@ step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds 
   // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
   const auto bound = std::max(at_most, std::chrono::microseconds{500});
   const auto next = backoff_.next();
-  pause_ = std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, bound, time_left(how_.deadline, now)});
+  pause_ =
+      std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, bound, time_left(settings_.deadline, now)});
   at_once_ = 0;
   return go(step::pause);
 }

@@ -47,7 +47,7 @@ class acquire_machine {
     bool patient = false;  ///< it has just had the key for long: pauses begin with the longest
   };
 
-  explicit acquire_machine(const settings& how) noexcept;
+  explicit acquire_machine(const settings& given) noexcept;
 
   step begin() noexcept;
   /// The reply to the statement that the last step asked for. `trusted_until`: until when a grant by it may be trusted.
@@ -77,7 +77,7 @@ class acquire_machine {
   bool may_retry(instant now) noexcept;
   step pause_before_retry(instant now, std::chrono::microseconds at_most);
 
-  settings how_;
+  settings settings_;
   backoff backoff_;
   missed_turns turns_{};
   step last_ = step::take;

@@ -7,34 +7,34 @@ namespace dlock::engine {
 
 microseconds reigns::leave_alone(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  auto& one = of(key);
-  if (one.key != key.hash() || one.released == instant{}) return microseconds{0};
-  if (now - one.released >= enough || now - one.begun < one.length) return microseconds{0};
-  one.left_alone = true;
+  auto& slot = of(key);
+  if (slot.key != key.hash() || slot.released == instant{}) return microseconds{0};
+  if (now - slot.released >= enough || now - slot.begun < slot.length) return microseconds{0};
+  slot.left_alone = true;
   return moment;
 }
 
 void reigns::granted(const lock_key& key, std::uint64_t fence, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  auto& one = of(key);
-  const bool again = one.key == key.hash() && one.released != instant{} && fence == one.fence + 1;
+  auto& slot = of(key);
+  const bool again = slot.key == key.hash() && slot.released != instant{} && fence == slot.fence + 1;
   if (!again) {
-    one = {.key = key.hash(), .begun = now, .length = shortest};
-  } else if (one.left_alone) {  // nobody came
-    one.begun = now;
-    one.length = std::min(2 * one.length, longest);
-  } else if (now - one.released >= enough) {
-    one.begun = now;
+    slot = {.key = key.hash(), .begun = now, .length = shortest};
+  } else if (slot.left_alone) {  // nobody came
+    slot.begun = now;
+    slot.length = std::min(2 * slot.length, longest);
+  } else if (now - slot.released >= enough) {
+    slot.begun = now;
   }
-  one.fence = fence;
-  one.released = instant{};
-  one.left_alone = false;
+  slot.fence = fence;
+  slot.released = instant{};
+  slot.left_alone = false;
 }
 
 void reigns::released(const lock_key& key, std::uint64_t fence, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  auto& one = of(key);
-  if (one.key == key.hash() && one.fence == fence) one.released = now;
+  auto& slot = of(key);
+  if (slot.key == key.hash() && slot.fence == fence) slot.released = now;
 }
 
 void missed_turns::looked(const seen& holder, instant now) noexcept {

@@ -13,7 +13,7 @@ std::chrono::microseconds bound(const seen& holder) noexcept {
 }
 }  // namespace
 
-multi_machine::multi_machine(const settings& how) noexcept : how_(how), backoff_(how.retry, how.seed) {}
+multi_machine::multi_machine(const settings& given) noexcept : settings_(given), backoff_(given.retry, given.seed) {}
 
 bool multi_machine::holds(const seen& holder) noexcept {
   return holder.holder && !holder.expired && !(holder.kind == lease_kind::session && holder.gone);
@@ -24,9 +24,9 @@ multi_step multi_machine::taken(instant now, instant trusted_until) {
   return troubled(0, {.transient = true, .text = "the grants were answered too late to be trusted"}, false);
 }
 
-multi_step multi_machine::refused(std::size_t key, const seen& by) {
+multi_step multi_machine::refused(std::size_t key, const seen& holder) {
   key_ = key;
-  holder_ = by;
+  holder_ = holder;
   why_ = fault{};
   unknown_ = hopeless_ = false;
   waiting_ = true;
@@ -69,13 +69,13 @@ multi_step multi_machine::looked(const reply& answer, instant now) {
 }
 
 std::optional<unsigned> multi_machine::retries_left() const noexcept {
-  if (!how_.retry.limit) return std::nullopt;
-  return *how_.retry.limit > retries_ ? *how_.retry.limit - retries_ : 0;
+  if (!settings_.retry.limit) return std::nullopt;
+  return *settings_.retry.limit > retries_ ? *settings_.retry.limit - retries_ : 0;
 }
 
 bool multi_machine::may_retry(instant now) const noexcept {
-  if (how_.once || now >= how_.deadline) return false;
-  return !how_.retry.limit || retries_ < *how_.retry.limit;
+  if (settings_.once || now >= settings_.deadline) return false;
+  return !settings_.retry.limit || retries_ < *settings_.retry.limit;
 }
 
 multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
@@ -83,7 +83,8 @@ multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseco
   // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
   const auto most = std::max(at_most, std::chrono::microseconds{500});
   const auto next = backoff_.next();
-  pause_ = std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, most, time_left(how_.deadline, now)});
+  pause_ =
+      std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, most, time_left(settings_.deadline, now)});
   return multi_step::pause;
 }
 

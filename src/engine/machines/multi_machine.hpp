@@ -46,13 +46,13 @@ class multi_machine {
   /// So many rounds may find a key busy that others take back and forth.
   static constexpr unsigned rounds_together = 3;
 
-  explicit multi_machine(const settings& how) noexcept;
+  explicit multi_machine(const settings& given) noexcept;
 
   multi_step begin() noexcept { return multi_step::take; }
   /// All were taken; until when that may be trusted.
   multi_step taken(instant now, instant trusted_until);
-  /// The round ended at a key that is busy; `by`: its holder, if it was seen.
-  multi_step refused(std::size_t key, const seen& by);
+  /// The round ended at a key that is busy; `holder`: its holder, if it was seen.
+  multi_step refused(std::size_t key, const seen& holder);
   /// The round ended at a key that could not be asked for.
   multi_step troubled(std::size_t key, const fault& why, bool unknown);
   multi_step given_back(instant now);
@@ -75,7 +75,7 @@ class multi_machine {
   bool may_retry(instant now) const noexcept;
   multi_step pause_before_retry(instant now, std::chrono::microseconds at_most);
 
-  settings how_;
+  settings settings_;
   backoff backoff_;
   missed_turns turns_{};
   std::size_t key_ = 0;

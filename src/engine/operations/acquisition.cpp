@@ -10,10 +10,11 @@
 
 namespace dlock::engine {
 
-acquisition::acquisition(parts& with, const lock_key& key, lock_request what, waker& woken, room* in, bool look_first)
+acquisition::acquisition(parts& with, const lock_key& key, lock_request request, waker& woken, room* in,
+                         bool look_first)
     : with_(with),
       key_(key),
-      request_(std::move(what)),
+      request_(std::move(request)),
       woken_(woken),
       look_first_(look_first),
       again_(with, request_.terms),
@@ -46,8 +47,8 @@ action acquisition::enter_again(action next) {
   doing_ = doing::entering_again;
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
-  made_.held = again_.take(made_.first);
-  made_.entered_again = true;
+  result_.held = again_.take(result_.first);
+  result_.entered_again = true;
   return {};
 }
 
@@ -108,15 +109,15 @@ action acquisition::follow(action next, instant now) {
   while (next.what == action::kind::finished) {
     if (attempt_->at() == step::pause) return pause_now(now);
     if (attempt_->at() != step::granted) break;
-    made_.held = attempt_->admit(turn_, now);
-    if (made_.held == nullptr) {
+    result_.held = attempt_->admit(turn_, now);
+    if (result_.held == nullptr) {
       next = attempt_->give_back(now);
       continue;
     }
-    made_.first = true;
+    result_.first = true;
     with_.shared.notify({.what = event::kind::granted,
                          .key = key_.view(),
-                         .fence = made_.held->fence,
+                         .fence = result_.held->fence,
                          .waited = now - request_.begun,
                          .attempts = attempt_->machine().statements(),
                          .taken_over = attempt_->machine().taken_over()});
@@ -172,7 +173,7 @@ action acquisition::interrupt(interruption why, instant now) {
 // ---- what came of it ------------------------------------------------------------------------------------------------
 
 acquisition::acquired acquisition::result(instant now) {
-  if (made_.held != nullptr) return std::move(made_);
+  if (result_.held != nullptr) return std::move(result_);
   const auto waited = now - request_.begun;
   const auto* const machine = attempt_ != nullptr ? &attempt_->machine() : nullptr;
   if (machine != nullptr && attempt_->at() == step::failed) {

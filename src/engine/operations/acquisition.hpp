@@ -26,7 +26,7 @@ class acquisition final : public operation {
 
   /// `key` must outlive it, and so must `in`; null: that is on the heap, once it is needed. `look_first`: the key is known to
   /// be contended.
-  acquisition(parts& with, const lock_key& key, lock_request what, waker& woken, room* in = nullptr,
+  acquisition(parts& with, const lock_key& key, lock_request request, waker& woken, room* in = nullptr,
               bool look_first = false);
   ~acquisition() override;
 
@@ -73,7 +73,7 @@ class acquisition final : public operation {
   room* room_;
   at_store* at_ = nullptr;          // in room_
   key_attempt* attempt_ = nullptr;  // in that
-  acquired made_{};
+  acquired result_{};
   std::optional<interruption> interrupted_{};
   bool too_many_ = false;
 };

@@ -16,8 +16,8 @@ constexpr microseconds patience = 5s;
 }  // namespace
 
 void extension::must_not_wait_for_itself() const {
-  const auto& key = of_->key;
-  if (with_.table.verified_here(*of_)) {
+  const auto& key = grant_->key;
+  if (with_.table.verified_here(*grant_)) {
     throw std::logic_error(fmt::format(
         "dlock: key '{}': renew() inside the transaction of this thread that verified the lease and has its "
         "row locked: renew first, or after it has ended",
@@ -27,9 +27,9 @@ void extension::must_not_wait_for_itself() const {
 }
 
 action extension::start(instant now) {
-  ensure_held(*of_, now);
+  ensure_held(*grant_, now);
   must_not_wait_for_itself();
-  statement_.ask = of_->ask(verb::extend);
+  statement_.ask = grant_->ask(verb::extend);
   statement_.ask.ttl = ttl_;
   statement_.until = now + patience;
   statement_.patience = patience;
@@ -39,12 +39,12 @@ action extension::start(instant now) {
 action extension::resume(instant now) {
   const auto result = statement_.sent ? statement_.answer.result : outcome::failed;
   if (result == outcome::failed || result == outcome::unknown) throw_store_error(with_, "renew", statement_);
-  if (result != outcome::yes) with_.grants.lost(of_, grant_registry::not_ours(*of_, now), now);
-  ensure_held(*of_, now);  // rule 4: a reply that came after the deadline revives nothing
+  if (result != outcome::yes) with_.grants.lost(grant_, grant_registry::not_ours(*grant_, now), now);
+  ensure_held(*grant_, now);  // rule 4: a reply that came after the deadline revives nothing
   // Rule 8: from its sending, however long the statement waited.
-  of_->own_end.extend(statement_.sent_at + ttl_ - margin_for(ttl_, with_.shared.options.margin));
-  ensure_held(*of_, now);  // it may have been over meanwhile
-  with_.grants.watch(of_, now);
+  grant_->own_end.extend(statement_.sent_at + ttl_ - margin_for(ttl_, with_.shared.options.margin));
+  ensure_held(*grant_, now);  // it may have been over meanwhile
+  with_.grants.watch(grant_, now);
   return {};
 }
 

@@ -12,7 +12,8 @@ namespace dlock::engine {
 /// Sets the own expiry of a grant to now + ttl, unless it ends later: lease::renew(), and re-entry with a longer ttl.
 class extension final : public operation {
  public:
-  extension(parts& with, std::shared_ptr<grant> of, microseconds ttl) : with_(with), of_(std::move(of)), ttl_(ttl) {}
+  extension(parts& with, std::shared_ptr<grant> grant, microseconds ttl)
+      : with_(with), grant_(std::move(grant)), ttl_(ttl) {}
 
   /// Throws lock_lost if the grant can't be trusted; std::logic_error, store_error where the statement would wait for this
   /// very thread.
@@ -25,7 +26,7 @@ class extension final : public operation {
 
  private:
   parts& with_;
-  const std::shared_ptr<grant> of_;
+  const std::shared_ptr<grant> grant_;
   const microseconds ttl_;
   statement statement_{};
   std::array<statement*, 1> sent_{&statement_};

@@ -45,35 +45,40 @@ keeping::keeping(bool by_column, const detail::lock_settings& terms) noexcept
                                                : lease_kind::session),
       ttl(kind == lease_kind::session ? microseconds{ttl_class(terms.ttl)} : microseconds{terms.ttl}) {}
 
-instant keeping::trusted_until(session& by, instant sent, instant now, microseconds margin) const noexcept {
-  return kind == lease_kind::session ? now + by.deadline.left(now) : sent + ttl - margin_for(ttl, margin);
+instant keeping::trusted_until(session& session, instant sent, instant now, microseconds margin) const noexcept {
+  return kind == lease_kind::session ? now + session.deadline.left(now) : sent + ttl - margin_for(ttl, margin);
 }
 
 std::shared_ptr<grant> keeping::make_grant(parts& with, const lock_key& key, std::shared_ptr<owner_state> owner,
                                            const detail::lock_settings& terms) const {
-  auto made = std::make_shared<grant>(with.home.lock(), key);
-  made->owner = std::move(owner);
-  made->kind = kind;
-  made->renewable = terms.renewal == renewal::manual;
-  made->ttl = ttl;
-  made->min_hold = terms.min_hold;
-  if (terms.max_hold.count() > 0) made->cap = instant{};  // set when it is granted
-  return made;
+  auto grant = std::make_shared<engine::grant>(with.home.lock(), key);
+  grant->owner = std::move(owner);
+  grant->kind = kind;
+  grant->renewable = terms.renewal == renewal::manual;
+  grant->ttl = ttl;
+  grant->min_hold = terms.min_hold;
+  if (terms.max_hold.count() > 0) grant->cap = instant{};  // set when it is granted
+  return grant;
 }
 
-void keeping::granted(grant& one, const detail::lock_settings& terms, instant trusted, instant sent,
+void keeping::granted(grant& grant, const detail::lock_settings& terms, instant trusted, instant sent,
                       instant now) const noexcept {
-  one.granted_at = now;
-  one.asked_at = sent;
-  if (kind != lease_kind::session) one.own_end.reset(trusted);
-  if (terms.max_hold.count() > 0) one.cap = now + terms.max_hold;
+  grant.granted_at = now;
+  grant.asked_at = sent;
+  if (kind != lease_kind::session) grant.own_end.reset(trusted);
+  if (terms.max_hold.count() > 0) grant.cap = now + terms.max_hold;
 }
 
 // ---- one step after the other ---------------------------------------------------------------------------------------
 
-key_attempt::key_attempt(parts& with, const lock_key& key, const lock_request& what,
-                         const acquire_machine::settings& how, waker& woken)
-    : with_(with), key_(key), request_(what), keeping_(key, what.terms), machine_(how), session_(with, woken) {}
+key_attempt::key_attempt(parts& with, const lock_key& key, const lock_request& request,
+                         const acquire_machine::settings& settings, waker& woken)
+    : with_(with),
+      key_(key),
+      request_(request),
+      keeping_(key, request.terms),
+      machine_(settings),
+      session_(with, woken) {}
 
 key_attempt::~key_attempt() { take_back(statement_.answered_at); }
 
@@ -132,11 +137,11 @@ action key_attempt::resume(instant now) {
   return {};
 }
 
-action key_attempt::send(doing what, instant now, microseconds patience) noexcept {
-  doing_ = what;
-  const bool undoes = what == doing::terminating || what == doing::cancelling || what == doing::freeing;
+action key_attempt::send(doing next, instant now, microseconds patience) noexcept {
+  doing_ = next;
+  const bool undoes = next == doing::terminating || next == doing::cancelling || next == doing::freeing;
   statement_.stands_in = undoes ? line::frees : line::takes;
-  statement_.counts = what == doing::asking;
+  statement_.counts = next == doing::asking;
   statement_.until = undoes ? undo_until_ : request_.limit(now);
   statement_.patience = patience;
   return action::send(sent_);
@@ -194,10 +199,10 @@ void key_attempt::prepare_grant() {
     if (pin_) asked_->pin = std::move(pin_);
     return;
   }
-  auto made = keeping_.make_grant(with_, key_, request_.owner, request_.terms);
-  room_ = with_.grants.make_room(*made);
-  made->pin = std::move(pin_);
-  asked_ = std::move(made);
+  auto grant = keeping_.make_grant(with_, key_, request_.owner, request_.terms);
+  room_ = with_.grants.make_room(*grant);
+  grant->pin = std::move(pin_);
+  asked_ = std::move(grant);
 }
 
 action key_attempt::answered(instant now) {
@@ -280,14 +285,14 @@ action key_attempt::find_blocker(instant now) {
   const bool told = blocked_by_.id != 0 && with_.shared.options.break_verified_after.count() == 0;
   if (transactions == nullptr || told) return go(machine_.replied(contended_, now, {}), now);
   const auto& holder = machine_.holder();
-  blocker_ = {.where = transactions,
+  blocker_ = {.store = transactions,
               .about = {.resource = key_.view(), .session = holder.holder, .row = key_.row(), .fence = holder.fence},
               .found = {}};
   statement_.what = statement::kind::call;
   statement_.about = &blocker_;
-  statement_.call = [](void* about, connection& on) {
+  statement_.call = [](void* about, connection& connection) {
     auto& mine = *static_cast<blocker*>(about);
-    return mine.where->blocker(on, mine.about, mine.found);
+    return mine.store->blocker(connection, mine.about, mine.found);
   };
   return send(doing::blocker, now, statement_patience);
 }

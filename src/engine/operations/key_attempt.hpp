@@ -26,13 +26,13 @@ struct keeping {
   microseconds session_ttl() const noexcept { return kind == lease_kind::session ? ttl : naming_class; }
   /// Rule 4, of a grant asked for at `sent` and answered at `now`: by the deadline of the very session that it was asked
   /// with; an expiry of its own counts from the sending (rule 8: the server's clock stood still while the statement waited).
-  instant trusted_until(session& by, instant sent, instant now, microseconds margin) const noexcept;
+  instant trusted_until(session& session, instant sent, instant now, microseconds margin) const noexcept;
 
   /// A grant that is to be asked for, without its session and turn. Allocates.
   std::shared_ptr<grant> make_grant(parts& with, const lock_key& key, std::shared_ptr<owner_state> owner,
                                     const detail::lock_settings& terms) const;
   /// The store has said yes to a statement sent at `sent`.
-  void granted(grant& one, const detail::lock_settings& terms, instant trusted, instant sent,
+  void granted(grant& grant, const detail::lock_settings& terms, instant trusted, instant sent,
                instant now) const noexcept;
 
   lease_kind kind;
@@ -43,8 +43,8 @@ struct keeping {
 /// what must be undone of those that came to nothing. The queue turn is the caller's, and so are pauses.
 class key_attempt {
  public:
-  /// `key` and `what` must outlive it.
-  key_attempt(parts& with, const lock_key& key, const lock_request& what, const acquire_machine::settings& how,
+  /// `key` and `request` must outlive it.
+  key_attempt(parts& with, const lock_key& key, const lock_request& request, const acquire_machine::settings& settings,
               waker& woken);
   ~key_attempt();
   key_attempt(const key_attempt&) = delete;
@@ -90,7 +90,7 @@ class key_attempt {
   action ask(instant now);
   action pinned(action next, instant now);
   void prepare_grant();
-  action send(doing what, instant now, microseconds patience) noexcept;
+  action send(doing next, instant now, microseconds patience) noexcept;
   action find_blocker(instant now);
   action blocker_found(instant now);
   action terminated(instant now);
@@ -118,7 +118,7 @@ class key_attempt {
   std::array<statement*, 1> sent_{&statement_};
   // A transaction that was verified by a holder now dead (rule 2).
   struct blocker {
-    transactional_store* where = nullptr;
+    transactional_store* store = nullptr;
     request about{};
     connection_identity found{};
   };

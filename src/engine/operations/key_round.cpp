@@ -9,8 +9,9 @@
 namespace dlock::engine {
 
 void key_round::add(std::size_t number, const lock_key& key) {
-  const acquire_machine::settings how{.deadline = request_.deadline, .once = true, .look_first = false, .retry = {}};
-  parts_.emplace_back(number, with_, key, request_, how, woken_);
+  const acquire_machine::settings settings{
+      .deadline = request_.deadline, .once = true, .look_first = false, .retry = {}};
+  parts_.emplace_back(number, with_, key, request_, settings, woken_);
 }
 
 action key_round::send(line through, instant until, microseconds patience) {

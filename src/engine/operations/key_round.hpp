@@ -16,8 +16,8 @@ class key_round {
  public:
   struct part {
     part(std::size_t which, parts& with, const lock_key& key, const lock_request& asked,
-         const acquire_machine::settings& how, waker& woken)
-        : number(which), attempt(with, key, asked, how, woken) {}
+         const acquire_machine::settings& settings, waker& woken)
+        : number(which), attempt(with, key, asked, settings, woken) {}
     const std::size_t number;  // of the key
     key_attempt attempt;
     statement send{};  // a look before, a cancellation after

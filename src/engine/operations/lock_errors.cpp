@@ -12,11 +12,11 @@ bool parts::may_wait(fault& why) const noexcept {
   return transactions == nullptr || transactions->caller_may_wait(why);
 }
 
-void ensure_held(grant& one, instant now) {
-  if (one.left(now).count() > 0) return;
-  const auto reason = one.why(now);
-  throw lock_lost(reason, fmt::format("key '{}': lost {} ms after the grant: {}", printable(one.key),
-                                      in_ms(now - one.granted_at), explain(reason)));
+void ensure_held(grant& grant, instant now) {
+  if (grant.left(now).count() > 0) return;
+  const auto reason = grant.why(now);
+  throw lock_lost(reason, fmt::format("key '{}': lost {} ms after the grant: {}", printable(grant.key),
+                                      in_ms(now - grant.granted_at), explain(reason)));
 }
 
 void check_may_wait(const parts& with, const lock_key& key) {
@@ -71,11 +71,11 @@ std::string_view explain(loss_reason reason) noexcept {
 
 std::string trouble(const parts& with, const fault& why) { return told_once(with.statements.where().name(), why.text); }
 
-void throw_store_error(const parts& with, const std::string& doing, const statement& of) {
-  const auto& why = of.answer.why;
-  const auto code = of.answer.result == outcome::unknown ? errc::outcome_unknown
-                    : !of.sent || why.connection         ? errc::store_unreachable
-                                                         : errc::store_failed;
+void throw_store_error(const parts& with, const std::string& doing, const statement& statement) {
+  const auto& why = statement.answer.why;
+  const auto code = statement.answer.result == outcome::unknown ? errc::outcome_unknown
+                    : !statement.sent || why.connection         ? errc::store_unreachable
+                                                                : errc::store_failed;
   throw store_error(code, fmt::format("{}: {}", doing, trouble(with, why)), why.native, why.sqlstate, why.transient);
 }
 

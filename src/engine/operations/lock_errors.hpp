@@ -17,7 +17,7 @@ inline long long in_ms(microseconds value) {
 }
 
 /// Throws lock_lost unless the grant can be trusted now.
-void ensure_held(grant& one, instant now);
+void ensure_held(grant& grant, instant now);
 /// Throws lock_refused after close(), store_error where the calling thread would wait for itself.
 void check_may_wait(const parts& with, const lock_key& key);
 /// The calling thread would wait for itself. `doing`: begins the reason.
@@ -35,6 +35,6 @@ std::string_view explain(loss_reason reason) noexcept;
 /// What went wrong at the store, and which one it is. Without "dlock: ".
 std::string trouble(const parts& with, const fault& why);
 /// Of a statement that failed or has no answer. `doing`: whose statement it was.
-[[noreturn]] void throw_store_error(const parts& with, const std::string& doing, const statement& of);
+[[noreturn]] void throw_store_error(const parts& with, const std::string& doing, const statement& statement);
 
 }  // namespace dlock::engine

@@ -24,14 +24,14 @@ struct lock_request {
     microseconds in_line{0};  ///< once: so long for what another thread of this process has
   };
   lock_request(const detail::lock_settings& asked, std::shared_ptr<owner_state> whose, bool named_owner, instant now,
-               const patience& how) noexcept
+               const patience& waiting) noexcept
       : terms(asked),
         owner(std::move(whose)),
         named(named_owner),
         begun(now),
-        once(how.once),
-        deadline(how.once ? now : now + asked.wait),
-        line_until(how.once ? now + how.in_line : deadline) {}
+        once(waiting.once),
+        deadline(waiting.once ? now : now + asked.wait),
+        line_until(waiting.once ? now + waiting.in_line : deadline) {}
 
   const detail::lock_settings& terms;
   const std::shared_ptr<owner_state> owner;
@@ -52,9 +52,9 @@ struct lock_request {
 
 /// How long this process leaves a key alone that it has had again and again. By the machine's time: under a test's clock there
 /// are no other processes.
-inline microseconds leave_alone(parts& with, const lock_key& key, const lock_request& what, instant now) {
-  if (what.once || with.shared.options.time != nullptr) return microseconds{0};
-  return std::min(with.grants.leave_alone(key, now), std::max(microseconds{what.deadline - now}, microseconds{0}));
+inline microseconds leave_alone(parts& with, const lock_key& key, const lock_request& request, instant now) {
+  if (request.once || with.shared.options.time != nullptr) return microseconds{0};
+  return std::min(with.grants.leave_alone(key, now), std::max(microseconds{request.deadline - now}, microseconds{0}));
 }
 
 /// Counts one who waits, while it lives (service_options::max_waiters).

@@ -11,11 +11,11 @@
 namespace dlock::engine {
 
 multi_acquisition::multi_acquisition(parts& with, const lock_keys& keys, const detail::lock_settings& terms,
-                                     const lock_request& what, waker& woken)
+                                     const lock_request& request, waker& woken)
     : with_(with),
       keys_(keys),
       terms_(terms),
-      request_(terms_, what.owner, what.named, what.begun, {.once = what.once}),
+      request_(terms_, request.owner, request.named, request.begun, {.once = request.once}),
       woken_(woken),
       machine_({.deadline = request_.deadline,
                 .once = request_.once,

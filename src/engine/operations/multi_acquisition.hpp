@@ -25,8 +25,8 @@ class multi_acquisition final : public operation {
     queue_turn turn{};   // ours, and not yet a grant's
   };
 
-  /// `keys` must outlive it. `what`: who asks, since when, and how the caller waits.
-  multi_acquisition(parts& with, const lock_keys& keys, const detail::lock_settings& terms, const lock_request& what,
+  /// `keys` must outlive it. `request`: who asks, since when, and how the caller waits.
+  multi_acquisition(parts& with, const lock_keys& keys, const detail::lock_settings& terms, const lock_request& request,
                     waker& woken);
   ~multi_acquisition() override;
 

@@ -10,10 +10,10 @@ action multi_acquisition::one_by_one(action next, instant now) {
     if (single_) {
       if (next.what != action::kind::finished) return next;
       auto& here = places_[at_];
-      auto made = single_->result(now);
-      here.held = std::move(made.held);
-      here.entered_again = made.entered_again;
-      here.first = made.first;
+      auto result = single_->result(now);
+      here.held = std::move(result.held);
+      here.entered_again = result.entered_again;
+      here.first = result.first;
       if (here.held == nullptr) {
         why_busy_ = single_->why_busy(now);
         return follow(multi_step::busy, now);

@@ -12,7 +12,7 @@ namespace dlock::engine {
 
 /// One lease that ends, and what becomes of its grant.
 struct ended_lease {
-  std::shared_ptr<grant> of{};
+  std::shared_ptr<engine::grant> grant{};
   bool last = false;   ///< no lease is left, and no transaction is to be waited for: the grant is to be freed
   bool begun = false;  ///< its release has begun, and `trusted` is known
   release_result result = release_result::freed;
@@ -39,7 +39,7 @@ class release_operation final : public operation {
 
  private:
   action send(instant now) noexcept;
-  void judge(ended_lease& one) noexcept;
+  void judge(ended_lease& ended) noexcept;
   action finish(instant now) noexcept;
 
   parts& with_;

@@ -24,7 +24,7 @@ row_adoption::row_adoption(parts& with, const detail::lock_settings& terms, bool
 
 row_adoption::~row_adoption() {
   for (auto& each : asked_) {
-    if (each.of != nullptr) cancel(std::move(each.of), last_);
+    if (each.grant != nullptr) cancel(std::move(each.grant), last_);
   }
 }
 
@@ -49,12 +49,12 @@ void row_adoption::expect(const std::vector<lock_key>& keys) {
   asked_.clear();
   asked_.reserve(keys.size());
   for (const auto& key : keys) {
-    auto made = keeping_.make_grant(with_, key, owner_, terms_);
-    made->nonce = nonce_;
-    auto room = with_.grants.make_room(*made);
-    made->turn = with_.queue.try_enter(made->key);  // a thread that has it gets the row after this one
-    made->pin = pin_.share();
-    asked_.push_back({std::move(made), std::move(room)});
+    auto grant = keeping_.make_grant(with_, key, owner_, terms_);
+    grant->nonce = nonce_;
+    auto room = with_.grants.make_room(*grant);
+    grant->turn = with_.queue.try_enter(grant->key);  // a thread that has it gets the row after this one
+    grant->pin = pin_.share();
+    asked_.push_back({std::move(grant), std::move(room)});
   }
 }
 
@@ -62,34 +62,34 @@ std::vector<std::shared_ptr<grant>> row_adoption::committed(const std::vector<st
                                                             instant now) {
   unsure_ = false;  // there was an answer
   last_ = now;
-  std::vector<std::shared_ptr<grant>> made(asked_.size());
+  std::vector<std::shared_ptr<grant>> grants(asked_.size());
   for (std::size_t i = 0; i < asked_.size(); ++i) {
-    auto& one = asked_[i].of;
+    auto& grant = asked_[i].grant;
     const auto until = keeping_.trusted_until(*pin_.get(), sent, now, with_.shared.options.margin);
-    one->fence = fences[i];
-    keeping_.granted(*one, terms_, until, sent, now);
-    const bool ours = one->fence != 0 && now < until && with_.grants.admit(one, asked_[i].room, now);
+    grant->fence = fences[i];
+    keeping_.granted(*grant, terms_, until, sent, now);
+    const bool ours = grant->fence != 0 && now < until && with_.grants.admit(grant, asked_[i].room, now);
     if (ours) {
       with_.shared.notify({.what = event::kind::granted,
-                           .key = one->key.view(),
-                           .fence = one->fence,
+                           .key = grant->key.view(),
+                           .fence = grant->fence,
                            .waited = now - begun_,
                            .attempts = 1});
-      made[i] = std::move(one);
+      grants[i] = std::move(grant);
     } else {
-      cancel(std::move(one), now);
+      cancel(std::move(grant), now);
     }
   }
   asked_.clear();
-  return made;
+  return grants;
 }
 
-void row_adoption::cancel(std::shared_ptr<grant> one, instant now) noexcept {
-  one->turn.hand_on();
+void row_adoption::cancel(std::shared_ptr<grant> grant, instant now) noexcept {
+  grant->turn.hand_on();
   // Nobody knows the application's connection: where its commit may still come, it is tried for a while.
-  one->lasting = unsure_;
+  grant->lasting = unsure_;
   const auto end = unsure_ ? now + 10min : instant::max();
-  with_.background.cancel_later(std::move(one), nullptr, end, now);
+  with_.background.cancel_later(std::move(grant), nullptr, end, now);
 }
 
 }  // namespace dlock::engine

@@ -45,12 +45,12 @@ class row_adoption final : public operation {
 
  private:
   struct asked {
-    std::shared_ptr<grant> of{};
+    std::shared_ptr<engine::grant> grant{};
     grant_registry::room room{};
   };
 
   action pinned(action next);
-  void cancel(std::shared_ptr<grant> one, instant now) noexcept;
+  void cancel(std::shared_ptr<grant> grant, instant now) noexcept;
 
   parts& with_;
   const detail::lock_settings& terms_;

@@ -14,13 +14,13 @@ namespace dlock::engine {
 
 namespace {
 
-renewal renewal_of(const grant& one) noexcept {
-  if (one.kind != lease_kind::expiring) return renewal::automatic;
-  return one.renewable ? renewal::manual : renewal::none;
+renewal renewal_of(const grant& grant) noexcept {
+  if (grant.kind != lease_kind::expiring) return renewal::automatic;
+  return grant.renewable ? renewal::manual : renewal::none;
 }
 
-const char* name_of(renewal how) noexcept {
-  switch (how) {
+const char* name_of(renewal renewal) noexcept {
+  switch (renewal) {
     case renewal::automatic: return "automatic";
     case renewal::none: return "none";
     case renewal::manual: break;
@@ -63,25 +63,25 @@ void second_lease::refuse(grant& mine, instant now) const {
 
 /// What the options of an inner lease ask for holds for it, too, or is refused: it shares the grant with the outer one.
 void second_lease::honour(instant now) const {
-  auto& of = *held_;
-  const auto refuse = [&](const std::string& what) {
+  auto& grant = *held_;
+  const auto refuse = [&](const std::string& refusal) {
     throw std::invalid_argument(fmt::format(
         "dlock: key '{}': {}; the owner holds it already, and an inner lease can't change that of the outer one "
         "(reentry::refuse and reentry::busy don't enter it)",
-        printable(of.key), what));
+        printable(grant.key), refusal));
   };
-  if (const auto has = renewal_of(of); terms_.renewal != has) {
+  if (const auto has = renewal_of(grant); terms_.renewal != has) {
     refuse(fmt::format("renewal = {}: the lease that is held has renewal::{}", name_of(terms_.renewal), name_of(has)));
   }
-  if (terms_.max_hold.count() > 0 && now + terms_.max_hold < of.cap) {
+  if (terms_.max_hold.count() > 0 && now + terms_.max_hold < grant.cap) {
     refuse(fmt::format(
         "max_hold = {} ms: the lease that is held {}", terms_.max_hold.count(),
-        of.cap == instant::max() ? "has no such bound" : fmt::format("ends in {} ms", in_ms(of.cap - now))));
+        grant.cap == instant::max() ? "has no such bound" : fmt::format("ends in {} ms", in_ms(grant.cap - now))));
   }
   if (terms_.min_hold.count() == 0) return;
-  const microseconds wanted = now - of.asked_at + terms_.min_hold;
-  auto before = of.min_hold.load();
-  while (before < wanted && !of.min_hold.compare_exchange_weak(before, wanted)) {
+  const microseconds wanted = now - grant.asked_at + terms_.min_hold;
+  auto before = grant.min_hold.load();
+  while (before < wanted && !grant.min_hold.compare_exchange_weak(before, wanted)) {
   }
 }
 

@@ -27,8 +27,8 @@ struct session_row {
   std::string label{};
 };
 
-std::string who(const session_row& of) {
-  return of.host + "/" + std::to_string(of.pid) + (of.label.empty() ? "" : " ") + of.label;
+std::string who(const session_row& row) {
+  return row.host + "/" + std::to_string(row.pid) + (row.label.empty() ? "" : " ") + row.label;
 }
 
 /// Nothing of it outlives the call, so there is nothing to interrupt.
@@ -49,8 +49,8 @@ microseconds until(instant end, instant now) { return std::max(microseconds{0}, 
 
 struct memory_store::state {
   explicit state(const time_source& clock) : time(clock) {
-    static std::atomic<unsigned> made{0};
-    name = "memory:" + std::to_string(++made);
+    static std::atomic<unsigned> count{0};
+    name = "memory:" + std::to_string(++count);
   }
 
   const time_source& time;
@@ -143,17 +143,18 @@ struct memory_store::state {
     return {.result = outcome::failed};
   }
 
-  reply run(session_verb action, const session_record& of, instant now) DLOCK_REQUIRES(mutex) {
-    const auto found = sessions.find(of.id);
+  reply run(session_verb action, const session_record& record, instant now) DLOCK_REQUIRES(mutex) {
+    const auto found = sessions.find(record.id);
     const bool there = found != sessions.end();
     switch (action) {
       case session_verb::open:
         if (there) return {.result = outcome::no};
-        sessions[of.id] = {now + of.ttl, of.ttl, false, std::string(of.host), of.pid, std::string(of.label)};
+        sessions[record.id] = {now + record.ttl,         record.ttl, false,
+                               std::string(record.host), record.pid, std::string(record.label)};
         return {.result = outcome::yes};
       case session_verb::renew:
         if (!there || found->second.expires <= now || found->second.revoked) return {.result = outcome::no};
-        found->second.expires = std::max(found->second.expires, now + of.ttl);
+        found->second.expires = std::max(found->second.expires, now + record.ttl);
         return {.result = outcome::yes};
       case session_verb::remove_expired:
         if (!there || found->second.expires > now) return {.result = outcome::no};
@@ -215,9 +216,9 @@ void memory_store::execute(connection&, std::span<const request> requests, std::
   }
 }
 
-reply memory_store::session(connection&, session_verb action, const session_record& of) noexcept {
+reply memory_store::session(connection&, session_verb action, const session_record& record) noexcept {
   const base::lock_guard lock(state_->mutex);
-  return state_->run(action, of, state_->time.now());
+  return state_->run(action, record, state_->time.now());
 }
 
 bool memory_store::terminate(connection&, const connection_identity&) noexcept { return true; }

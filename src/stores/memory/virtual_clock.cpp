@@ -57,12 +57,12 @@ void virtual_clock::notify(std::condition_variable& wake) noexcept {
   wake.notify_all();
 }
 
-void virtual_clock::advance(std::chrono::microseconds by) {
-  if (by.count() < 0) {
-    throw std::invalid_argument("dlock: advance(" + std::to_string(by.count()) + " us): time does not go back");
+void virtual_clock::advance(std::chrono::microseconds duration) {
+  if (duration.count() < 0) {
+    throw std::invalid_argument("dlock: advance(" + std::to_string(duration.count()) + " us): time does not go back");
   }
   std::unique_lock own(mutex_);
-  us_ += by.count();
+  us_ += duration.count();
   for (auto* each = first_; each != nullptr; each = each->next) {
     if (each->until <= now()) each->called = each->due = true;
   }
@@ -86,9 +86,9 @@ void virtual_clock::advance(std::chrono::microseconds by) {
   }
 }
 
-void virtual_clock::told(worker what) noexcept {
+void virtual_clock::told(worker change) noexcept {
   const std::lock_guard own(mutex_);
-  switch (what) {
+  switch (change) {
     case worker::hired: ++workers_; break;
     case worker::begins: works_for = this; break;
     case worker::ends: --workers_; break;

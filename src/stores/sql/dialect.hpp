@@ -62,7 +62,7 @@ class dialect {
   /// A database of the application's own at this place.
   virtual std::unique_ptr<odb::database> open_database() const = 0;
   /// Begins a transaction that writes, in the way that can't be refused later because others wrote meanwhile.
-  virtual odb::transaction_impl* begin_to_write(odb::connection& on) const { return on.begin(); }
+  virtual odb::transaction_impl* begin_to_write(odb::connection& connection) const { return connection.begin(); }
 
   /// Of an exception that a connection of this kind threw.
   virtual fault fault_of(const std::exception& error) const = 0;
@@ -79,7 +79,7 @@ class dialect {
   /// Whether that locks rows of tables that the SELECT joins as well.
   virtual bool locks_joined_rows() const noexcept { return false; }
   /// Grants rows that this transaction has locked: one statement.
-  virtual std::string claim(const claim_request& what) const = 0;
+  virtual std::string claim(const claim_request& request) const = 0;
   /// A condition that names rows by their ids.
   virtual std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const = 0;
   /// Adds the lock columns to a table that has none: ALTER TABLE statements.

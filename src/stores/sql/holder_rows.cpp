@@ -9,19 +9,19 @@ namespace dlock::stores::sql {
 
 holder_info described(const entities::held_lock_view& row) {
   using std::chrono::microseconds;
-  holder_info made;
-  made.key.assign(row.lock_key.begin(), row.lock_key.end());
-  std::copy(row.session_id.begin(), row.session_id.end(), made.session.bytes.begin());
-  made.fence = row.fence;
-  made.host = row.host;
-  made.pid = row.pid;
-  made.label = row.label;
-  made.kind = row.kept ? lease_kind::session : lease_kind::expiring;
-  made.revoked = row.revoked;
-  made.dead = row.dead;
-  made.since = microseconds{row.since_us};
-  made.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
-  return made;
+  holder_info info;
+  info.key.assign(row.lock_key.begin(), row.lock_key.end());
+  std::copy(row.session_id.begin(), row.session_id.end(), info.session.bytes.begin());
+  info.fence = row.fence;
+  info.host = row.host;
+  info.pid = row.pid;
+  info.label = row.label;
+  info.kind = row.kept ? lease_kind::session : lease_kind::expiring;
+  info.revoked = row.revoked;
+  info.dead = row.dead;
+  info.since = microseconds{row.since_us};
+  info.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
+  return info;
 }
 
 }  // namespace dlock::stores::sql

@@ -66,12 +66,12 @@ void put_values(std::string_view sql, const Values& values, Text&& text, Value&&
 }  // namespace
 
 std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts) {
-  std::string made;
-  made.reserve(sql.size() * 2);
+  std::string expanded;
+  expanded.reserve(sql.size() * 2);
   std::vector<bool> used(parts.size());
   for (std::string_view rest = sql; !rest.empty();) {
     const auto open = rest.find('{');
-    made.append(rest.substr(0, open));
+    expanded.append(rest.substr(0, open));
     if (open == std::string_view::npos) break;
     const auto close = rest.find('}', open);
     const auto name = rest.substr(open + 1, close == std::string_view::npos ? close : close - open - 1);
@@ -82,30 +82,30 @@ std::string expand(const table_names& names, std::string_view sql, std::initiali
           fmt::format("dlock: SQL '{}' has the placeholder '{{{}}}', which is not known", sql, name));
     }
     if (known == nullptr) used[static_cast<std::size_t>(part - parts.begin())] = true;
-    made.append(known == nullptr ? part->text : *known);
+    expanded.append(known == nullptr ? part->text : *known);
     rest.remove_prefix(close + 1);
   }
   expect_used(sql, "part", parts, used);
-  return made;
+  return expanded;
 }
 
 std::string in_one_line(std::string_view sql) {
-  std::string made;
-  made.reserve(sql.size());
+  std::string line;
+  line.reserve(sql.size());
   for (std::size_t at = 0; at < sql.size();) {
     const auto blank = sql.find_first_not_of(" \n", at);
     if (blank == std::string_view::npos) break;
-    if (blank != at && !made.empty()) made += ' ';
+    if (blank != at && !line.empty()) line += ' ';
     at = blank;
     const auto end = quotes(sql[at]) ? end_of_quoted(sql, at) : std::min(sql.find_first_of(" \n'\"`", at), sql.size());
-    made.append(sql.substr(at, end - at));
+    line.append(sql.substr(at, end - at));
     at = end;
   }
-  return made;
+  return line;
 }
 
 statement_text find_parameters(const char* name, std::string_view sql, std::span<const std::string_view> known,
-                               marker how) {
+                               marker marker) {
   statement_text found;
   found.name = name;
   const auto line = in_one_line(sql);
@@ -116,8 +116,8 @@ statement_text find_parameters(const char* name, std::string_view sql, std::span
     const auto number = static_cast<std::size_t>(place - known.begin());
     auto& all = found.parameters;
     const bool again = std::find(all.begin(), all.end(), number) != all.end();
-    if (how == marker::question || !again) all.push_back(number);
-    found.sql.append(how == marker::question ? "?" : fmt::format(":{}", parameter));
+    if (marker == marker::question || !again) all.push_back(number);
+    found.sql.append(marker == marker::question ? "?" : fmt::format(":{}", parameter));
   });
   return found;
 }
@@ -132,25 +132,25 @@ void expect_all_used(std::span<const statement_text> statements, std::span<const
 }
 
 std::string write_values(std::string_view sql, std::initializer_list<named_part> values) {
-  std::string made;
+  std::string text;
   put_values(
-      sql, values, [&](std::string_view part) { made.append(part); },
-      [&](const named_part& value) { made.append(value.text); });
-  return made;
+      sql, values, [&](std::string_view part) { text.append(part); },
+      [&](const named_part& value) { text.append(value.text); });
+  return text;
 }
 
 verification with_values(std::string_view sql, std::span<const named_value> values) {
-  verification made;
+  verification statement;
   const auto text = [&](std::string_view part) {
-    made.sql.append(part);
-    made.text.append(part);
+    statement.sql.append(part);
+    statement.text.append(part);
   };
   put_values(sql, values, text, [&](const named_value& value) {
-    made.sql += '?';
-    made.text += value.literal;
-    made.parameters.push_back(value.value);
+    statement.sql += '?';
+    statement.text += value.literal;
+    statement.parameters.push_back(value.value);
   });
-  return made;
+  return statement;
 }
 
 }  // namespace dlock::stores::sql

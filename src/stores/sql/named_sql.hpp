@@ -51,7 +51,7 @@ struct statement_text {
 /// Finds the parameters of a statement whose names of tables are expanded. Throws std::logic_error, which names statement
 /// and parameter, for one that is not among `known`.
 statement_text find_parameters(const char* name, std::string_view sql, std::span<const std::string_view> known,
-                               marker how);
+                               marker marker);
 
 /// Throws std::logic_error, which names it, if there is a parameter that no statement has.
 void expect_all_used(std::span<const statement_text> statements, std::span<const std::string_view> known);
@@ -67,17 +67,17 @@ struct statement_source {
 /// are not in the order of their ids.
 template <class Id>
 std::vector<statement_text> make_statements(std::span<const statement_source<Id>> sources, const table_names& names,
-                                            std::span<const std::string_view> parameters, marker how) {
-  std::vector<statement_text> made;
-  made.reserve(sources.size());
+                                            std::span<const std::string_view> parameters, marker marker) {
+  std::vector<statement_text> statements;
+  statements.reserve(sources.size());
   for (const auto& source : sources) {
-    if (static_cast<std::size_t>(source.id) != made.size()) {
+    if (static_cast<std::size_t>(source.id) != statements.size()) {
       throw std::logic_error(fmt::format("dlock: SQL '{}' is not in the order of the ids", source.name));
     }
-    made.push_back(find_parameters(source.name, names.expand(source.sql), parameters, how));
+    statements.push_back(find_parameters(source.name, names.expand(source.sql), parameters, marker));
   }
-  expect_all_used(made, parameters);
-  return made;
+  expect_all_used(statements, parameters);
+  return statements;
 }
 
 // ---- statements whose values stand in the text ---------------------------------------------------------------------

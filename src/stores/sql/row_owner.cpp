@@ -23,19 +23,19 @@ std::string row_owner::text() const { return fmt::format("{}/{:016x}", session.h
 std::optional<row_owner> row_owner::parse(std::string_view text) noexcept {
   if (text.size() == plain_size + 1 && text.back() == '+') text.remove_suffix(1);
   if (text.size() != plain_size || text[session_digits] != '/') return {};
-  row_owner made;
+  row_owner owner;
   for (std::size_t i = 0; i < plain_size; ++i) {
     if (i == session_digits) continue;
     const int value = digit(text[i]);
     if (value < 0) return {};
     if (i < session_digits) {
-      auto& byte = made.session.bytes[i / 2];
+      auto& byte = owner.session.bytes[i / 2];
       byte = static_cast<unsigned char>(byte << 4 | value);
     } else {
-      made.nonce = made.nonce << 4 | static_cast<unsigned>(value);
+      owner.nonce = owner.nonce << 4 | static_cast<unsigned>(value);
     }
   }
-  return made;
+  return owner;
 }
 
 }  // namespace dlock::stores::sql

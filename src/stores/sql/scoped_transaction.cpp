@@ -3,7 +3,7 @@
 
 namespace dlock::stores::sql {
 
-scoped_transaction::scoped_transaction(odb::connection& on) : mine_(on.begin(), false) {
+scoped_transaction::scoped_transaction(odb::connection& connection) : mine_(connection.begin(), false) {
   odb::transaction::current(mine_);
 }
 

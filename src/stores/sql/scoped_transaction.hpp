@@ -14,7 +14,7 @@ namespace dlock::stores::sql {
 /// caller's own, if it has one, is put back at the end, so that dlock may be called in the middle of it.
 class scoped_transaction {
  public:
-  explicit scoped_transaction(odb::connection& on);
+  explicit scoped_transaction(odb::connection& connection);
   /// Rolls back unless committed.
   ~scoped_transaction();
   scoped_transaction(const scoped_transaction&) = delete;

@@ -8,14 +8,14 @@ namespace dlock::test {
 
 namespace {
 
-std::vector<holder_info> inspected(const row_actor& by, const lock_key& row) {
+std::vector<holder_info> inspected(const row_actor& actor, const lock_key& row) {
   std::vector<holder_info> out;
-  CHECK(answer(by.where->admin()->inspect(*by.on, {.row = row.row()}, out)) == outcome::yes);
+  CHECK(answer(actor.store->admin()->inspect(*actor.connection, {.row = row.row()}, out)) == outcome::yes);
   return out;
 }
 
-outcome revoked(const row_actor& by, const lock_key& row) {
-  return answer(by.where->admin()->revoke(*by.on, {.row = row.row()}));
+outcome revoked(const row_actor& actor, const lock_key& row) {
+  return answer(actor.store->admin()->revoke(*actor.connection, {.row = row.row()}));
 }
 
 }  // namespace

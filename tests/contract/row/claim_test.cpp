@@ -12,16 +12,16 @@ namespace dlock::test {
 
 namespace {
 
-const stores::sql::dialect& dialect(const row_actor& of) {
-  const auto* const made = dynamic_cast<const stores::sql::dialect*>(of.where.get());
-  REQUIRE(made != nullptr);
-  return *made;
+const stores::sql::dialect& dialect(const row_actor& actor) {
+  const auto* const dialect = dynamic_cast<const stores::sql::dialect*>(actor.store.get());
+  REQUIRE(dialect != nullptr);
+  return *dialect;
 }
 
 std::vector<const row_id*> ids(const std::vector<lock_key>& rows) {
-  std::vector<const row_id*> made;
-  for (const auto& row : rows) made.push_back(row.row());
-  return made;
+  std::vector<const row_id*> ids;
+  for (const auto& row : rows) ids.push_back(row.row());
+  return ids;
 }
 
 /// The ids of rows that a condition selects.
@@ -127,9 +127,9 @@ TEST_CASE("row claim: lock columns can be added to a table that has rows", "[con
   std::string all = dialect(a).add_columns(*s.table);
   while (!all.empty()) {
     const auto end = all.find(';');
-    const auto one = all.substr(0, end);
+    const auto statement = all.substr(0, end);
     all = end == std::string::npos ? std::string() : all.substr(end + 1);
-    if (one.find_first_not_of(" \n") != std::string::npos) s.app->run(one);
+    if (statement.find_first_not_of(" \n") != std::string::npos) s.app->run(statement);
   }
   CHECK_FALSE(a.at(row).holder);
   CHECK(answer(a.take(row, column ? 20s : 0s)) == outcome::yes);

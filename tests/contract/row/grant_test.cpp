@@ -287,7 +287,7 @@ TEST_CASE("row: looks at many rows show each its own holder, in a collation that
   std::vector<request> requests;
   for (const auto& row : rows) requests.push_back(a.about(verb::look, row));
   std::vector<reply> told(rows.size());
-  a.where->execute(*a.on, requests, told);
+  a.store->execute(*a.connection, requests, told);
   for (std::size_t i = 0; i != rows.size(); ++i) {
     INFO(printable(rows[i]));
     const auto alone = a.look(rows[i]);
@@ -343,7 +343,7 @@ TEST_CASE("row: several requests of one verb are answered one by one", "[contrac
     asked.push_back(a.about(verb::take, row));
   }
   std::vector<reply> told(asked.size());
-  a.where->execute(*a.on, asked, told);
+  a.store->execute(*a.connection, asked, told);
   CHECK(answer(told[0]) == outcome::yes);
   CHECK(answer(told[1]) == outcome::no);
   CHECK(answer(told[2]) == outcome::yes);
@@ -351,7 +351,7 @@ TEST_CASE("row: several requests of one verb are answered one by one", "[contrac
     each.action = verb::release;
     each.fence = 1;
   }
-  a.where->execute(*a.on, asked, told);
+  a.store->execute(*a.connection, asked, told);
   CHECK(answer(told[0]) == outcome::yes);
   CHECK(answer(told[1]) == outcome::no);
   CHECK(answer(told[2]) == outcome::yes);

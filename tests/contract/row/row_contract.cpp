@@ -8,21 +8,21 @@
 namespace dlock::test {
 
 lock_key row_scene::make(std::int64_t id) {
-  auto made = key({id});
-  insert(made);
-  return made;
+  auto row = key({id});
+  insert(row);
+  return row;
 }
 
 lock_key row_scene::make(const std::string& id) {
-  auto made = key({id});
-  insert(made);
-  return made;
+  auto row = key({id});
+  insert(row);
+  return row;
 }
 
 lock_key row_scene::make(std::int64_t region, const std::string& name) {
-  auto made = key({region, name});
-  insert(made);
-  return made;
+  auto row = key({region, name});
+  insert(row);
+  return row;
 }
 
 namespace {
@@ -48,23 +48,23 @@ void row_scene::insert(const lock_key& row) {
 
 std::string row_scene::where(const lock_key& row) const {
   const auto& id = *row.row();
-  std::string made;
+  std::string text;
   for (std::size_t i = 0; i < id.values.size(); ++i) {
-    made += fmt::format("{}{}={}", i == 0 ? "" : " AND ", table->id.at(i), literal_of(*place, id.values[i]));
+    text += fmt::format("{}{}={}", i == 0 ? "" : " AND ", table->id.at(i), literal_of(*place, id.values[i]));
   }
-  return made;
+  return text;
 }
 
 std::string row_scene::value(const std::string& column, const lock_key& row) {
   return app->one(fmt::format("SELECT {} FROM {} WHERE {}", column, table->table, where(row))).value_or("");
 }
 
-std::uint64_t row_scene::set(const std::string& what, const lock_key& row) {
-  return app->run(fmt::format("UPDATE {} SET {} WHERE {}", table->table, what, where(row)));
+std::uint64_t row_scene::set(const std::string& assignments, const lock_key& row) {
+  return app->run(fmt::format("UPDATE {} SET {} WHERE {}", table->table, assignments, where(row)));
 }
 
-request row_actor::about(verb what, const lock_key& row) const {
-  return {.action = what, .resource = row.view(), .session = id, .row = row.row(), .nonce = nonce};
+request row_actor::about(verb action, const lock_key& row) const {
+  return {.action = action, .resource = row.view(), .session = id, .row = row.row(), .nonce = nonce};
 }
 
 reply row_actor::take(const lock_key& row, microseconds own_ttl) {
@@ -81,12 +81,12 @@ std::uint64_t row_actor::acquire(const lock_key& row, microseconds own_ttl) {
   return granted.fence;
 }
 
-reply row_actor::take_over(const lock_key& row, const seen& of, microseconds own_ttl) {
+reply row_actor::take_over(const lock_key& row, const seen& holder, microseconds own_ttl) {
   ++nonce;
   auto q = about(verb::take_over, row);
   q.kind = kind_for(own_ttl);
   q.ttl = own_ttl;
-  q.expected = &of;
+  q.expected = &holder;
   return run(q);
 }
 

@@ -65,7 +65,7 @@ class row_place : public store_place {
   virtual std::string literal(const std::string& text) const = 0;
   /// What a program does that knows only owner, expiry and version: `update … set lock_owner=?, lock_expire_time=<now +
   /// seconds>, version=version+1 where <id> and (lock_owner='' or lock_expire_time<now)`.
-  virtual std::string plain_take(const row_table& table, const std::string& where, const std::string& owner,
+  virtual std::string plain_take(const row_table& table, const std::string& condition, const std::string& owner,
                                  int seconds) const = 0;
   /// An expiry so many seconds from now (or before), as an expression for the column of such a table.
   virtual std::string plain_expiry(int seconds) const = 0;
@@ -98,7 +98,7 @@ class row_scene {
   std::uint64_t number(const std::string& column, const lock_key& row) { return std::stoull(value(column, row)); }
   std::string owner(const lock_key& row) { return value(table->owner, row); }
   /// Rows changed by `UPDATE <table> SET <what> WHERE <the row>`.
-  std::uint64_t set(const std::string& what, const lock_key& row);
+  std::uint64_t set(const std::string& assignments, const lock_key& row);
 
   std::unique_ptr<row_place> place = make_row_place();
   std::shared_ptr<const row_table> table;
@@ -114,11 +114,11 @@ class row_actor : public actor {
   explicit row_actor(row_scene& scene, microseconds session_ttl = for_long) : actor(*scene.place, session_ttl) {}
 
   /// Our request about a row (or a key), with the last nonce.
-  request about(verb what, const lock_key& row) const;
+  request about(verb action, const lock_key& row) const;
   reply take(const lock_key& row, microseconds own_ttl = 0us);
   /// take(); a failure if it is not granted. The fence.
   std::uint64_t acquire(const lock_key& row, microseconds own_ttl = 0us);
-  reply take_over(const lock_key& row, const seen& of, microseconds own_ttl = 0us);
+  reply take_over(const lock_key& row, const seen& holder, microseconds own_ttl = 0us);
   reply extend(const lock_key& row, std::uint64_t fence, microseconds own_ttl);
   reply release(const lock_key& row, std::uint64_t fence);
   reply cancel(const lock_key& row);
@@ -127,10 +127,10 @@ class row_actor : public actor {
   /// The request whose verification proves our grant.
   request grant(const lock_key& row, std::uint64_t fence) const;
   std::string verify_text(const lock_key& row, std::uint64_t fence) const {
-    return where->transactions()->verification_of(grant(row, fence)).text;
+    return store->transactions()->verification_of(grant(row, fence)).text;
   }
   std::string release_text(const lock_key& row, std::uint64_t fence) const {
-    return where->transactions()->release_of(grant(row, fence)).text;
+    return store->transactions()->release_of(grant(row, fence)).text;
   }
   /// "<session>/<nonce>": what our last attempt writes.
   std::string text() const;

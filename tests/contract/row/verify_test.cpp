@@ -25,7 +25,7 @@ TEST_CASE("verification: of a row goes to and fro, and every verb knows both for
   row_actor a(s), b(s);
   const auto row = s.make(1);
   const auto fence = a.acquire(row, for_long);
-  const auto check = a.where->transactions()->verification_of(a.grant(row, fence));
+  const auto check = a.store->transactions()->verification_of(a.grant(row, fence));
   CHECK(check.expected_rows == 1);
   for (const char* form : {"+", "", "+"}) {
     CHECK(s.app->run(check.text) == 1);
@@ -178,14 +178,15 @@ TEST_CASE("verification: has one marker for each parameter", "[contract][rows][v
   row_actor a(s);
   const auto row = s.make("what? 'now'?");
   const lock_key key("k?");
-  for (const auto& of :
-       {a.where->transactions()->verification_of(a.grant(row, 1)),
-        a.where->transactions()->verification_of(a.grant(key, 1)), a.where->transactions()->release_of(a.grant(row, 1)),
-        a.where->transactions()->release_of(a.grant(key, 1))}) {
-    INFO(of.sql);
-    INFO(of.text);
-    CHECK(static_cast<std::size_t>(std::count(of.sql.begin(), of.sql.end(), '?')) == of.parameters.size());
-    CHECK(s.app->run(of.text) == 0);  // it is a statement
+  for (const auto& statement :
+       {a.store->transactions()->verification_of(a.grant(row, 1)),
+        a.store->transactions()->verification_of(a.grant(key, 1)), a.store->transactions()->release_of(a.grant(row, 1)),
+        a.store->transactions()->release_of(a.grant(key, 1))}) {
+    INFO(statement.sql);
+    INFO(statement.text);
+    CHECK(static_cast<std::size_t>(std::count(statement.sql.begin(), statement.sql.end(), '?')) ==
+          statement.parameters.size());
+    CHECK(s.app->run(statement.text) == 0);  // it is a statement
   }
 }
 

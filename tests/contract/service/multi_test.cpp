@@ -18,9 +18,9 @@ namespace dlock::test {
 
 struct multi_service_fixture {
   std::unique_ptr<store_place> place = make_store_place();
-  service_options how{.close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()};
-  lock_service a{place->open(), how};
-  lock_service b{place->open(), how};
+  service_options options{.close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()};
+  lock_service a{place->open(), options};
+  lock_service b{place->open(), options};
 
   bool is_free(const lock_key& key) {
     const owner_scope stranger;
@@ -81,13 +81,13 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: a dead process's are take
                  "[T30][T91]") {
   process dying(*place);
   auto dead = dying.locks.acquire_all({"a", "b"}, {.ttl = 1s});
-  dying.where->cut();
+  dying.store->cut();
   const auto mine = a.acquire_all({"a", "b", "c"}, {.wait = 30s});
   CHECK(dead.remaining() == 0us);
   CHECK(mine["a"].fencing_token() == 2);
   CHECK(mine["b"].fencing_token() == 2);
   CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
-  dying.where->cut(false);
+  dying.store->cut(false);
   CHECK(thrown([&] { return dead.release(), 0; }) == errc::lost);
   CHECK_NOTHROW(mine.ensure_held());
   CHECK(b.holder("a")->fence == 2);
@@ -127,9 +127,9 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: threads of two processes 
           const auto held =
               (t % 2 == 0 ? a : b).acquire_all(names, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
           for (const auto& each : held) {
-            auto& of = data[static_cast<std::size_t>(each.key().back() - '0')];
-            if (++of.inside != 1 || each.fencing_token() <= of.last) ++wrong;
-            of.last = each.fencing_token();
+            auto& counter = data[static_cast<std::size_t>(each.key().back() - '0')];
+            if (++counter.inside != 1 || each.fencing_token() <= counter.last) ++wrong;
+            counter.last = each.fencing_token();
           }
           for (const auto& each : held) --data[static_cast<std::size_t>(each.key().back() - '0')].inside;
         } catch (const error&) {

@@ -22,9 +22,9 @@ using namespace std::chrono_literals;
 /// A process as the locks see it. Its store can be given faults, or cut off: as if the process had died.
 struct process {
   explicit process(store_place& at)
-      : where(std::make_shared<faulty_store>(at.open())),
-        locks(where, {.close_limit = 0ms, .sweep_every = 0ms, .time = &at.time()}) {}
-  std::shared_ptr<faulty_store> where;
+      : store(std::make_shared<faulty_store>(at.open())),
+        locks(store, {.close_limit = 0ms, .sweep_every = 0ms, .time = &at.time()}) {}
+  std::shared_ptr<faulty_store> store;
   lock_service locks;
 };
 

@@ -29,7 +29,7 @@ TEST_CASE_METHOD(service_fixture, "service: who waits gets the key soon after it
   auto mine = a.locks.acquire("k");
   std::uint64_t fence = 0;
   std::thread waiter([&] { fence = b.locks.acquire("k", {.wait = 20s}).fencing_token(); });
-  CHECK(eventually([&] { return b.where->count(verb::look) >= 2; }));
+  CHECK(eventually([&] { return b.store->count(verb::look) >= 2; }));
   mine.release();
   waiter.join();
   CHECK(fence == 2);
@@ -62,7 +62,7 @@ TEST_CASE_METHOD(service_fixture, "service: a lease lasts longer than its ttl wh
   pass(2500ms);
   CHECK_NOTHROW(held.ensure_held());
   CHECK_FALSE(b.locks.try_acquire("k"));
-  CHECK(a.where->count(session_verb::renew) >= 4);
+  CHECK(a.store->count(session_verb::renew) >= 4);
   const auto row = b.locks.holder("k");
   REQUIRE(row);
   CHECK(row->fence == held.fencing_token());
@@ -72,19 +72,19 @@ TEST_CASE_METHOD(service_fixture, "service: a lease lasts longer than its ttl wh
 TEST_CASE_METHOD(service_fixture, "service: a dead process's key is granted after its expiry, its lease is lost before",
                  "[T30][T91][T92]") {
   const bool kept = GENERATE(true, false);
-  const lock_options how{.ttl = kept ? 1s : 300ms, .renewal = kept ? renewal::automatic : renewal::none};
-  auto dead = a.locks.acquire("k", how);
+  const lock_options options{.ttl = kept ? 1s : 300ms, .renewal = kept ? renewal::automatic : renewal::none};
+  auto dead = a.locks.acquire("k", options);
   const auto granted = now();
-  a.where->cut();
+  a.store->cut();
   const auto mine = b.locks.acquire("k", {.wait = 30s});
   CHECK(dead.remaining() == 0us);
-  CHECK(now() - granted >= *how.ttl - 100ms);  // it was asked for a little before `granted`
+  CHECK(now() - granted >= *options.ttl - 100ms);  // it was asked for a little before `granted`
   CHECK(mine.fencing_token() == dead.fencing_token() + 1);
   CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
   CHECK(thrown([&] { return dead.ensure_held(), 0; }) == errc::lost);
 
   // It comes back and wants to tidy up: nothing of ours is touched.
-  a.where->cut(false);
+  a.store->cut(false);
   CHECK(thrown([&] { return dead.release(), 0; }) == errc::lost);
   pass(700ms);
   CHECK_NOTHROW(mine.ensure_held());
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(service_fixture, "service: a dead process's key is granted afte
 
 TEST_CASE_METHOD(service_fixture, "service: of all who wait for a dead process's keys one gets each", "[T57]") {
   auto dead = a.locks.acquire("k", {.ttl = 1s});
-  a.where->cut();
+  a.store->cut();
   std::vector<std::uint64_t> fences;  // guarded by the lock itself
   std::vector<std::thread> threads;
   std::vector<std::unique_ptr<process>> others;
@@ -112,34 +112,34 @@ TEST_CASE_METHOD(service_fixture, "service: of all who wait for a dead process's
 }
 
 TEST_CASE_METHOD(service_fixture, "service: attempts without an answer hold nothing in the end", "[T14]") {
-  const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   a.locks.acquire("old").release();
   for (const auto& [key, at] : {std::pair{"old", verb::take}, std::pair{"new", verb::insert}}) {
-    a.where->next(at, {.what = what});
-    CHECK(thrown([&, of = key] { return a.locks.try_acquire(of); }) == errc::outcome_unknown);
-    a.where->run_ghosts();
+    a.store->next(at, {.what = fate});
+    CHECK(thrown([&, name = key] { return a.locks.try_acquire(name); }) == errc::outcome_unknown);
+    a.store->run_ghosts();
     CHECK(b.locks.try_acquire(key));
 
-    a.where->next(at == verb::insert ? verb::look : at, {.what = what});
+    a.store->next(at == verb::insert ? verb::look : at, {.what = fate});
     auto held = a.locks.acquire(key, {.wait = 20s});
-    a.where->run_ghosts();
+    a.store->run_ghosts();
     CHECK_FALSE(b.locks.try_acquire(key));
     held.release();
     CHECK(b.locks.try_acquire(key));
   }
-  const auto nonces = a.where->nonces();
+  const auto nonces = a.store->nonces();
   CHECK(std::set<std::uint64_t>(nonces.begin(), nonces.end()).size() == nonces.size());
 }
 
 TEST_CASE_METHOD(service_fixture, "service: a release without an answer is repeated, a late one frees nobody's key",
                  "[T07][T08]") {
-  for (const auto what : {fate::drop, fate::ghost, fate::vanish}) {
+  for (const auto fate : {fate::drop, fate::ghost, fate::vanish}) {
     auto held = a.locks.acquire("k");
-    a.where->next(verb::release, {.what = what});
+    a.store->next(verb::release, {.what = fate});
     CHECK_NOTHROW(held.release());
     const auto theirs = b.locks.try_acquire("k");
     REQUIRE(theirs);
-    a.where->run_ghosts();
+    a.store->run_ghosts();
     CHECK_FALSE(a.locks.try_acquire("k"));
   }
 }
@@ -239,7 +239,7 @@ TEST_CASE_METHOD(service_fixture, "service: ended, it leaves nothing behind but 
   auto brief = std::make_unique<process>(*place);
   auto held = brief->locks.acquire("k", {.ttl = 1s});
   brief->locks.acquire("gone").release();
-  const auto seen_by = brief->where;
+  const auto seen_by = brief->store;
   brief.reset();
   pass(1500ms);
   CHECK_NOTHROW(held.ensure_held());
@@ -267,15 +267,15 @@ TEST_CASE_METHOD(service_fixture, "service: many threads of several processes, n
   for (int t = 0; t < 6; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < rounds; ++i) {
-        auto& of = data[static_cast<std::size_t>(i + t) % keys];
+        auto& counter = data[static_cast<std::size_t>(i + t) % keys];
         const auto key = "k" + std::to_string((i + t) % static_cast<int>(keys));
         try {
           const auto held = all[static_cast<std::size_t>(t % 2)]->locks.acquire(
               key, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
-          if (++of.inside != 1 || held.fencing_token() != of.last + 1) ++of.wrong;
-          of.last = held.fencing_token();
-          ++of.visits;
-          --of.inside;
+          if (++counter.inside != 1 || held.fencing_token() != counter.last + 1) ++counter.wrong;
+          counter.last = held.fencing_token();
+          ++counter.visits;
+          --counter.inside;
         } catch (const error&) {
           ++failed;
         }

@@ -10,9 +10,9 @@ namespace dlock::test {
 
 namespace {
 
-std::vector<std::string> listed(actor& by, std::string_view after, std::size_t limit) {
+std::vector<std::string> listed(actor& actor, std::string_view after, std::size_t limit) {
   std::vector<holder_info> found;
-  CHECK(answer(by.where->admin()->list(*by.on, after, limit, found)) == outcome::yes);
+  CHECK(answer(actor.store->admin()->list(*actor.connection, after, limit, found)) == outcome::yes);
   std::vector<std::string> keys;
   for (const auto& info : found) keys.push_back(info.key);
   return keys;

@@ -16,19 +16,19 @@ struct asked {
   std::uint64_t number = 0;  ///< take, cancel: the nonce; release: the fence
 };
 
-std::vector<reply> batch(actor& by, verb what, const std::vector<asked>& about) {
+std::vector<reply> batch(actor& actor, verb action, const std::vector<asked>& about) {
   std::vector<request> requests;
   for (const auto& each : about) {
-    request q{.action = what,
+    request q{.action = action,
               .resource = each.key,
-              .session = by.id,
-              .kind = kind_for(by.lasting(0us)),
-              .ttl = by.lasting(0us)};
-    (what == verb::release ? q.fence : q.nonce) = each.number;
+              .session = actor.id,
+              .kind = kind_for(actor.lasting(0us)),
+              .ttl = actor.lasting(0us)};
+    (action == verb::release ? q.fence : q.nonce) = each.number;
     requests.push_back(q);
   }
   std::vector<reply> replies(requests.size());
-  by.where->execute(*by.on, requests, replies);
+  actor.store->execute(*actor.connection, requests, replies);
   return replies;
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("store: looks at many keys are one statement, and each is answered for
     CHECK(told[i].holder.left >= alone.holder.left);
   }
   CHECK(told[6].holder.holder == b.id);
-  if (!a.where->caps().batch) return;
+  if (!a.store->caps().batch) return;
   unsigned statements = 0;
   for (const auto& each : told) statements += each.statements;
   CHECK(statements == 1);

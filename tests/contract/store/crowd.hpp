@@ -15,14 +15,14 @@ namespace dlock::test {
 inline bool contended(const reply& r) { return r.result == outcome::failed && r.why.contended; }
 
 inline std::vector<std::unique_ptr<actor>> crowd(store_place& place, std::size_t size) {
-  std::vector<std::unique_ptr<actor>> made;
-  for (std::size_t i = 0; i < size; ++i) made.push_back(std::make_unique<actor>(place));
-  return made;
+  std::vector<std::unique_ptr<actor>> actors;
+  for (std::size_t i = 0; i < size; ++i) actors.push_back(std::make_unique<actor>(place));
+  return actors;
 }
 
 /// Calls one(actor, index) in a thread for each, all at once; the replies.
 template <class One>
-std::vector<reply> all_at_once(std::vector<std::unique_ptr<actor>>& who, One one) {
+std::vector<reply> all_at_once(std::vector<std::unique_ptr<actor>>& who, One call) {
   std::vector<reply> replies(who.size());
   std::latch start(static_cast<std::ptrdiff_t>(who.size()));
   {
@@ -30,7 +30,7 @@ std::vector<reply> all_at_once(std::vector<std::unique_ptr<actor>>& who, One one
     for (std::size_t i = 0; i < who.size(); ++i) {
       threads.emplace_back([&, i] {
         start.arrive_and_wait();
-        replies[i] = one(*who[i]);
+        replies[i] = call(*who[i]);
       });
     }
   }

@@ -114,11 +114,11 @@ TEST_CASE("store: a batch answers for each key", "[contract]") {
   REQUIRE(answer(b.release("batch:3", 1)) == outcome::yes);
 
   const std::array<std::string_view, 4> keys = {"batch:1", "batch:2", "batch:3", "batch:4"};
-  const auto run = [&](actor& who, verb what, std::array<std::uint64_t, 4> fences = {}) {
+  const auto run = [&](actor& who, verb action, std::array<std::uint64_t, 4> fences = {}) {
     std::array<request, 4> requests;
     std::array<reply, 4> replies;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      requests[i] = {.action = what,
+      requests[i] = {.action = action,
                      .resource = keys[i],
                      .session = who.id,
                      .nonce = ++who.nonce,
@@ -126,7 +126,7 @@ TEST_CASE("store: a batch answers for each key", "[contract]") {
                      .kind = kind_for(who.lasting(0us)),
                      .ttl = who.lasting(0us)};
     }
-    who.where->execute(*who.on, requests, replies);
+    who.store->execute(*who.connection, requests, replies);
     for (const reply& r : replies) answer(r);
     return replies;
   };

@@ -151,7 +151,7 @@ TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key",
   CHECK(kept[0].since < 5min);
   CHECK(kept[0].left > for_long - 5min);
 
-  REQUIRE(answer(b.where->admin()->revoke(*b.on, {.resource = "k"})) == outcome::yes);
+  REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);
   CHECK(b.inspected("k").at(0).revoked);
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
   CHECK(b.inspected("k").empty());
@@ -179,7 +179,7 @@ TEST_CASE("store: inspect and list call a holder dead whose session has expired,
   b.acquire("alive");
   pass_until(*place, [&] { return b.at("dead").expired; });
   std::vector<holder_info> found;
-  REQUIRE(answer(b.where->admin()->list(*b.on, "", 10, found)) == outcome::yes);
+  REQUIRE(answer(b.store->admin()->list(*b.connection, "", 10, found)) == outcome::yes);
   REQUIRE(found.size() == 3);
   CHECK_FALSE(found[0].dead);  // alive
   CHECK(found[1].dead);        // dead

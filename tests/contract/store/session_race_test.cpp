@@ -16,10 +16,10 @@ TEST_CASE("store: of many that steal from one dead session exactly one wins, and
   actor dead(*place, for_moments);
   const auto fence = dead.acquire("k");
   pass_until(*place, [&] { return who[0]->at("k").expired; });
-  const seen of = who[0]->at("k");
+  const seen holder = who[0]->at("k");
   const auto replies = all_at_once(who, [&](actor& a) {
-    a.where->session(*a.on, session_verb::remove_expired, {.id = of.holder});
-    return a.take_over("k", of);
+    a.store->session(*a.connection, session_verb::remove_expired, {.id = holder.holder});
+    return a.take_over("k", holder);
   });
   REQUIRE(count_yes(replies) == 1);
   CHECK(who[0]->at("k").fence == fence + 1);
@@ -49,7 +49,7 @@ TEST_CASE("store: a session that is renewed and killed at the same time is lost 
       const bool renews = &a == &owner;
       reply r;
       for (int i = 0; i < 10 && (renews ? i == 0 : r.result != outcome::yes); ++i) {
-        r = a.where->session(*a.on, renews ? session_verb::renew : session_verb::remove_expired,
+        r = a.store->session(*a.connection, renews ? session_verb::renew : session_verb::remove_expired,
                              {.id = owner.id, .ttl = for_long});
       }
       return r;

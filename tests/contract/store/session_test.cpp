@@ -48,9 +48,9 @@ TEST_CASE("store: a grant belongs to its session, each verb about it may go over
   std::vector<std::unique_ptr<connection>> before;  // they stay open
   const auto connect_anew = [&] {
     fault why;
-    before.push_back(std::exchange(holder.on, holder.where->connect(10s, why)));
+    before.push_back(std::exchange(holder.connection, holder.store->connect(10s, why)));
     INFO(why.text);
-    REQUIRE(holder.on != nullptr);
+    REQUIRE(holder.connection != nullptr);
   };
   const auto fence = holder.acquire("k");
   connect_anew();
@@ -113,7 +113,7 @@ TEST_CASE("store: a revoked session keeps its locks until it expires and is not 
   actor a(*place, 500ms), b(*place);
   const auto fence = a.acquire("k");
   REQUIRE(a.renew(500ms) == outcome::yes);
-  REQUIRE(answer(b.where->admin()->revoke(*b.on, {.resource = "k"})) == outcome::yes);
+  REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);
   CHECK(a.renew(for_long) == outcome::no);
   CHECK(answer(b.take("k")) == outcome::no);
   pass_until(*place, [&] { return b.kill(a.id) == outcome::yes; });
@@ -125,7 +125,9 @@ TEST_CASE("store: a revoked session keeps its locks until it expires and is not 
 TEST_CASE("store: revoking needs a key that a session keeps", "[contract]") {
   const auto place = make_store_place();
   actor a(*place);
-  const auto revoke = [&](std::string_view key) { return answer(a.where->admin()->revoke(*a.on, {.resource = key})); };
+  const auto revoke = [&](std::string_view key) {
+    return answer(a.store->admin()->revoke(*a.connection, {.resource = key}));
+  };
   CHECK(revoke("nothing") == outcome::no);
   a.acquire("own", for_long);
   CHECK(revoke("own") == outcome::no);

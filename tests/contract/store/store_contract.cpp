@@ -5,9 +5,9 @@
 
 namespace dlock {
 
-std::ostream& operator<<(std::ostream& out, outcome what) {
+std::ostream& operator<<(std::ostream& out, outcome outcome) {
   constexpr const char* names[] = {"yes", "no", "absent", "unknown", "failed"};
-  return out << names[static_cast<std::size_t>(what)];
+  return out << names[static_cast<std::size_t>(outcome)];
 }
 
 std::ostream& operator<<(std::ostream& out, const id128& id) { return out << id.hex(); }
@@ -25,11 +25,11 @@ void pass_until(store_place& place, const std::function<bool()>& done) {
 }
 
 actor::actor(store_place& place, microseconds session_ttl, std::string label_of)
-    : where(place.open()), label(std::move(label_of)) {
+    : store(place.open()), label(std::move(label_of)) {
   fault why;
-  on = where->connect(10s, why);
+  connection = store->connect(10s, why);
   INFO(why.text);
-  REQUIRE(on != nullptr);
+  REQUIRE(connection != nullptr);
   if (keeps) REQUIRE(session(session_verb::open, id, session_ttl) == outcome::yes);
 }
 
@@ -58,14 +58,14 @@ std::uint64_t actor::acquire(std::string_view key, microseconds own_ttl) {
   return granted.fence;
 }
 
-reply actor::take_over(std::string_view key, const seen& of, microseconds own_ttl) {
+reply actor::take_over(std::string_view key, const seen& holder, microseconds own_ttl) {
   return run({.action = verb::take_over,
               .resource = key,
               .session = id,
               .nonce = ++nonce,
               .kind = kind_for(lasting(own_ttl)),
               .ttl = lasting(own_ttl),
-              .expected = &of});
+              .expected = &holder});
 }
 
 reply actor::extend(std::string_view key, std::uint64_t fence, microseconds own_ttl) {
@@ -95,17 +95,18 @@ seen actor::at(std::string_view key) {
 
 std::vector<holder_info> actor::inspected(std::string_view key) {
   std::vector<holder_info> found;
-  CHECK(answer(where->admin()->inspect(*on, {.resource = key}, found)) == outcome::yes);
+  CHECK(answer(store->admin()->inspect(*connection, {.resource = key}, found)) == outcome::yes);
   return found;
 }
 
-outcome actor::session(session_verb what, const id128& whose, microseconds ttl) {
-  return answer(where->session(*on, what, {.id = whose, .ttl = ttl, .host = "host-a", .pid = 4242, .label = label}));
+outcome actor::session(session_verb action, const id128& whose, microseconds ttl) {
+  return answer(
+      store->session(*connection, action, {.id = whose, .ttl = ttl, .host = "host-a", .pid = 4242, .label = label}));
 }
 
 reply actor::run(const request& q) {
   reply r;
-  where->execute(*on, {&q, 1}, {&r, 1});
+  store->execute(*connection, {&q, 1}, {&r, 1});
   return r;
 }
 

@@ -44,7 +44,7 @@ class actor {
   reply insert(std::string_view key, microseconds own_ttl = 0us);
   /// take(), and insert() where there is no row: the grant. A failure if it is not granted.
   std::uint64_t acquire(std::string_view key, microseconds own_ttl = 0us);
-  reply take_over(std::string_view key, const seen& of, microseconds own_ttl = 0us);
+  reply take_over(std::string_view key, const seen& holder, microseconds own_ttl = 0us);
   reply extend(std::string_view key, std::uint64_t fence, microseconds own_ttl);
   reply release(std::string_view key, std::uint64_t fence, microseconds min_hold = 0us);
   reply cancel(std::string_view key, std::uint64_t nonce);
@@ -57,14 +57,14 @@ class actor {
   outcome renew(microseconds ttl) { return session(session_verb::renew, id, ttl); }
   outcome kill(const id128& whose) { return session(session_verb::remove_expired, whose, 0us); }
   outcome close() { return keeps ? session(session_verb::close, id, 0us) : outcome::yes; }
-  outcome session(session_verb what, const id128& whose, microseconds ttl);
+  outcome session(session_verb action, const id128& whose, microseconds ttl);
 
   reply run(const request& q);
   microseconds lasting(microseconds ttl) const { return keeps || ttl > 0us ? ttl : for_long; }
 
-  std::shared_ptr<store> where;
-  const bool keeps = where->caps().session_leases;  ///< grants of its session
-  std::unique_ptr<connection> on;
+  std::shared_ptr<dlock::store> store;
+  const bool keeps = store->caps().session_leases;  ///< grants of its session
+  std::unique_ptr<dlock::connection> connection;
   id128 id = id128::random();
   std::uint64_t nonce = 0;  ///< of the last attempt
   std::string label;
@@ -77,6 +77,6 @@ outcome answer(const reply& r);
 
 /// So that Catch2 can print them.
 namespace dlock {
-std::ostream& operator<<(std::ostream& out, outcome what);
+std::ostream& operator<<(std::ostream& out, outcome outcome);
 std::ostream& operator<<(std::ostream& out, const id128& id);
 }  // namespace dlock

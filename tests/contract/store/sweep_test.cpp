@@ -9,8 +9,8 @@ namespace dlock::test {
 namespace {
 
 /// How many rows went.
-std::uint64_t sweep(actor& by, microseconds idle, std::size_t limit = 100) {
-  const reply r = by.where->admin()->clean_up(*by.on, idle, limit);
+std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit = 100) {
+  const reply r = actor.store->admin()->clean_up(*actor.connection, idle, limit);
   CHECK(answer(r) == outcome::yes);
   return r.fence;
 }

@@ -25,11 +25,11 @@ struct parcels : rows {
   parcels() {
     odb::transaction in(db.begin());
     for (int id = 1; id <= 2; ++id) {
-      const auto one = std::make_shared<receiver>(receiver{.id = id, .town = id == 1 ? "Ulm" : "Bern"});
-      db.persist(*one);
+      const auto town = std::make_shared<receiver>(receiver{.id = id, .town = id == 1 ? "Ulm" : "Bern"});
+      db.persist(*town);
       for (int number : {10, 20}) {
-        parcel made{.id = number + id, .to = one};
-        db.persist(made);
+        parcel parcel{.id = number + id, .to = town};
+        db.persist(parcel);
       }
     }
     in.commit();

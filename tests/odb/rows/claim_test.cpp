@@ -36,8 +36,8 @@ std::vector<int> ids(const std::vector<dlock::locked_row<order>>& claimed) {
 void add_orders(rows& r, int count) {
   odb::transaction in(r.db.begin());
   for (int id = 1; id <= count; ++id) {
-    order one{.id = id, .status = id % 2 == 0 ? "paid" : "new", .amount = 1000 - id};
-    r.db.persist(one);
+    order order{.id = id, .status = id % 2 == 0 ? "paid" : "new", .amount = 1000 - id};
+    r.db.persist(order);
   }
   in.commit();
 }

@@ -61,16 +61,16 @@ class mysql_row_place final : public row_place {
   std::vector<std::vector<std::string>> select(const std::string& sql) override {
     auto root = raw_mysql::root();
     root.run("USE " + schema_);
-    std::vector<std::vector<std::string>> made;
+    std::vector<std::vector<std::string>> rows;
     for (const auto& row : root.rows(sql)) {
-      auto& to = made.emplace_back();
+      auto& to = rows.emplace_back();
       for (const auto& each : row) to.push_back(each.value_or(""));
     }
-    return made;
+    return rows;
   }
-  std::uint64_t execute(odb::connection& on, const verification& check) override {
+  std::uint64_t execute(odb::connection& connection, const verification& check) override {
     const std::unique_ptr<MYSQL_STMT, decltype(&mysql_stmt_close)> statement(
-        mysql_stmt_init(static_cast<odb::mysql::connection&>(on).handle()), mysql_stmt_close);
+        mysql_stmt_init(static_cast<odb::mysql::connection&>(connection).handle()), mysql_stmt_close);
     REQUIRE(mysql_stmt_prepare(statement.get(), check.sql.data(), check.sql.size()) == 0);
     auto values = check.parameters;
     std::vector<MYSQL_BIND> binds(values.size());

@@ -39,13 +39,13 @@ void check_unknown(Call call) {
 }  // namespace
 
 TEST_CASE("mysql rows: a commit without an answer is said to be unknown, and the row is free either way", "[rows]") {
-  const auto what = GENERATE(loss::request, loss::answer);
-  const bool done = what == loss::answer;
+  const auto lost = GENERATE(loss::request, loss::answer);
+  const bool done = lost == loss::answer;
   CAPTURE(done);
   lossy_rows r;
-  order_in_hand one(r, *r.lossy);
-  const auto how = one.write_and([&] { r.way.lose_next(what); });
-  check_unknown([&] { dlock::detail::commit_row(*r.lossy, std::move(one.held), how); });
+  order_in_hand in_hand(r, *r.lossy);
+  const auto write = in_hand.write_and([&] { r.way.lose_next(lost); });
+  check_unknown([&] { dlock::detail::commit_row(*r.lossy, std::move(in_hand.held), write); });
   REQUIRE(eventually([&] { return static_cast<bool>(try_lock_row<order>(r.others, r.db, 1)); }));
   CHECK(r.load<order>(1)->status == (done ? "shipped" : "paid"));
   CHECK(r.locks.count(dlock::event::kind::split_found) == 0);
@@ -54,36 +54,36 @@ TEST_CASE("mysql rows: a commit without an answer is said to be unknown, and the
 }
 
 TEST_CASE("mysql rows: after an update without an answer a second one writes exactly if the first did not", "[rows]") {
-  const auto what = GENERATE(loss::request, loss::answer);
-  const bool done = what == loss::answer;
+  const auto lost = GENERATE(loss::request, loss::answer);
+  const bool done = lost == loss::answer;
   CAPTURE(done);
   lossy_rows r;
-  order_in_hand one(r, *r.lossy);
-  const auto version = one.entity->version;
-  const auto how = one.write_and([&] { r.way.lose_next(what); });
-  check_unknown([&] { dlock::detail::update_row(*r.lossy, one.held, how); });
-  CHECK(one.entity->version == version);
-  CHECK_NOTHROW(one.held.ensure_held());
-  const auto again = dlock::detail::write_of(*r.lossy, one.entity);
+  order_in_hand in_hand(r, *r.lossy);
+  const auto version = in_hand.entity->version;
+  const auto write = in_hand.write_and([&] { r.way.lose_next(lost); });
+  check_unknown([&] { dlock::detail::update_row(*r.lossy, in_hand.held, write); });
+  CHECK(in_hand.entity->version == version);
+  CHECK_NOTHROW(in_hand.held.ensure_held());
+  const auto again = dlock::detail::write_of(*r.lossy, in_hand.entity);
   if (done) {
-    CHECK_THROWS_AS(dlock::detail::update_row(*r.lossy, one.held, again), odb::object_changed);
+    CHECK_THROWS_AS(dlock::detail::update_row(*r.lossy, in_hand.held, again), odb::object_changed);
   } else {
-    CHECK_NOTHROW(dlock::detail::update_row(*r.lossy, one.held, again));
+    CHECK_NOTHROW(dlock::detail::update_row(*r.lossy, in_hand.held, again));
   }
   CHECK(r.load<order>(1)->status == "shipped");
   CHECK(r.load<order>(1)->version == version + 1);
-  CHECK_NOTHROW(one.held.release());
+  CHECK_NOTHROW(in_hand.held.release());
 }
 
 TEST_CASE("mysql rows: a claim without an answer is said to be unknown, and its rows are free soon", "[rows]") {
-  const auto what = GENERATE(loss::request, loss::answer);
-  CAPTURE(what == loss::answer);
+  const auto lost = GENERATE(loss::request, loss::answer);
+  CAPTURE(lost == loss::answer);
   lossy_rows r;
   for (int id = 1; id <= 3; ++id) r.add(order{.id = id, .status = "paid"});
   auto read = dlock::detail::row_reader_of<order>(*r.lossy);
-  read.rows = [&, load = read.rows](const odb::query_base& by) {
-    auto loaded = load(by);
-    r.way.lose_next(what);  // the next thing sent is the commit
+  read.rows = [&, load = read.rows](const odb::query_base& query) {
+    auto loaded = load(query);
+    r.way.lose_next(lost);  // the next thing sent is the commit
     return loaded;
   };
   const odb::query<order> all("ORDER BY id");

@@ -15,7 +15,7 @@ namespace dlock::test {
 /// A lock on order 1 and its entity, apart, so that a test can come between the write and the commit.
 struct order_in_hand {
   explicit order_in_hand(rows& r) : order_in_hand(r, r.db) {}
-  order_in_hand(rows& r, odb::database& by) : db(by) {
+  order_in_hand(rows& r, odb::database& through) : db(through) {
     r.add(order{.id = 1, .status = "paid"});
     held = r.locks.acquire(row<order>(r.locks, db, 1));
     entity = r.load<order>(1);
@@ -23,12 +23,12 @@ struct order_in_hand {
   }
   /// The write of the entity, and then `after`.
   detail::entity_write write_and(std::function<void()> after) const {
-    auto made = detail::write_of(db, entity);
-    made.write = [write = std::move(made.write), after = std::move(after)] {
+    auto both = detail::write_of(db, entity);
+    both.write = [write = std::move(both.write), after = std::move(after)] {
       write();
       after();
     };
-    return made;
+    return both;
   }
 
   odb::database& db;

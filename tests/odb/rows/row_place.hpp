@@ -37,7 +37,7 @@ class row_place {
   /// The rows that a SELECT over both finds, each value as text.
   virtual std::vector<std::vector<std::string>> select(const std::string& sql) = 0;
   /// Executes a check as a program does that binds its parameters; rows changed.
-  virtual std::uint64_t execute(odb::connection& on, const verification& check) = 0;
+  virtual std::uint64_t execute(odb::connection& connection, const verification& check) = 0;
   /// From now on sent() knows.
   virtual void watch() = 0;
   /// What the server (SQLite: the library) has had to execute on the application's connections since watch() or the last

@@ -39,10 +39,10 @@ class patient_factory final : public odb::sqlite::connection_pool_factory {
 
  private:
   pooled_connection_ptr create() override {
-    auto made = connection_pool_factory::create();
-    ::sqlite3_busy_timeout(made->handle(), 5000);
-    if (trace_ != nullptr) ::sqlite3_trace_v2(made->handle(), SQLITE_TRACE_STMT, &trace::note, trace_);
-    return made;
+    auto connection = connection_pool_factory::create();
+    ::sqlite3_busy_timeout(connection->handle(), 5000);
+    if (trace_ != nullptr) ::sqlite3_trace_v2(connection->handle(), SQLITE_TRACE_STMT, &trace::note, trace_);
+    return connection;
   }
 
   trace* const trace_;
@@ -58,10 +58,10 @@ std::unique_ptr<odb::sqlite::database> open(const std::string& file, trace* to =
 class sqlite_row_place final : public row_place {
  public:
   sqlite_row_place() {
-    const auto on = db_->connection();
-    on->execute("PRAGMA journal_mode = WAL");
-    on->execute("PRAGMA foreign_keys = OFF");
-    odb::transaction in(on->begin());
+    const auto connection = db_->connection();
+    connection->execute("PRAGMA journal_mode = WAL");
+    connection->execute("PRAGMA foreign_keys = OFF");
+    odb::transaction in(connection->begin());
     odb::schema_catalog::create_schema(*db_);
     in.commit();
   }
@@ -70,13 +70,13 @@ class sqlite_row_place final : public row_place {
   std::string url() const override { return "sqlite:" + folder_ / "app.db"; }
   std::unique_ptr<odb::database> elsewhere() override { return open(folder_ / "other.db"); }
   std::vector<std::vector<std::string>> select(const std::string& sql) override {
-    std::vector<std::vector<std::string>> made;
+    std::vector<std::vector<std::string>> rows;
     sqlite3_stmt* statement = nullptr;
     sqlite3* file = nullptr;
     REQUIRE(::sqlite3_open((folder_ / "app.db").c_str(), &file) == SQLITE_OK);
     REQUIRE(::sqlite3_prepare_v2(file, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
     while (::sqlite3_step(statement) == SQLITE_ROW) {
-      auto& to = made.emplace_back();
+      auto& to = rows.emplace_back();
       for (int i = 0; i != ::sqlite3_column_count(statement); ++i) {
         const auto* const text = reinterpret_cast<const char*>(::sqlite3_column_text(statement, i));
         to.emplace_back(text == nullptr ? "" : text);
@@ -84,10 +84,10 @@ class sqlite_row_place final : public row_place {
     }
     ::sqlite3_finalize(statement);
     ::sqlite3_close(file);
-    return made;
+    return rows;
   }
-  std::uint64_t execute(odb::connection& on, const verification& check) override {
-    auto* const file = static_cast<odb::sqlite::connection&>(on).handle();
+  std::uint64_t execute(odb::connection& connection, const verification& check) override {
+    auto* const file = static_cast<odb::sqlite::connection&>(connection).handle();
     sqlite3_stmt* statement = nullptr;
     REQUIRE(::sqlite3_prepare_v2(file, check.sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
     int at = 0;

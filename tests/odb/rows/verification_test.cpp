@@ -21,14 +21,14 @@ void check(rows& r, dlock::lease held) {
   const auto value = held.verification();
   CAPTURE(value.sql, value.text);
   CHECK(static_cast<std::size_t>(std::count(value.sql.begin(), value.sql.end(), '?')) == value.parameters.size());
-  const auto on = r.db.connection();
-  on->execute(r.place->is_sqlite() ? "BEGIN IMMEDIATE" : "BEGIN");
-  CHECK(r.place->execute(*on, value) == value.expected_rows);
-  CHECK(on->execute(value.text) == value.expected_rows);
-  on->execute("COMMIT");
+  const auto connection = r.db.connection();
+  connection->execute(r.place->is_sqlite() ? "BEGIN IMMEDIATE" : "BEGIN");
+  CHECK(r.place->execute(*connection, value) == value.expected_rows);
+  CHECK(connection->execute(value.text) == value.expected_rows);
+  connection->execute("COMMIT");
   held.release();
-  CHECK(r.place->execute(*on, value) == 0);
-  CHECK(on->execute(value.text) == 0);
+  CHECK(r.place->execute(*connection, value) == 0);
+  CHECK(connection->execute(value.text) == 0);
 }
 
 }  // namespace

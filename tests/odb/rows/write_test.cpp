@@ -31,20 +31,21 @@ void fail_once(int& calls) {
 
 TEST_CASE("row write: a commit that met a deadlock after its write is tried again, and writes", "[rows]") {
   rows r;
-  order_in_hand one(r);
+  order_in_hand in_hand(r);
   int calls = 0;
-  CHECK_NOTHROW(dlock::detail::commit_row(r.db, std::move(one.held), one.write_and([&calls] { fail_once(calls); })));
+  CHECK_NOTHROW(
+      dlock::detail::commit_row(r.db, std::move(in_hand.held), in_hand.write_and([&calls] { fail_once(calls); })));
   CHECK(calls == 2);
   CHECK(r.load<order>(1)->status == "shipped");
-  CHECK(r.load<order>(1)->version == one.entity->version);
+  CHECK(r.load<order>(1)->version == in_hand.entity->version);
   CHECK(try_lock_row<order>(r.others, r.db, 1));
 }
 
 TEST_CASE("row write: an update that met a deadlock after its write is tried again, and writes", "[rows]") {
   rows r;
-  order_in_hand one(r);
+  order_in_hand in_hand(r);
   int calls = 0;
-  CHECK_NOTHROW(dlock::detail::update_row(r.db, one.held, one.write_and([&calls] { fail_once(calls); })));
+  CHECK_NOTHROW(dlock::detail::update_row(r.db, in_hand.held, in_hand.write_and([&calls] { fail_once(calls); })));
   CHECK(calls == 2);
   CHECK(r.load<order>(1)->status == "shipped");
   CHECK_FALSE(try_lock_row<order>(r.others, r.db, 1));
@@ -52,14 +53,14 @@ TEST_CASE("row write: an update that met a deadlock after its write is tried aga
 
 TEST_CASE("row write: an update that failed can be called again with the same entity", "[rows]") {
   rows r;
-  order_in_hand one(r);
-  const auto version = one.entity->version;
-  const auto refuse = one.write_and([] { throw refused_by_test(); });
-  CHECK_THROWS_AS(dlock::detail::update_row(r.db, one.held, refuse), refused_by_test);
-  CHECK(one.entity->version == version);
+  order_in_hand in_hand(r);
+  const auto version = in_hand.entity->version;
+  const auto refuse = in_hand.write_and([] { throw refused_by_test(); });
+  CHECK_THROWS_AS(dlock::detail::update_row(r.db, in_hand.held, refuse), refused_by_test);
+  CHECK(in_hand.entity->version == version);
   CHECK(r.load<order>(1)->status == "paid");
-  CHECK_NOTHROW(dlock::detail::update_row(r.db, one.held, one.write_and([] {})));
-  CHECK(one.entity->version == version + 1);
+  CHECK_NOTHROW(dlock::detail::update_row(r.db, in_hand.held, in_hand.write_and([] {})));
+  CHECK(in_hand.entity->version == version + 1);
   CHECK(r.load<order>(1)->status == "shipped");
 }
 
@@ -120,36 +121,36 @@ TEST_CASE("row write: an update is done in the transaction it is given, though a
 TEST_CASE("row write: when its write throws, the caller's transaction is rolled back and the current one stays",
           "[rows]") {
   rows r;
-  order_in_hand one(r);
+  order_in_hand in_hand(r);
   r.add(order{.id = 2, .status = "paid"});
   odb::transaction current(r.db.begin());
   odb::transaction given(r.db.begin(), false);
-  const auto refuse = one.write_and([] { throw refused_by_test(); });
-  CHECK_THROWS_AS(dlock::detail::update_row(given, one.held, refuse), refused_by_test);
+  const auto refuse = in_hand.write_and([] { throw refused_by_test(); });
+  CHECK_THROWS_AS(dlock::detail::update_row(given, in_hand.held, refuse), refused_by_test);
   CHECK(given.finalized());
   CHECK(&odb::transaction::current() == &current);
   current.rollback();
   CHECK(r.load<order>(1)->status == "paid");
-  CHECK_NOTHROW(one.held.release());
+  CHECK_NOTHROW(in_hand.held.release());
 }
 
 TEST_CASE("row write: a write that ends its own transaction is told, and the row is free afterwards", "[rows]") {
   rows r;
-  order_in_hand one(r);
-  const auto end = one.write_and([&] { r.db.execute("COMMIT"); });
+  order_in_hand in_hand(r);
+  const auto end = in_hand.write_and([&] { r.db.execute("COMMIT"); });
   SECTION("by commit") {
-    CHECK_THROWS_AS(dlock::detail::commit_row(r.db, std::move(one.held), end), std::logic_error);
+    CHECK_THROWS_AS(dlock::detail::commit_row(r.db, std::move(in_hand.held), end), std::logic_error);
     CHECK(r.locks.count(dlock::event::kind::split_found) == 0);
   }
   SECTION("by update") {
-    CHECK_THROWS_AS(dlock::detail::update_row(r.db, one.held, end), std::logic_error);
-    one.held.release();
+    CHECK_THROWS_AS(dlock::detail::update_row(r.db, in_hand.held, end), std::logic_error);
+    in_hand.held.release();
   }
   SECTION("by update in the caller's transaction") {
     odb::transaction mine(r.db.begin());
-    CHECK_THROWS_AS(dlock::detail::update_row(mine, one.held, end), std::logic_error);
+    CHECK_THROWS_AS(dlock::detail::update_row(mine, in_hand.held, end), std::logic_error);
     CHECK(mine.finalized());
-    one.held.release();
+    in_hand.held.release();
   }
   CHECK(try_lock_row<order>(r.others, r.db, 1));
 }

@@ -23,9 +23,9 @@ namespace {
 class patient_factory final : public odb::sqlite::connection_pool_factory {
  protected:
   pooled_connection_ptr create() override {
-    auto made = odb::sqlite::connection_pool_factory::create();
-    ::sqlite3_busy_timeout(made->handle(), 20'000);
-    return made;
+    auto connection = odb::sqlite::connection_pool_factory::create();
+    ::sqlite3_busy_timeout(connection->handle(), 20'000);
+    return connection;
   }
 };
 
@@ -46,31 +46,31 @@ std::unique_ptr<odb::database> open_bank(const std::string& url) {
   return std::make_unique<odb::mysql::database>(parts.user, parts.password, parts.path, at.host, at.port);
 }
 
-bool is_sqlite(odb::database& on) { return on.id() == odb::id_sqlite; }
+bool is_sqlite(odb::database& db) { return db.id() == odb::id_sqlite; }
 
-odb::transaction_impl* begin(odb::database& on) {
-  return is_sqlite(on) ? static_cast<odb::sqlite::database&>(on).begin_immediate() : on.begin();
+odb::transaction_impl* begin(odb::database& db) {
+  return is_sqlite(db) ? static_cast<odb::sqlite::database&>(db).begin_immediate() : db.begin();
 }
 
-void make_bank(odb::database& on, std::uint64_t wallets, std::int64_t balance) {
-  odb::transaction t(begin(on));
-  odb::schema_catalog::create_schema(on, "", true);
+void make_bank(odb::database& db, std::uint64_t wallets, std::int64_t balance) {
+  odb::transaction t(begin(db));
+  odb::schema_catalog::create_schema(db, "", true);
   for (std::uint64_t id = 1; id <= wallets; ++id) {
-    wallet one;
-    one.id = id;
-    one.balance = balance;
-    on.persist(one);
+    wallet wallet;
+    wallet.id = id;
+    wallet.balance = balance;
+    db.persist(wallet);
   }
   t.commit();
 }
 
-lock_key wallet_key(lock_service& locks, odb::database& on, std::uint64_t id) {
-  return id % 2 == 0 ? row<wallet>(locks, on, id) : lock_key(fmt::format("wallet:{}", id));
+lock_key wallet_key(lock_service& locks, odb::database& db, std::uint64_t id) {
+  return id % 2 == 0 ? row<wallet>(locks, db, id) : lock_key(fmt::format("wallet:{}", id));
 }
 
-wallet read(odb::database& on, std::uint64_t id) {
-  odb::transaction t(on.begin());
-  const auto found = load(on, id);
+wallet read(odb::database& db, std::uint64_t id) {
+  odb::transaction t(db.begin());
+  const auto found = load(db, id);
   t.commit();
   return found;
 }
@@ -78,28 +78,28 @@ wallet read(odb::database& on, std::uint64_t id) {
 namespace {
 
 template <class T>
-std::vector<T> all(odb::database& on) {
-  odb::transaction t(on.begin());
-  auto found = on.query<T>(odb::query<T>(true) + "ORDER BY" + odb::query<T>::id);
-  std::vector<T> made(found.begin(), found.end());
+std::vector<T> all(odb::database& db) {
+  odb::transaction t(db.begin());
+  auto found = db.query<T>(odb::query<T>(true) + "ORDER BY" + odb::query<T>::id);
+  std::vector<T> rows(found.begin(), found.end());
   t.commit();
-  return made;
+  return rows;
 }
 
 }  // namespace
 
-std::vector<wallet> all_wallets(odb::database& on) { return all<wallet>(on); }
-std::vector<entry> all_entries(odb::database& on) { return all<entry>(on); }
+std::vector<wallet> all_wallets(odb::database& db) { return all<wallet>(db); }
+std::vector<entry> all_entries(odb::database& db) { return all<entry>(db); }
 
-wallet load(odb::database& on, std::uint64_t id) {
+wallet load(odb::database& db, std::uint64_t id) {
   wallet found;
-  on.load(id, found);
+  db.load(id, found);
   return found;
 }
 
-int wallets_one_by_one(odb::database& on, const std::function<void()>& at_each) {
+int wallets_one_by_one(odb::database& db, const std::function<void()>& at_each) {
   int found = 0;
-  for (const auto& each : on.query<wallet>(odb::query<wallet>(true), false)) {
+  for (const auto& each : db.query<wallet>(odb::query<wallet>(true), false)) {
     static_cast<void>(each);
     ++found;
     at_each();
@@ -107,11 +107,11 @@ int wallets_one_by_one(odb::database& on, const std::function<void()>& at_each) 
   return found;
 }
 
-void write(odb::database& on, std::uint64_t id, std::int64_t balance, std::uint64_t fence) {
+void write(odb::database& db, std::uint64_t id, std::int64_t balance, std::uint64_t fence) {
   // Not by database::update(), which would look at the version: nothing but the lock is to be in the way.
-  on.execute(fmt::format("UPDATE verify_wallet SET balance = {}, fence = {} WHERE id = {}", balance, fence, id));
+  db.execute(fmt::format("UPDATE verify_wallet SET balance = {}, fence = {} WHERE id = {}", balance, fence, id));
 }
 
-void persist(odb::database& on, entry one) { on.persist(one); }
+void persist(odb::database& db, entry entry) { db.persist(entry); }
 
 }  // namespace dlock::test

@@ -22,8 +22,8 @@ namespace dlock::test {
 namespace {
 
 std::string value(odb::database& db, const std::string& sql) {
-  const auto on = db.connection();
-  auto* const handle = static_cast<odb::mysql::connection&>(*on).handle();
+  const auto connection = db.connection();
+  auto* const handle = static_cast<odb::mysql::connection&>(*connection).handle();
   REQUIRE(mysql_query(handle, sql.c_str()) == 0);
   const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(handle), mysql_free_result);
   return mysql_fetch_row(result.get())[0];
@@ -43,10 +43,10 @@ TEST_CASE("mysql database: the hosts of the URL are tried in turn, and the sessi
   CHECK(value(*db, "SELECT @@character_set_client") == "utf8mb4");
   CHECK(value(*db, "SELECT CONNECTION_ID()") == value(*db, "SELECT CONNECTION_ID()"));  // of a pool
   // ODB counts rows that match.
-  const auto on = db->connection();
-  on->execute("CREATE TEMPORARY TABLE matches (id INT)");
-  on->execute("INSERT INTO matches VALUES (1)");
-  CHECK(on->execute("UPDATE matches SET id = 1") == 1);
+  const auto connection = db->connection();
+  connection->execute("CREATE TEMPORARY TABLE matches (id INT)");
+  connection->execute("INSERT INTO matches VALUES (1)");
+  CHECK(connection->execute("UPDATE matches SET id = 1") == 1);
 }
 
 TEST_CASE("mysql database: by a socket, and an error that names no password", "[mysql]") {

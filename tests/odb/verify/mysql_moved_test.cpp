@@ -28,10 +28,10 @@ namespace {
 
 /// The table with all its rows, on another server.
 void copy_table(raw_mysql& from, raw_mysql& to, const std::string& table) {
-  auto made = from.rows("SHOW CREATE TABLE " + table).at(0).at(1).value();
+  auto statement = from.rows("SHOW CREATE TABLE " + table).at(0).at(1).value();
   // The copy may be of another make, which has other collations.
-  made = std::regex_replace(made.substr(0, made.rfind(") ENGINE") + 1), std::regex(" COLLATE \\w+"), "");
-  to.run(made + " ENGINE=InnoDB");
+  statement = std::regex_replace(statement.substr(0, statement.rfind(") ENGINE") + 1), std::regex(" COLLATE \\w+"), "");
+  to.run(statement + " ENGINE=InnoDB");
   for (const auto& row : from.rows("SELECT * FROM " + table)) {
     std::string values;
     for (const auto& each : row) {
@@ -46,9 +46,9 @@ void copy_table(raw_mysql& from, raw_mysql& to, const std::string& table) {
   }
 }
 
-bool finds_its_row(raw_mysql& on, const std::string& statement) {
+bool finds_its_row(raw_mysql& client, const std::string& statement) {
   try {
-    return on.run(statement) == 1;
+    return client.run(statement) == 1;
   } catch (const std::runtime_error&) {
     return false;  // another make does not even know what the statement asks for
   }
@@ -87,8 +87,8 @@ struct moving_scene : verify_scene {
     seen_connections.clear();
   }
 
-  void note(odb::connection& on) {
-    seen_connections.push_back(mysql_thread_id(static_cast<odb::mysql::connection&>(on).handle()));
+  void note(odb::connection& connection) {
+    seen_connections.push_back(mysql_thread_id(static_cast<odb::mysql::connection&>(connection).handle()));
   }
   std::string prefix() const { return store_url::parse(place->locks()).params.at("prefix"); }
 

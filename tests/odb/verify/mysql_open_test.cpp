@@ -79,8 +79,8 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: an XA transaction whose check fail
 namespace {
 
 /// Statements that the server has had on this connection, this question not counted.
-long statements_on(odb::connection& on) {
-  auto* const handle = static_cast<odb::mysql::connection&>(on).handle();
+long statements_on(odb::connection& connection) {
+  auto* const handle = static_cast<odb::mysql::connection&>(connection).handle();
   REQUIRE(mysql_query(handle, "SHOW SESSION STATUS LIKE 'Questions'") == 0);
   const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(handle), mysql_free_result);
   return std::atol(mysql_fetch_row(result.get())[1]) - 1;

@@ -245,19 +245,19 @@ namespace {
 
 /// A process that is stopped in a transaction in which it verified and wrote wallet 1.
 taker stopped_verifier(const verify_place& place) {
-  taker made(place.locks(), {"--bank", place.bank()});
-  made.ask("lock 1", "locked");
-  made.ask("read", "read");
-  made.ask("begin", "begun");
-  made.ask("verify", "verified");
-  made.ask("add 1 -10", "added");
-  made.stop();
-  return made;
+  taker verifier(place.locks(), {"--bank", place.bank()});
+  verifier.ask("lock 1", "locked");
+  verifier.ask("read", "read");
+  verifier.ask("begin", "begun");
+  verifier.ask("verify", "verified");
+  verifier.ask("add 1 -10", "added");
+  verifier.stop();
+  return verifier;
 }
 
-const recording_observer::record* find(const std::vector<recording_observer::record>& all, event::kind what) {
+const recording_observer::record* find(const std::vector<recording_observer::record>& all, event::kind kind) {
   for (const auto& each : all) {
-    if (each.what == what) return &each;
+    if (each.what == kind) return &each;
   }
   return nullptr;
 }

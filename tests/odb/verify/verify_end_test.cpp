@@ -43,8 +43,8 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside the transaction
 
 TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside a transaction is freed by its rollback as well",
                  "[verify][T70]") {
-  const auto how = GENERATE(as<std::string>{}, "rollback", "destructor");
-  CAPTURE(how);
+  const auto ending = GENERATE(as<std::string>{}, "rollback", "destructor");
+  CAPTURE(ending);
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   const auto fence = mine.fencing_token();
   {
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside a transaction i
     mine.verify(t);
     write(*bank, 1, 90);
     mine.release();
-    if (how == "rollback") t.rollback();
+    if (ending == "rollback") t.rollback();
   }
   const auto theirs = take_elsewhere("wallet:1");
   CHECK(theirs.fencing_token() == fence + 1);

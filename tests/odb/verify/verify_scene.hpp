@@ -27,8 +27,8 @@ namespace dlock::test {
 
 /// Runs it on another thread, to its end: as another process would, without the caller's transaction.
 template <class F>
-auto elsewhere(F&& what) {
-  return std::async(std::launch::async, std::forward<F>(what)).get();
+auto elsewhere(F&& body) {
+  return std::async(std::launch::async, std::forward<F>(body)).get();
 }
 
 /// A bank of four wallets with 100 each, and two services that compete for its locks.

@@ -22,8 +22,8 @@ int main(int argc, char** argv) {
   {
     odb::transaction in(dlock::begin_write(db));
     odb::schema_catalog::create_schema(db);
-    ticket one{.id = 42};
-    db.persist(one);
+    ticket sold{.id = 42};
+    db.persist(sold);
     in.commit();
   }
   auto row = dlock::lock_row<ticket>(locks, db, 42);

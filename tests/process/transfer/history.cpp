@@ -18,14 +18,14 @@ std::string transfer_record::line() const {
 transfer_record transfer_record::parse(std::string_view line) {
   std::istringstream in{std::string(line)};
   transfer_record record;
-  char what = 0;
-  in >> what >> record.process >> record.transfer;
+  char kind = 0;
+  in >> kind >> record.process >> record.transfer;
   std::getline(in >> std::ws, record.outcome);
-  if (record.transfer.empty() || std::string_view("BHE").find(what) == std::string_view::npos ||
-      (what == 'E') == record.outcome.empty()) {
+  if (record.transfer.empty() || std::string_view("BHE").find(kind) == std::string_view::npos ||
+      (kind == 'E') == record.outcome.empty()) {
     throw std::invalid_argument(fmt::format("transfer log: '{}' is no record", line));
   }
-  record.what = static_cast<kind>(what);
+  record.what = static_cast<transfer_record::kind>(kind);
   return record;
 }
 
@@ -41,7 +41,7 @@ namespace {
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
 /// The process that made a transfer: names are "<process>.<number>".
-std::string maker(const entry& one) { return one.transfer.substr(0, one.transfer.find('.')); }
+std::string maker(const entry& entry) { return entry.transfer.substr(0, entry.transfer.find('.')); }
 
 class checker {
  public:
@@ -49,9 +49,9 @@ class checker {
 
   void wallets(std::int64_t balance, const std::vector<wallet>& all, const std::vector<entry>& entries) {
     std::int64_t total = 0;
-    for (const auto& one : all) {
-      total += one.balance;
-      history(balance, one, entries);
+    for (const auto& wallet : all) {
+      total += wallet.balance;
+      history(balance, wallet, entries);
     }
     const auto due = balance * static_cast<std::int64_t>(all.size());
     if (total != due) found("there are {} instead of {}", total, due);
@@ -60,11 +60,11 @@ class checker {
   void transfers(const std::vector<entry>& entries, const std::vector<transfer_record>& log, std::uint64_t killed) {
     const auto booked = sums(entries);
     std::map<std::string, std::string> said;  // empty: no end
-    for (const auto& one : log) {
-      if (one.what == transfer_record::kind::begun) said.emplace(one.transfer, "");
-      if (one.what != transfer_record::kind::ended) continue;
-      if (said.find(one.transfer) == said.end()) found("{} ended but never began", one.transfer);
-      said[one.transfer] = one.outcome;
+    for (const auto& record : log) {
+      if (record.what == transfer_record::kind::begun) said.emplace(record.transfer, "");
+      if (record.what != transfer_record::kind::ended) continue;
+      if (said.find(record.transfer) == said.end()) found("{} ended but never began", record.transfer);
+      said[record.transfer] = record.outcome;
     }
     for (const auto& [transfer, outcome] : said) told(transfer, outcome, booked.count(transfer) != 0);
     for (const auto& [transfer, sum] : booked) {
@@ -82,33 +82,33 @@ class checker {
     to_.violations.push_back(fmt::format(text, std::forward<Args>(args)...));
   }
 
-  void history(std::int64_t balance, const wallet& of, const std::vector<entry>& entries) {
+  void history(std::int64_t balance, const wallet& wallet, const std::vector<entry>& entries) {
     std::uint64_t fence = 0;
     std::string writer;
-    for (const auto& one : entries) {
-      if (one.wallet != of.id) continue;
-      if (one.fence < fence) found("wallet {}: fence {} wrote after fence {}", of.id, one.fence, fence);
-      if (one.fence == fence && maker(one) != writer) {
-        found("wallet {}: both {} and {} wrote with fence {}", of.id, writer, maker(one), fence);
+    for (const auto& entry : entries) {
+      if (entry.wallet != wallet.id) continue;
+      if (entry.fence < fence) found("wallet {}: fence {} wrote after fence {}", wallet.id, entry.fence, fence);
+      if (entry.fence == fence && maker(entry) != writer) {
+        found("wallet {}: both {} and {} wrote with fence {}", wallet.id, writer, maker(entry), fence);
       }
-      if (one.before != balance) {
-        found("wallet {}: fence {} wrote over {} but had read {}", of.id, one.fence, balance, one.before);
+      if (entry.before != balance) {
+        found("wallet {}: fence {} wrote over {} but had read {}", wallet.id, entry.fence, balance, entry.before);
       }
-      balance = one.before + one.delta;
-      fence = one.fence;
-      writer = maker(one);
+      balance = entry.before + entry.delta;
+      fence = entry.fence;
+      writer = maker(entry);
     }
-    if (of.fence != fence) found("wallet {}: fence {} instead of {}", of.id, of.fence, fence);
-    if (of.balance != balance) found("wallet {}: {} instead of {}", of.id, of.balance, balance);
+    if (wallet.fence != fence) found("wallet {}: fence {} instead of {}", wallet.id, wallet.fence, fence);
+    if (wallet.balance != balance) found("wallet {}: {} instead of {}", wallet.id, wallet.balance, balance);
   }
 
   /// By transfer: how many entries, and their sum.
   static std::map<std::string, std::pair<int, std::int64_t>> sums(const std::vector<entry>& entries) {
     std::map<std::string, std::pair<int, std::int64_t>> all;
-    for (const auto& one : entries) {
-      auto& sum = all[one.transfer];
+    for (const auto& entry : entries) {
+      auto& sum = all[entry.transfer];
       ++sum.first;
-      sum.second += one.delta;
+      sum.second += entry.delta;
     }
     return all;
   }

@@ -38,13 +38,13 @@ std::string without_numbers(std::string text) {
 
 class clerk {
  public:
-  clerk(lock_service& locks, odb::database& bank, const transfer_settings& how)
-      : bank_(bank), how_(how), log_(how.log), random_(how.seed), hands_(locks, bank) {}
+  clerk(lock_service& locks, odb::database& bank, const transfer_settings& settings)
+      : bank_(bank), settings_(settings), log_(settings.log), random_(settings.seed), hands_(locks, bank) {}
 
   void once() {
     next();
-    from_ = 1 + below(how_.wallets);
-    to_ = 1 + (from_ + below(how_.wallets - 1)) % how_.wallets;
+    from_ = 1 + below(settings_.wallets);
+    to_ = 1 + (from_ + below(settings_.wallets - 1)) % settings_.wallets;
     // One grant may serve several transfers.
     while (attempt() && hands_.holds() && below(3) == 0) next();
     hands_.reset();
@@ -52,7 +52,7 @@ class clerk {
 
  private:
   void next() {
-    record_ = {.process = ::getpid(), .transfer = fmt::format("{:x}.{}", how_.seed, ++number_)};
+    record_ = {.process = ::getpid(), .transfer = fmt::format("{:x}.{}", settings_.seed, ++number_)};
     log(transfer_record::kind::begun);
   }
 
@@ -80,23 +80,23 @@ class clerk {
 
   void transfer() {
     if (!hands_.holds()) {
-      hands_.lock({from_, to_}, {.ttl = how_.ttl, .wait = below(4) == 0 ? 0ms : 3000ms});
+      hands_.lock({from_, to_}, {.ttl = settings_.ttl, .wait = below(4) == 0 ? 0ms : 3000ms});
       log(transfer_record::kind::holding);
     }
     const auto amount = 1 + static_cast<std::int64_t>(below(9));
     const bool read_inside = below(4) == 0;
     stage_ = "read";
     if (!read_inside) hands_.read();
-    pause(below(25) == 0 ? how_.ttl * 6 / 5 : small());
+    pause(below(25) == 0 ? settings_.ttl * 6 / 5 : small());
     stage_ = "begin";
     hands_.begin();
     if (read_inside) hands_.read();
     stage_ = "verify";
-    hands_.verify(how_.unchecked ? proof::nothing : below(2) == 0 ? proof::leases : proof::statements);
+    hands_.verify(settings_.unchecked ? proof::nothing : below(2) == 0 ? proof::leases : proof::statements);
     stage_ = "write";
     hands_.add(from_, -amount, record_.transfer);
     // In SQLite nobody can renew while a transaction is open.
-    pause(below(is_sqlite(bank_) ? 100 : 25) == 0 ? how_.ttl * 6 / 5 : small());
+    pause(below(is_sqlite(bank_) ? 100 : 25) == 0 ? settings_.ttl * 6 / 5 : small());
     hands_.add(to_, amount, record_.transfer);
     if (below(4) == 0) hands_.drop();
     stage_ = "commit";
@@ -114,14 +114,14 @@ class clerk {
     if (!committed_) hands_.reset();
     log(transfer_record::kind::ended);
   }
-  void log(transfer_record::kind what) {
-    record_.what = what;
+  void log(transfer_record::kind kind) {
+    record_.what = kind;
     log_.append(record_);
   }
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
 
   odb::database& bank_;
-  const transfer_settings& how_;
+  const transfer_settings& settings_;
   const transfer_log log_;
   std::mt19937_64 random_;
   teller hands_;
@@ -135,9 +135,9 @@ class clerk {
 
 }  // namespace
 
-void run_transfers(lock_service& locks, odb::database& bank, const transfer_settings& how) {
-  clerk one(locks, bank, how);
-  while (!told_to_stop()) one.once();
+void run_transfers(lock_service& locks, odb::database& bank, const transfer_settings& settings) {
+  clerk clerk(locks, bank, settings);
+  while (!told_to_stop()) clerk.once();
 }
 
 }  // namespace dlock::test

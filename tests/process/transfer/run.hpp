@@ -25,6 +25,6 @@ struct transfer_settings {
 
 /// Transfers between random wallets and logs what becomes of it, until somebody says something on standard input or
 /// closes it.
-void run_transfers(lock_service& locks, odb::database& bank, const transfer_settings& how);
+void run_transfers(lock_service& locks, odb::database& bank, const transfer_settings& settings);
 
 }  // namespace dlock::test

@@ -8,10 +8,10 @@
 
 namespace dlock::test {
 
-void teller::lock(const std::vector<std::uint64_t>& wallets, const lock_options& how) {
+void teller::lock(const std::vector<std::uint64_t>& wallets, const lock_options& options) {
   std::vector<lock_key> keys;
   for (const auto id : wallets) keys.push_back(wallet_key(locks_, bank_, id));
-  auto mine = locks_.acquire_all(lock_keys(keys), how);
+  auto mine = locks_.acquire_all(lock_keys(keys), options);
   std::vector<std::string> proofs;
   for (const auto& each : mine) proofs.push_back(each.verification().text);
   for (std::size_t i = 0; i != wallets.size(); ++i) fences_[wallets[i]] = mine[keys[i]].fencing_token();
@@ -30,10 +30,10 @@ void teller::read() {
 
 void teller::begin() { open_ = std::make_unique<odb::transaction>(test::begin(bank_)); }
 
-void teller::verify(proof by) {
-  if (by == proof::leases) {
+void teller::verify(proof proof) {
+  if (proof == proof::leases) {
     held_.verify(*open_);
-  } else if (by == proof::statements) {
+  } else if (proof == proof::statements) {
     for (const auto& each : proofs_) {
       if (bank_.execute(each) == 1) continue;
       open_->rollback();
@@ -45,13 +45,13 @@ void teller::verify(proof by) {
 void teller::add(std::uint64_t wallet, std::int64_t delta, const std::string& transfer) {
   const auto before = balances_.at(wallet);
   write(bank_, wallet, before + delta, fences_.at(wallet));
-  entry one;
-  one.wallet = wallet;
-  one.fence = fences_.at(wallet);
-  one.before = before;
-  one.delta = delta;
-  one.transfer = transfer;
-  persist(bank_, one);
+  entry entry;
+  entry.wallet = wallet;
+  entry.fence = fences_.at(wallet);
+  entry.before = before;
+  entry.delta = delta;
+  entry.transfer = transfer;
+  persist(bank_, entry);
 }
 
 void teller::commit() {

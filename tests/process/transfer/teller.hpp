@@ -41,14 +41,14 @@ class teller {
   teller(lock_service& locks, odb::database& bank) : locks_(locks), bank_(bank) {}
 
   /// All of them, or an exception.
-  void lock(const std::vector<std::uint64_t>& wallets, const lock_options& how);
+  void lock(const std::vector<std::uint64_t>& wallets, const lock_options& options);
   bool holds() const noexcept { return static_cast<bool>(held_); }
   std::uint64_t fence(std::uint64_t wallet) const;
   /// In a transaction of their own, unless one is open.
   void read();
   std::int64_t balance(std::uint64_t wallet) const { return balances_.at(wallet); }
   void begin();
-  void verify(proof by);
+  void verify(proof proof);
   /// Writes what was read, changed by `delta`, whatever is there now.
   void add(std::uint64_t wallet, std::int64_t delta, const std::string& transfer);
   void commit();

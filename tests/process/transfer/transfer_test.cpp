@@ -66,7 +66,7 @@ class robbery {
 
  private:
   using clock = std::chrono::steady_clock;
-  struct one {
+  struct worker {
     taker process;
     std::optional<clock::time_point> stopped_until{};
   };
@@ -78,7 +78,7 @@ class robbery {
     return taker(place_.locks(), arguments);
   }
   /// Anybody, or the one that it may hurt most.
-  one& victim() {
+  worker& victim() {
     if (below(2) != 0) {
       const auto holder = transfer_log::last_holder(log_);
       for (auto& each : all_) {
@@ -87,17 +87,17 @@ class robbery {
     }
     return all_[below(all_.size())];
   }
-  void kill(one& it) {
-    siginfo_t how{};
-    ::waitid(P_PID, static_cast<id_t>(it.process.pid()), &how, WEXITED | WNOHANG | WNOWAIT);
-    if (how.si_pid != 0 || it.process.said("error")) {
-      own_deaths.push_back(fmt::format("{}: code {}, status {}", it.process.pid(), how.si_code, how.si_status));
+  void kill(worker& it) {
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(it.process.pid()), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid != 0 || it.process.said("error")) {
+      own_deaths.push_back(fmt::format("{}: code {}, status {}", it.process.pid(), info.si_code, info.si_status));
     }
     it.process.kill();
     ++kills;
     it = {start(), std::nullopt};
   }
-  void stop(one& it) {
+  void stop(worker& it) {
     if (it.stopped_until) return;
     it.process.stop();
     // Sometimes a moment, sometimes longer than the session lives.
@@ -119,7 +119,7 @@ class robbery {
   const std::string log_;
   const std::vector<std::string> more_;
   std::mt19937_64 random_;
-  std::vector<one> all_{};
+  std::vector<worker> all_{};
 };
 
 struct outcome {
@@ -149,10 +149,10 @@ outcome rob(const verify_place& place, std::chrono::milliseconds length, std::ve
     const auto mine = locks.acquire(wallet_key(locks, *bank, each.id), {.ttl = 1s, .wait = 20s});
     CHECK(mine.fencing_token() > each.fence);
   }
-  outcome made{check_transfers(balance, rows, all_entries(*bank), transfer_log::read(log), all.kills), {}};
-  made.text = fmt::format("{} ms, seed {}, {} kills, {} stops longer than the ttl: {}", length.count(), seed, all.kills,
-                          all.long_stops, made.found.text());
-  return made;
+  outcome outcome{check_transfers(balance, rows, all_entries(*bank), transfer_log::read(log), all.kills), {}};
+  outcome.text = fmt::format("{} ms, seed {}, {} kills, {} stops longer than the ttl: {}", length.count(), seed,
+                             all.kills, all.long_stops, outcome.found.text());
+  return outcome;
 }
 
 }  // namespace
@@ -249,22 +249,22 @@ TEST_CASE("transfer: a holder that slept past its lease is refused, and without 
 namespace {
 
 wallet a_wallet(std::uint64_t id, std::int64_t holds, std::uint64_t fence) {
-  wallet one;
-  one.id = id;
-  one.balance = holds;
-  one.fence = fence;
-  return one;
+  wallet wallet;
+  wallet.id = id;
+  wallet.balance = holds;
+  wallet.fence = fence;
+  return wallet;
 }
 
-entry an_entry(std::uint64_t of, std::uint64_t fence, std::int64_t before, std::int64_t delta,
+entry an_entry(std::uint64_t wallet, std::uint64_t fence, std::int64_t before, std::int64_t delta,
                const std::string& transfer) {
-  entry one;
-  one.wallet = of;
-  one.fence = fence;
-  one.before = before;
-  one.delta = delta;
-  one.transfer = transfer;
-  return one;
+  entry entry;
+  entry.wallet = wallet;
+  entry.fence = fence;
+  entry.before = before;
+  entry.delta = delta;
+  entry.transfer = transfer;
+  return entry;
 }
 
 struct told {

@@ -108,9 +108,9 @@ class conversation {
     say_each("locked", [&](auto id) { return hands_.fence(id); });
   }
 
-  void verify(proof by) {
+  void verify(proof proof) {
     try {
-      hands_.verify(by);
+      hands_.verify(proof);
       say("verified");
     } catch (const std::exception& e) {
       say("refused {}", e.what());
@@ -118,8 +118,8 @@ class conversation {
   }
 
   template <class F>
-  void say_each(std::string text, F&& what) const {
-    for (const auto id : wallets_) text += fmt::format(" {}", what(id));
+  void say_each(std::string text, F&& body) const {
+    for (const auto id : wallets_) text += fmt::format(" {}", body(id));
     say("{}", text);
   }
 
@@ -129,14 +129,14 @@ class conversation {
   int transfers_ = 0;
 };
 
-void read_arguments(CLI::App& app, settings& how) {
-  app.add_option("--url", how.url, "where the locks are")->required();
-  app.add_option("--bank", how.bank, "where the wallets are")->required();
-  app.add_option("--ttl", how.ttl, "ms");
-  app.add_option("--torture", how.torture.log, "transfer at random and log it to this file");
-  app.add_option("--wallets", how.torture.wallets, "of --torture: how many there are");
-  app.add_option("--seed", how.torture.seed, "of --torture");
-  app.add_flag("--unchecked", how.torture.unchecked, "of --torture: verify nothing");
+void read_arguments(CLI::App& app, settings& settings) {
+  app.add_option("--url", settings.url, "where the locks are")->required();
+  app.add_option("--bank", settings.bank, "where the wallets are")->required();
+  app.add_option("--ttl", settings.ttl, "ms");
+  app.add_option("--torture", settings.torture.log, "transfer at random and log it to this file");
+  app.add_option("--wallets", settings.torture.wallets, "of --torture: how many there are");
+  app.add_option("--seed", settings.torture.seed, "of --torture");
+  app.add_flag("--unchecked", settings.torture.unchecked, "of --torture: verify nothing");
 }
 
 }  // namespace
@@ -146,17 +146,17 @@ int main(int argc, char** argv) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves nobody behind, also not one that is stopped
 #endif
   CLI::App app{"Transfers money between locked wallets"};
-  settings how;
-  read_arguments(app, how);
+  settings settings;
+  read_arguments(app, settings);
   CLI11_PARSE(app, argc, argv);
   try {
-    dlock::lock_service locks(how.url, {.close_limit = 300ms});
-    const auto bank = dlock::test::open_bank(how.bank);
+    dlock::lock_service locks(settings.url, {.close_limit = 300ms});
+    const auto bank = dlock::test::open_bank(settings.bank);
     say("ready {}", ::getpid());
-    const std::chrono::milliseconds ttl{how.ttl};
-    if (!how.torture.log.empty()) {
-      how.torture.ttl = ttl;
-      dlock::test::run_transfers(locks, *bank, how.torture);
+    const std::chrono::milliseconds ttl{settings.ttl};
+    if (!settings.torture.log.empty()) {
+      settings.torture.ttl = ttl;
+      dlock::test::run_transfers(locks, *bank, settings.torture);
       return 0;
     }
     conversation with(locks, *bank, ttl);

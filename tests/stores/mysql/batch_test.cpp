@@ -26,7 +26,7 @@ struct batch_scene {
 
   void lock_one() {
     stranger.run("BEGIN");
-    stranger.run("SELECT fence FROM " + where.tables.table("lock") + " WHERE lock_key='" + keys[locked] +
+    stranger.run("SELECT fence FROM " + place.tables.table("lock") + " WHERE lock_key='" + keys[locked] +
                  "' FOR UPDATE");
   }
 
@@ -39,7 +39,7 @@ struct batch_scene {
     }
     std::vector<reply> replies(many);
     const auto began = std::chrono::steady_clock::now();
-    a.where->execute(*a.on, requests, replies);
+    a.store->execute(*a.connection, requests, replies);
     CHECK(std::chrono::steady_clock::now() - began < 600ms);  // a lock wait ends after a second
     unsigned statements = 0;
     for (const auto& each : replies) statements += each.statements;
@@ -57,8 +57,8 @@ struct batch_scene {
     }
   }
 
-  mysql_store_place where;
-  actor a{where};
+  mysql_store_place place;
+  actor a{place};
   raw_mysql stranger{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
   std::vector<std::string> keys{};
 };
@@ -78,7 +78,7 @@ TEST_CASE("mysql batch: takes beside a row that a stranger's transaction has loc
 
 TEST_CASE("mysql batch: a stranger's lock on a held row makes a batch of takes no less exact", "[mysql]") {
   batch_scene s;
-  actor b(s.where);
+  actor b(s.place);
   b.acquire(s.keys[locked]);
   b.acquire(s.keys[3]);
   s.lock_one();

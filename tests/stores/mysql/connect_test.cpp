@@ -23,9 +23,9 @@ struct refusal {
 };
 
 refusal attempt(const std::string& url, microseconds limit = 5s) {
-  refusal made;
-  made.connected = open_store(url)->connect(limit, made.why) != nullptr;
-  return made;
+  refusal refusal;
+  refusal.connected = open_store(url)->connect(limit, refusal.why) != nullptr;
+  return refusal;
 }
 
 store_url owner_url() { return store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")); }
@@ -47,23 +47,23 @@ TEST_CASE("mysql connect: TLS that was asked for and is not offered is an error"
   if (raw_mysql::root().one("SELECT @@have_ssl") == "YES") SKIP("this server offers TLS");
   const mysql_place place;
   for (const char* const mode : {"&tls=require", "&tls=verify"}) {
-    const auto made = attempt(place.url(mode));
-    INFO(made.why.text);
-    CHECK_FALSE(made.connected);
-    CHECK_FALSE(made.why.transient);
-    CHECK(made.why.connection);
-    CHECK_THAT(made.why.text, ContainsSubstring("TLS") || ContainsSubstring("SSL"));
+    const auto refusal = attempt(place.url(mode));
+    INFO(refusal.why.text);
+    CHECK_FALSE(refusal.connected);
+    CHECK_FALSE(refusal.why.transient);
+    CHECK(refusal.why.connection);
+    CHECK_THAT(refusal.why.text, ContainsSubstring("TLS") || ContainsSubstring("SSL"));
   }
   CHECK(attempt(place.url("&tls=prefer")).connected);
   CHECK(attempt(place.url("&tls=off")).connected);
 }
 
 TEST_CASE("mysql connect: a wrong password is told without any password", "[mysql]") {
-  const auto made = attempt(variant(good_host(), "wr0ng"));
-  CHECK_FALSE(made.connected);
-  CHECK(made.why.native == 1045);
-  CHECK_FALSE(made.why.transient);
-  CHECK_THAT(made.why.text, !ContainsSubstring("wr0ng") && ContainsSubstring("***"));
+  const auto refusal = attempt(variant(good_host(), "wr0ng"));
+  CHECK_FALSE(refusal.connected);
+  CHECK(refusal.why.native == 1045);
+  CHECK_FALSE(refusal.why.transient);
+  CHECK_THAT(refusal.why.text, !ContainsSubstring("wr0ng") && ContainsSubstring("***"));
   try {
     open_store(variant(good_host(), "wr0ng"))->prepare();
     FAIL("it was prepared");
@@ -99,10 +99,10 @@ TEST_CASE("mysql connect: a database that is not there, or is not for this user,
 }
 
 TEST_CASE("mysql connect: nobody there is unreachable and may pass", "[mysql]") {
-  const auto made = attempt(variant("127.0.0.1:1", "x"));
-  CHECK_FALSE(made.connected);
-  CHECK(made.why.connection);
-  CHECK(made.why.transient);
+  const auto refusal = attempt(variant("127.0.0.1:1", "x"));
+  CHECK_FALSE(refusal.connected);
+  CHECK(refusal.why.connection);
+  CHECK(refusal.why.transient);
   try {
     open_store(variant("127.0.0.1:1", "x"))->prepare();
     FAIL("it was prepared");
@@ -115,10 +115,10 @@ TEST_CASE("mysql connect: nobody there is unreachable and may pass", "[mysql]") 
 TEST_CASE("mysql connect: of several hosts the first that answers is used, all failures are told", "[mysql]") {
   const auto url = owner_url();
   CHECK(attempt(variant("127.0.0.1:1," + good_host(), url.password)).connected);
-  const auto made = attempt(variant("127.0.0.1:1,127.0.0.1:2", "x"));
-  CHECK_THAT(made.why.text, ContainsSubstring("127.0.0.1:1") && ContainsSubstring("127.0.0.1:2"));
-  CHECK(made.why.text.find("mysql://") == made.why.text.rfind("mysql://"));
-  CHECK(made.why.text.find("dlock:") == made.why.text.rfind("dlock:"));
+  const auto refusal = attempt(variant("127.0.0.1:1,127.0.0.1:2", "x"));
+  CHECK_THAT(refusal.why.text, ContainsSubstring("127.0.0.1:1") && ContainsSubstring("127.0.0.1:2"));
+  CHECK(refusal.why.text.find("mysql://") == refusal.why.text.rfind("mysql://"));
+  CHECK(refusal.why.text.find("dlock:") == refusal.why.text.rfind("dlock:"));
 }
 
 TEST_CASE("mysql connect: a server that takes no writes is refused in words", "[mysql]") {
@@ -126,29 +126,29 @@ TEST_CASE("mysql connect: a server that takes no writes is refused in words", "[
   actor a(place);
   a.acquire("k");
   const global_setting replica("read_only", "1");
-  const auto made = attempt(place.tables.app_url());
-  CHECK_FALSE(made.connected);
-  CHECK(made.why.transient);
-  CHECK_THAT(made.why.text, ContainsSubstring("read_only"));
+  const auto refusal = attempt(place.tables.app_url());
+  CHECK_FALSE(refusal.connected);
+  CHECK(refusal.why.transient);
+  CHECK_THAT(refusal.why.text, ContainsSubstring("read_only"));
 }
 
 TEST_CASE("mysql connect: a primary that steps down ends the connection, so that another host is tried", "[mysql]") {
   const mysql_place place;
   place.open();
-  const auto where = open_store(place.app_url());
+  const auto store = open_store(place.app_url());
   fault why;
-  const auto on = where->connect(5s, why);
-  REQUIRE(on != nullptr);
+  const auto connection = store->connect(5s, why);
+  REQUIRE(connection != nullptr);
   const request q{.action = verb::insert, .resource = "k", .session = id128::random(), .nonce = 1};
   reply r;
   {
     const global_setting replica("read_only", "1");
-    where->execute(*on, {&q, 1}, {&r, 1});
+    store->execute(*connection, {&q, 1}, {&r, 1});
   }
   CHECK(r.result == outcome::failed);
   CHECK(r.why.native == 1290);
-  CHECK_FALSE(on->usable());
-  where->execute(*on, {&q, 1}, {&r, 1});
+  CHECK_FALSE(connection->usable());
+  store->execute(*connection, {&q, 1}, {&r, 1});
   CHECK(r.result == outcome::failed);
   CHECK(r.why.connection);
 }
@@ -156,11 +156,11 @@ TEST_CASE("mysql connect: a primary that steps down ends the connection, so that
 TEST_CASE("mysql connect: connections to one server have one identity and numbers of their own", "[mysql]") {
   mysql_store_place place;
   actor a(place), b(place);
-  CHECK_FALSE(a.on->identity().server.empty());
-  CHECK(a.on->identity().server == b.on->identity().server);
-  CHECK(a.on->identity().incarnation == b.on->identity().incarnation);
-  CHECK(a.on->identity().id != b.on->identity().id);
-  CHECK(a.where->name().find("owner-pw") == std::string::npos);
+  CHECK_FALSE(a.connection->identity().server.empty());
+  CHECK(a.connection->identity().server == b.connection->identity().server);
+  CHECK(a.connection->identity().incarnation == b.connection->identity().incarnation);
+  CHECK(a.connection->identity().id != b.connection->identity().id);
+  CHECK(a.store->name().find("owner-pw") == std::string::npos);
 }
 
 TEST_CASE("mysql connect: the session has the isolation and the bounds of the protocol", "[mysql]") {

@@ -107,7 +107,7 @@ TEST_CASE("mysql facts: a batch of takes never makes a verifier the victim of a 
   }
   std::vector<reply> told(asked.size());
   // It passes over the row that is verified: who waits for nobody is in no deadlock.
-  auto batch = std::async(std::launch::async, [&] { s.b.where->execute(*s.b.on, asked, told); });
+  auto batch = std::async(std::launch::async, [&] { s.b.store->execute(*s.b.connection, asked, told); });
   batch.wait();
   // In the other order than the batch.
   CHECK(s.app->run(s.a.verify_text(lock_key(keys[0]), 1)) == 1);
@@ -151,7 +151,7 @@ TEST_CASE("mysql facts: a check in a snapshot older than the take-over sees it a
 TEST_CASE("mysql facts: a scan for abandoned rows decides nothing, so it steals from nobody", "[mysql][rows][e21]") {
   fact_scene s;
   row_actor c(s);
-  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*s.b.where);
+  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*s.b.store);
   const seen dead = s.dead();
   const auto found = s.app->all("SELECT id FROM " + s.table->table + " WHERE " + sql.abandoned_rows(*s.table));
   REQUIRE(found == std::vector<std::string>{"1"});

@@ -33,12 +33,12 @@ struct failover_fixture {
   std::string by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const {
     return place.url_by(ports, more);
   }
-  std::string both() const { return by({one.port(), two.port()}); }
+  std::string both() const { return by({near.port(), far.port()}); }
   service_options options() const { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen}; }
 
   mysql_place place{};
-  tcp_proxy one{port_of(place.url())};
-  tcp_proxy two{port_of(place.url())};
+  tcp_proxy near{port_of(place.url())};
+  tcp_proxy far{port_of(place.url())};
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 };
 
@@ -51,13 +51,13 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a lease outlives its host's 
   lock_service locks(both(), options());
   auto held = locks.acquire("k", {.ttl = 5s});
   const auto fence = held.fencing_token();
-  one.fall_silent();
+  near.fall_silent();
   const auto end = std::chrono::steady_clock::now() + 8s;
   while (std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(20ms);
     REQUIRE(held.remaining() > 0us);
   }
-  CHECK(two.accepted() >= 1);
+  CHECK(far.accepted() >= 1);
   // And the rest of the service goes on there as well.
   CHECK(locks.acquire("other"));
   CHECK(locks.holder("k")->fence == fence);
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: an acquire reaches the next 
     });
   }
   for (auto& each : threads) each.join();
-  one.fall_silent();
+  near.fall_silent();
   std::optional<lease> held;
   // Two seconds until the first one counts as hung; the others are not tried one by one.
   CHECK(duration_of([&] { CHECK_NOTHROW(held = locks.acquire("k", {.wait = 20s})); }) < 5s + sluggish);
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a service starts though its 
   const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
   const mute_server mute(kind);
   std::optional<lock_service> locks;
-  CHECK(duration_of([&] { locks.emplace(by({mute.port(), two.port()}), options()); }) < 4s);
+  CHECK(duration_of([&] { locks.emplace(by({mute.port(), far.port()}), options()); }) < 4s);
   CHECK(duration_of([&] { locks->acquire("k").release(); }) < 2s);
 }
 
@@ -96,17 +96,17 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: with no other host everythin
   // Of the connections that there are, or in making others: after the login, nothing of the client library ends that.
   const bool cut_as_well = GENERATE(false, true);
   CAPTURE(cut_as_well);
-  auto how = options();
+  auto settings = options();
   std::optional<lock_service> locks;
-  locks.emplace(by({one.port()}), how);
+  locks.emplace(by({near.port()}), settings);
   auto first = locks->acquire("first");
   auto second = locks->acquire("second");
   if (cut_as_well) {
-    one.cut();
-    one.mend();
-    one.answer(3);  // its greeting, the login's end, and one more
+    near.cut();
+    near.mend();
+    near.answer(3);  // its greeting, the login's end, and one more
   } else {
-    one.fall_silent();
+    near.fall_silent();
   }
   CHECK(duration_of([&] { CHECK_THROWS_AS(locks->acquire("k", {.wait = 500ms}), store_error); }) < 3s + sluggish);
   CHECK(duration_of([&] { CHECK_THROWS_AS(first.release(), store_error); }) < 1s + sluggish);
@@ -117,25 +117,25 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: with no other host everythin
 
 TEST_CASE_METHOD(failover_fixture, "mysql failover: connections that were closed meanwhile cost no call",
                  "[mysql][hosts]") {
-  lock_service locks(by({one.port()}), options());
+  lock_service locks(by({near.port()}), options());
   auto held = locks.acquire("held", {.ttl = 1s});
   for (int i = 0; i < 3; ++i) {
-    one.cut();
-    one.mend();
+    near.cut();
+    near.mend();
     CHECK(locks.try_acquire("k"));
-    one.cut();
-    one.mend();
+    near.cut();
+    near.mend();
     CHECK(locks.holder("held"));
-    one.cut();
-    one.mend();
+    near.cut();
+    near.mend();
     CHECK_NOTHROW(held.release());
-    one.cut();
-    one.mend();
+    near.cut();
+    near.mend();
     held = locks.acquire("held", {.ttl = 1s, .wait = 0ms});
   }
   for (int i = 0; i < 20; ++i) {
-    one.cut();
-    one.mend();
+    near.cut();
+    near.mend();
     std::this_thread::sleep_for(100ms);
     REQUIRE(held.remaining() > 0us);
   }
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left,
     CHECK_NOTHROW(each.ensure_held());
     CHECK_NOTHROW(each.release());
   }
-  CHECK(two.accepted() >= 1);
+  CHECK(far.accepted() >= 1);
   CHECK(seen->count(event::kind::lost) == 0);
 }
 
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for
   const auto user = fmt::format("one{}", std::hash<std::string>{}(place.prefix()) % 100'000);
   root.run(fmt::format("CREATE OR REPLACE USER '{}'@'%' IDENTIFIED BY 'one-pw' WITH MAX_USER_CONNECTIONS 1", user));
   root.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root.one("SELECT DATABASE()"), user));
-  auto url = by({one.port()});
+  auto url = by({near.port()});
   const auto begin = url.find("//") + 2;
   {
     lock_service locks(url.replace(begin, url.find('@') - begin, user + ":one-pw"), options());
@@ -189,16 +189,16 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for
 
 TEST_CASE_METHOD(failover_fixture, "mysql failover: a service that may wait for its server is there once the server is",
                  "[mysql][hosts]") {
-  one.cut();
-  auto how = options();
-  CHECK_THROWS_MATCHES(lock_service(by({one.port()}), how), store_error,
+  near.cut();
+  auto settings = options();
+  CHECK_THROWS_MATCHES(lock_service(by({near.port()}), settings), store_error,
                        Predicate<store_error>([](const store_error& e) { return e.transient(); }, "may pass"));
-  how.start_limit = 30s;
+  settings.start_limit = 30s;
   std::jthread starting([&] {
     std::this_thread::sleep_for(300ms);  // several tries
-    one.mend();
+    near.mend();
   });
-  lock_service locks(by({one.port()}), how);
+  lock_service locks(by({near.port()}), settings);
   CHECK(locks.try_acquire("k"));
 }
 

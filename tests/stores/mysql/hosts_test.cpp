@@ -35,22 +35,22 @@ struct hosts_fixture {
     return place.url_by(ports, more);
   }
   /// How long it took.
-  std::chrono::milliseconds connect(store& where, microseconds limit, const std::stop_token& cancel = {}) {
+  std::chrono::milliseconds connect(store& store, microseconds limit, const std::stop_token& cancel = {}) {
     const auto begun = std::chrono::steady_clock::now();
     why = {};
-    on = where.connect(limit, why, cancel);
+    connection = store.connect(limit, why, cancel);
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
   }
   /// It works.
   bool answers() {
-    if (on == nullptr) return false;
+    if (connection == nullptr) return false;
     const request ask{.action = verb::look, .resource = "k"};
     reply answer;
-    last->execute(*on, {&ask, 1}, {&answer, 1});
+    last->execute(*connection, {&ask, 1}, {&answer, 1});
     return answer.result == outcome::absent;
   }
   store& open(const std::string& url) {
-    on.reset();
+    connection.reset();
     last = open_store(url);
     return *last;
   }
@@ -58,7 +58,7 @@ struct hosts_fixture {
   mysql_place place{};
   fault why{};
   std::shared_ptr<store> last{};
-  std::unique_ptr<connection> on{};
+  std::unique_ptr<dlock::connection> connection{};
 };
 
 constexpr auto sluggish = 400ms;  // a busy machine
@@ -69,20 +69,20 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: one that does not answer gets its 
                  "[mysql][hosts]") {
   const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
   const mute_server mute(kind);
-  auto& where = open(by({mute.port(), port()}));
-  const auto first = connect(where, 600ms);
+  auto& store = open(by({mute.port(), port()}));
+  const auto first = connect(store, 600ms);
   CHECK(answers());
   CHECK(first >= 250ms);
   CHECK(first < 300ms + sluggish);
   // It is not tried again while the other one works.
-  for (int i = 0; i < 3; ++i) CHECK(connect(where, 600ms) < 250ms);
+  for (int i = 0; i < 3; ++i) CHECK(connect(store, 600ms) < 250ms);
   CHECK(answers());
 }
 
 TEST_CASE_METHOD(hosts_fixture, "mysql hosts: with others to try, none gets more than a second", "[mysql][hosts]") {
   const mute_server mute(mute_server::kind::silent);
-  auto& where = open(by({mute.port(), port()}));
-  const auto took = connect(where, 10s);
+  auto& store = open(by({mute.port(), port()}));
+  const auto took = connect(store, 10s);
   CHECK(answers());
   CHECK(took >= 900ms);
   CHECK(took < 1s + sluggish);
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: connect_timeout bounds the attempt
   const auto limit = GENERATE(300ms, 1300ms);
   const mute_server mute(kind);
   const auto took = connect(open(by({mute.port()}, fmt::format("&connect_timeout={}", limit.count()))), 10s);
-  CHECK(on == nullptr);
+  CHECK(connection == nullptr);
   CHECK(why.connection);
   CHECK(why.transient);
   CHECK_THAT(why.text, ContainsSubstring(std::to_string(mute.port())));
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(hosts_fixture,
     CAPTURE(answers_given);
     proxy.answer(answers_given);
     const auto took = connect(open(by({proxy.port()}, "&connect_timeout=300&statement_timeout=20000")), 10s);
-    if (on != nullptr) {
+    if (connection != nullptr) {
       CHECK(answers_given >= 4);  // its greeting, the login's end, the settings, what it is
       proxy.mend();
       CHECK(answers());
@@ -143,14 +143,14 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: an attempt ends soon after it was 
   });
   const auto took = connect(open(by({mute.port(), mute.port()}, "&connect_timeout=20000")), 10s, cancel.get_token());
   cancelling.join();
-  CHECK(on == nullptr);
+  CHECK(connection == nullptr);
   CHECK(took < 100ms + sluggish);
 }
 
 TEST_CASE_METHOD(hosts_fixture, "mysql hosts: the bound of an attempt is over once it is connected", "[mysql][hosts]") {
-  auto& where = open(by({port()}, "&connect_timeout=300"));
-  connect(where, 300ms);
-  REQUIRE(on != nullptr);
+  auto& store = open(by({port()}, "&connect_timeout=300"));
+  connect(store, 300ms);
+  REQUIRE(connection != nullptr);
   raw_mysql other = raw_mysql::root();
   other.run("LOCK TABLES " + place.table("lock") + " WRITE");
   std::thread unlocking([&] {
@@ -167,22 +167,22 @@ TEST_CASE("mysql hosts: a read-only one is passed over, and taken when it takes 
   raw_mysql root(replica.root_url());
   hosts_fixture at;
   root.run("SET GLOBAL read_only=1");
-  auto& where = at.open(at.by({replica.port(), at.port()}));
-  at.connect(where, 2s);
+  auto& store = at.open(at.by({replica.port(), at.port()}));
+  at.connect(store, 2s);
   CHECK(at.answers());
-  REQUIRE(at.on != nullptr);
-  CHECK(at.on->identity().id != 0);
-  const auto here = at.on->identity().server;
+  REQUIRE(at.connection != nullptr);
+  CHECK(at.connection->identity().id != 0);
+  const auto here = at.connection->identity().server;
 
   // The other way round: nobody else takes writes.
   const global_setting stepped_down("read_only", "1");
   root.run("SET GLOBAL read_only=0");
-  at.connect(where, 2s);
-  REQUIRE(at.on != nullptr);
-  CHECK(at.on->identity().server != here);
+  at.connect(store, 2s);
+  REQUIRE(at.connection != nullptr);
+  CHECK(at.connection->identity().server != here);
   root.run("SET GLOBAL read_only=1");
-  at.connect(where, 2s);
-  CHECK(at.on == nullptr);
+  at.connect(store, 2s);
+  CHECK(at.connection == nullptr);
   CHECK_THAT(at.why.text, ContainsSubstring(std::to_string(replica.port())) &&
                               ContainsSubstring(std::to_string(at.port())) && ContainsSubstring("read_only"));
 }
@@ -192,23 +192,23 @@ TEST_CASE_METHOD(hosts_fixture,
                  "[mysql][hosts]") {
   const int error = GENERATE(1047, 1290, 1836);
   CAPTURE(error);
-  tcp_proxy one(port()), two(port());
-  auto& where = open(by({one.port(), two.port()}));
-  connect(where, 2s);
-  const auto first = std::move(on);
-  connect(where, 2s);
-  const auto second = std::move(on);
+  tcp_proxy near(port()), far(port());
+  auto& store = open(by({near.port(), far.port()}));
+  connect(store, 2s);
+  const auto first = std::move(connection);
+  connect(store, 2s);
+  const auto second = std::move(connection);
   REQUIRE(first != nullptr);
   REQUIRE(second != nullptr);
-  CHECK(one.accepted() == 2);
+  CHECK(near.accepted() == 2);
   // It answers so on the connections that there are; so does a node that has lost its cluster.
   raw_mysql::root().run(fmt::format(
       "CREATE TRIGGER {0}refuse BEFORE INSERT ON {1} FOR EACH ROW BEGIN IF "
       "CONNECTION_ID() <= {2} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={3}, "
       "MESSAGE_TEXT='of no use'; END IF; END",
       place.prefix(), place.table("session"), std::max(first->identity().id, second->identity().id), error));
-  const auto open_session = [&](connection& with) {
-    return where.session(with, session_verb::open, {.id = id128::random(), .ttl = 10s, .host = "h", .pid = 1});
+  const auto open_session = [&](dlock::connection& with) {
+    return store.session(with, session_verb::open, {.id = id128::random(), .ttl = 10s, .host = "h", .pid = 1});
   };
   CHECK(second->alive());
   const auto refused = open_session(*first);
@@ -218,36 +218,36 @@ TEST_CASE_METHOD(hosts_fixture,
   CHECK_FALSE(first->usable());
   CHECK_FALSE(second->alive());
   // The next one leads elsewhere.
-  connect(where, 2s);
-  CHECK(two.accepted() == 1);
-  REQUIRE(on != nullptr);
-  CHECK(on->alive());
-  CHECK(open_session(*on).result == outcome::yes);
+  connect(store, 2s);
+  CHECK(far.accepted() == 1);
+  REQUIRE(connection != nullptr);
+  CHECK(connection->alive());
+  CHECK(open_session(*connection).result == outcome::yes);
 }
 
 TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a look at an idle connection shows that the server has closed it",
                  "[mysql][hosts]") {
   connect(open(by({port()})), 2s);
-  REQUIRE(on != nullptr);
+  REQUIRE(connection != nullptr);
   CHECK(answers());
-  CHECK(on->alive());
+  CHECK(connection->alive());
   const bool by_kill = GENERATE(true, false);
   if (by_kill) {
-    raw_mysql::root().run(fmt::format("KILL {}", on->identity().id));
+    raw_mysql::root().run(fmt::format("KILL {}", connection->identity().id));
   } else {
     tcp_proxy proxy(port());
     connect(open(by({proxy.port()})), 2s);
     REQUIRE(answers());
-    CHECK(on->alive());
+    CHECK(connection->alive());
     proxy.cut();
   }
   bool alive = true;
   for (int i = 0; i < 2000 && alive; ++i) {
     std::this_thread::sleep_for(1ms);
-    alive = on->alive();
+    alive = connection->alive();
   }
   CHECK_FALSE(alive);
-  CHECK_FALSE(on->usable());
+  CHECK_FALSE(connection->usable());
 }
 
 TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a server that is full says so", "[mysql][hosts]") {
@@ -257,13 +257,13 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a server that is full says so", "[
   root.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root.one("SELECT DATABASE()"), user));
   auto url = by({port()});
   const auto begin = url.find("//") + 2;
-  auto& where = open(url.replace(begin, url.find('@') - begin, user + ":full-pw"));
-  connect(where, 2s);
-  REQUIRE(on != nullptr);
+  auto& store = open(url.replace(begin, url.find('@') - begin, user + ":full-pw"));
+  connect(store, 2s);
+  REQUIRE(connection != nullptr);
   CHECK_FALSE(why.full);
-  const auto only = std::move(on);
-  connect(where, 2s);
-  CHECK(on == nullptr);
+  const auto only = std::move(connection);
+  connect(store, 2s);
+  CHECK(connection == nullptr);
   CHECK(why.full);
   CHECK(why.transient);
   root.run(fmt::format("DROP USER '{}'@'%'", user));

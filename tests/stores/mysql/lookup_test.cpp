@@ -55,9 +55,9 @@ struct lookup_fixture {
   }
 
   std::string url(const std::string& hosts) const {
-    auto made = place.url();
-    const auto begin = made.find('@') + 1;
-    return made.replace(begin, made.find('/', begin) - begin, hosts);
+    auto text = place.url();
+    const auto begin = text.find('@') + 1;
+    return text.replace(begin, text.find('/', begin) - begin, hosts);
   }
   std::string at_this_host(const std::string& name) const { return fmt::format("{}:{}", name, proxy.port()); }
 
@@ -70,21 +70,21 @@ constexpr auto sluggish = 1s;  // a busy machine
 }  // namespace
 
 TEST_CASE_METHOD(lookup_fixture, "mysql lookup: names lead where they should", "[mysql][hosts]") {
-  const auto where = open_store(url(at_this_host("first.test") + "," + at_this_host("second.test")));
+  const auto store = open_store(url(at_this_host("first.test") + "," + at_this_host("second.test")));
   fault why;
-  CHECK(where->connect(5s, why));
+  CHECK(store->connect(5s, why));
   CHECK(why.text.empty());
 }
 
 TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck costs its host's share, and one thread",
                  "[mysql][hosts]") {
-  const auto where = open_store(url(at_this_host("first.test") + "," + at_this_host("127.0.0.1")));
+  const auto store = open_store(url(at_this_host("first.test") + "," + at_this_host("127.0.0.1")));
   stuck = true;
   fault why;
-  const auto took = duration_of([&] { CHECK(where->connect(600ms, why)); });
+  const auto took = duration_of([&] { CHECK(store->connect(600ms, why)); });
   CHECK(took >= 299ms);
   CHECK(took < 300ms + sluggish);
-  for (int i = 0; i < 5; ++i) CHECK(where->connect(600ms, why));
+  for (int i = 0; i < 5; ++i) CHECK(store->connect(600ms, why));
   CHECK(waiting == 1);
 }
 

@@ -19,17 +19,17 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Statements that the server got while `what` ran; the least of some runs, since renewals and other clients come
+/// Statements that the server got while `call` ran; the least of some runs, since renewals and other clients come
 /// between.
-long statements_of(raw_mysql& by, const std::function<void()>& prepare, const std::function<void()>& what) {
+long statements_of(raw_mysql& client, const std::function<void()>& prepare, const std::function<void()>& call) {
   const auto count = [&] {
-    return std::stol(by.rows("SHOW GLOBAL STATUS LIKE 'Questions'").at(0).at(1).value_or("0"));
+    return std::stol(client.rows("SHOW GLOBAL STATUS LIKE 'Questions'").at(0).at(1).value_or("0"));
   };
   long least = std::numeric_limits<long>::max();
   for (int i = 0; i < 5; ++i) {
     prepare();
     const auto before = count();
-    what();
+    call();
     least = std::min(least, count() - before - 1);  // the second SHOW itself
   }
   return least;
@@ -77,8 +77,8 @@ TEST_CASE("mysql several keys: bytes of every kind are batched as they are", "[m
 
 TEST_CASE("mysql several keys: two processes in opposite order neither deadlock nor starve", "[mysql][T76]") {
   const mysql_place place;
-  lock_service one(place.open(), {.sweep_every = 0ms});
-  lock_service two(place.open(), {.sweep_every = 0ms});
+  lock_service first(place.open(), {.sweep_every = 0ms});
+  lock_service second(place.open(), {.sweep_every = 0ms});
   int turns = 0;  // guarded by the locks
   const auto work = [&](lock_service& locks, const std::vector<std::string>& names) {
     for (int i = 0; i < 50; ++i) {
@@ -86,8 +86,8 @@ TEST_CASE("mysql several keys: two processes in opposite order neither deadlock 
       ++turns;
     }
   };
-  std::thread other([&] { work(two, {"b", "a"}); });
-  work(one, {"a", "b"});
+  std::thread other([&] { work(second, {"b", "a"}); });
+  work(first, {"a", "b"});
   other.join();
   CHECK(turns == 100);
 }

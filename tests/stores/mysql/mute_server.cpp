@@ -13,14 +13,14 @@ namespace dlock::test {
 
 namespace {
 
-int checked(int result, const char* what) {
-  if (result < 0) throw std::system_error(errno, std::system_category(), what);
+int checked(int result, const char* call) {
+  if (result < 0) throw std::system_error(errno, std::system_category(), call);
   return result;
 }
 
 }  // namespace
 
-mute_server::mute_server(kind of) {
+mute_server::mute_server(kind which) {
   const auto make = [this](int flags) {
     return sockets_.emplace_back(checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0), "socket"));
   };
@@ -32,10 +32,10 @@ mute_server::mute_server(kind of) {
   const int listener = make(0);
   checked(::bind(listener, any, size), "bind");
   // The kernel accepts for a program that does not, as many as may wait. With none left it drops what comes.
-  checked(::listen(listener, of == kind::silent ? 100 : 0), "listen");
+  checked(::listen(listener, which == kind::silent ? 100 : 0), "listen");
   checked(::getsockname(listener, any, &size), "getsockname");
   port_ = ntohs(address.sin_port);
-  if (of == kind::silent) return;
+  if (which == kind::silent) return;
   for (int i = 0; i != 4; ++i) static_cast<void>(::connect(make(SOCK_NONBLOCK), any, size));
 }
 

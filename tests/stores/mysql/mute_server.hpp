@@ -14,7 +14,7 @@ class mute_server {
     black_hole  ///< not even that: what is sent there gets lost
   };
   /// Throws std::system_error.
-  explicit mute_server(kind of);
+  explicit mute_server(kind which);
   ~mute_server();
   mute_server(const mute_server&) = delete;
   mute_server& operator=(const mute_server&) = delete;

@@ -23,22 +23,22 @@ store_url owner_url() { return store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_
 
 TEST_CASE("mysql odb: a transaction of the caller stays current and untouched by prepare, inspect and list",
           "[mysql]") {
-  mysql_store_place where;
-  actor a(where);
+  mysql_store_place place;
+  actor a(place);
   a.acquire("k");
   const auto url = owner_url();
   odb::mysql::database theirs(url.user, url.password, url.path, url.hosts.at(0).host, url.hosts.at(0).port);
-  const auto table = "`" + where.tables.prefix() + "theirs`";
+  const auto table = "`" + place.tables.prefix() + "theirs`";
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   raw.run("CREATE TABLE " + table + " (id INT PRIMARY KEY) ENGINE=InnoDB");
   {
     odb::transaction outer(theirs.begin());
     theirs.execute("INSERT INTO " + table + " VALUES (1)");
-    where.open();  // prepares
+    place.open();  // prepares
     std::vector<holder_info> found;
-    CHECK(answer(a.where->admin()->inspect(*a.on, {.resource = "k"}, found)) == outcome::yes);
+    CHECK(answer(a.store->admin()->inspect(*a.connection, {.resource = "k"}, found)) == outcome::yes);
     CHECK(found.size() == 1);
-    CHECK(answer(a.where->admin()->list(*a.on, "", 10, found)) == outcome::yes);
+    CHECK(answer(a.store->admin()->list(*a.connection, "", 10, found)) == outcome::yes);
     REQUIRE(odb::transaction::has_current());
     CHECK(&odb::transaction::current() == &outer);
     CHECK(raw.one("SELECT COUNT(*) FROM " + table) == "0");  // not committed by us

@@ -25,10 +25,10 @@ using namespace stores::mysql::lease_table;
 
 /// A scene: actors, and a connection of the owner that can hold rows.
 struct stage {
-  stage() { where.open(); }
+  stage() { place.open(); }
 
-  std::string lock() const { return where.tables.table("lock"); }
-  std::string session() const { return where.tables.table("session"); }
+  std::string lock() const { return place.tables.table("lock"); }
+  std::string session() const { return place.tables.table("session"); }
   /// Holds the lock row of a key until commit().
   void hold(const std::string& key) {
     other.run("BEGIN");
@@ -38,12 +38,12 @@ struct stage {
   /// Starts a call of an actor and waits until it waits in the server.
   template <class Call>
   auto blocked(const actor& who, Call call) {
-    auto made = std::async(std::launch::async, std::move(call));
+    auto reply = std::async(std::launch::async, std::move(call));
     wait_until_blocked(root, connection_id(who));
-    return made;
+    return reply;
   }
 
-  mysql_store_place where{};
+  mysql_store_place place{};
   raw_mysql other{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
   raw_mysql root = raw_mysql::root();
 };
@@ -51,7 +51,7 @@ struct stage {
 std::string hex(const id128& id) { return "X'" + id.hex() + "'"; }
 
 /// Whether a take of this server waits for a row that somebody has locked; otherwise it is busy at once.
-bool takes_wait(const actor& on) { return on.where->caps().take_waits; }
+bool takes_wait(const actor& actor) { return actor.store->caps().take_waits; }
 
 /// Busy: not had in time. MySQL has a number of its own for a row that it was told not to wait for.
 void check_contended(const reply& r) {
@@ -66,8 +66,8 @@ void check_contended(const reply& r) {
 // Where the server can't pass over locked rows.
 TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhile", "[mysql][T57]") {
   stage s;
-  const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(s.where.tables.prefix(), '`'));
-  actor a(s.where), b(s.where), c(s.where);
+  const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(s.place.tables.prefix(), '`'));
+  actor a(s.place), b(s.place), c(s.place);
   for (const char* key : {"k0", "k1", "k2"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
   s.hold("k1");
   std::array<request, 3> asked;
@@ -76,10 +76,10 @@ TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhi
   for (std::size_t i = 0; i != 3; ++i) {
     asked[i] = {.action = verb::take, .resource = keys[i], .session = b.id, .nonce = 100 + i};
   }
-  const auto execute = [&] { execute_in_one(static_cast<lease_connection&>(*b.on), sql, asked, told, false); };
+  const auto execute = [&] { execute_in_one(static_cast<lease_connection&>(*b.connection), sql, asked, told, false); };
   if (!takes_wait(b)) {
     execute();
-    for (const auto& one : told) check_contended(one);
+    for (const auto& reply : told) check_contended(reply);
     s.commit();
     for (const char* key : {"k0", "k1", "k2"}) CHECK(b.at(key).fence == 1);  // nothing of the batch was done
     return;
@@ -102,21 +102,21 @@ namespace {
 /// it wait for that.
 void overtaken() {
   stage s;
-  actor dead(s.where), b(s.where), c(s.where);
+  actor dead(s.place), b(s.place), c(s.place);
   const auto fence = dead.acquire("k");
   dead.close();
-  const seen of = b.at("k");
-  REQUIRE(of.gone);
+  const seen holder = b.at("k");
+  REQUIRE(holder.gone);
   s.hold("k");
   const auto overtake = [&] {
     s.other.run("UPDATE " + s.lock() + " SET session_id=" + hex(c.id) + ", fence=fence+1, nonce=9 WHERE lock_key='k'");
     s.commit();
   };
   const auto began = std::chrono::steady_clock::now();
-  check_contended(b.take_over("k", of));
+  check_contended(b.take_over("k", holder));
   CHECK(std::chrono::steady_clock::now() - began < 900ms);
   overtake();
-  CHECK(answer(b.take_over("k", of)) == outcome::no);
+  CHECK(answer(b.take_over("k", holder)) == outcome::no);
   CHECK(c.at("k").holder == c.id);
   CHECK(c.at("k").fence == fence + 1);
 }
@@ -138,8 +138,8 @@ TEST_CASE("mysql races: a take over of a locked row is busy under snapshot isola
 
 TEST_CASE("mysql races: a kill waits for a renewal in flight and then finds a live session", "[mysql]") {
   stage s;
-  actor holder(s.where, for_moments), b(s.where);
-  pass_until(s.where, [&] {
+  actor holder(s.place, for_moments), b(s.place);
+  pass_until(s.place, [&] {
     return s.other.one("SELECT expires_at_us<=TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) FROM " +
                        s.session() + " WHERE id=" + hex(holder.id)) == "1";
   });
@@ -153,7 +153,7 @@ TEST_CASE("mysql races: a kill waits for a renewal in flight and then finds a li
 
 TEST_CASE("mysql races: a renewal waits for a kill in flight and then is lost", "[mysql]") {
   stage s;
-  actor holder(s.where);
+  actor holder(s.place);
   s.other.run("BEGIN");
   s.other.run("DELETE FROM " + s.session() + " WHERE id=" + hex(holder.id));
   auto renewal = s.blocked(holder, [&] { return holder.renew(for_long); });
@@ -163,8 +163,8 @@ TEST_CASE("mysql races: a renewal waits for a kill in flight and then is lost", 
 
 TEST_CASE("mysql races: the time of a grant is when it was asked for, so less is left after a wait", "[mysql]") {
   stage s;
-  actor a(s.where), b(s.where);
-  const auto floor = s.where.tables.table("floor");
+  actor a(s.place), b(s.place);
+  const auto floor = s.place.tables.table("floor");
   s.other.run("BEGIN");
   s.other.run("SELECT * FROM " + floor + " WHERE id=1 FOR UPDATE");
   auto first = s.blocked(b, [&] { return b.insert("k", 20s); });
@@ -176,10 +176,10 @@ TEST_CASE("mysql races: the time of a grant is when it was asked for, so less is
 
 TEST_CASE("mysql races: an insert waits for clean-up in flight and starts above the deleted fence", "[mysql][T58]") {
   stage s;
-  actor a(s.where), b(s.where);
+  actor a(s.place), b(s.place);
   for (int i = 0; i != 5; ++i) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   s.other.run("BEGIN");
-  s.other.run("UPDATE " + s.where.tables.table("floor") + " SET fence=GREATEST(fence, 5) WHERE id=1");
+  s.other.run("UPDATE " + s.place.tables.table("floor") + " SET fence=GREATEST(fence, 5) WHERE id=1");
   s.other.run("DELETE FROM " + s.lock() + " WHERE lock_key='k' AND session_id IS NULL AND fence<=5");
   auto insert = s.blocked(b, [&] { return b.insert("k"); });
   s.commit();
@@ -192,7 +192,7 @@ TEST_CASE("mysql races: first inserts behind one that rolls back give one grant 
   stage s;
   constexpr std::size_t many = 6;
   std::vector<std::unique_ptr<actor>> actors;
-  for (std::size_t i = 0; i != many; ++i) actors.push_back(std::make_unique<actor>(s.where));
+  for (std::size_t i = 0; i != many; ++i) actors.push_back(std::make_unique<actor>(s.place));
   for (int round = 0; round != 5; ++round) {
     const auto key = "k" + std::to_string(round);
     s.other.run("BEGIN");
@@ -201,21 +201,21 @@ TEST_CASE("mysql races: first inserts behind one that rolls back give one grant 
         " (lock_key, session_id, nonce, fence, acquired_at_us, expires_at_us, verified_by, verifies) VALUES ('" + key +
         "', NULL, 1, 1, 1, NULL, 0, 0)");
     std::vector<std::future<reply>> inserts;
-    for (auto& one : actors) inserts.push_back(s.blocked(*one, [&] { return one->insert(key); }));
+    for (auto& actor : actors) inserts.push_back(s.blocked(*actor, [&] { return actor->insert(key); }));
     s.other.run("ROLLBACK");
     int granted = 0;
-    for (auto& one : inserts) granted += answer(one.get()) == outcome::yes ? 1 : 0;
+    for (auto& insert : inserts) granted += answer(insert.get()) == outcome::yes ? 1 : 0;
     CHECK(granted == 1);
   }
 }
 
 TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session", "[mysql]") {
   stage s;
-  actor live(s.where), dead(s.where, 1us), b(s.where);
+  actor live(s.place), dead(s.place, 1us), b(s.place);
   s.other.run("BEGIN");
   s.other.run("UPDATE " + s.session() + " SET beat=beat+1 WHERE id=" + hex(live.id));
-  pass_until(s.where, [&] {
-    const reply r = b.where->admin()->clean_up(*b.on, 1h, 100);
+  pass_until(s.place, [&] {
+    const reply r = b.store->admin()->clean_up(*b.connection, 1h, 100);
     CHECK(answer(r) == outcome::yes);
     return r.fence == 1;
   });
@@ -226,7 +226,7 @@ TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session
 
 TEST_CASE("mysql races: no verb leaves a transaction open", "[mysql]") {
   stage s;
-  actor a(s.where), b(s.where);
+  actor a(s.place), b(s.place);
   const auto idle = [&] {
     return s.root.one("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN (" +
                       std::to_string(connection_id(a)) + "," + std::to_string(connection_id(b)) + ")") == "0";
@@ -238,16 +238,16 @@ TEST_CASE("mysql races: no verb leaves a transaction open", "[mysql]") {
   b.at("k");
   CHECK(idle());
   std::vector<holder_info> found;
-  CHECK(answer(b.where->admin()->list(*b.on, "", 10, found)) == outcome::yes);
+  CHECK(answer(b.store->admin()->list(*b.connection, "", 10, found)) == outcome::yes);
   CHECK(idle());
   CHECK(answer(a.release("k", fence)) == outcome::yes);
-  CHECK(answer(b.where->admin()->clean_up(*b.on, 1us, 10)) == outcome::yes);
+  CHECK(answer(b.store->admin()->clean_up(*b.connection, 1us, 10)) == outcome::yes);
   CHECK(idle());
 }
 
 TEST_CASE("mysql races: a renewal that changes no time counts as one", "[mysql][T55]") {
   stage s;
-  actor a(s.where, for_long);
+  actor a(s.place, for_long);
   for (int i = 0; i != 3; ++i) CHECK(a.renew(1s) == outcome::yes);
   CHECK(s.other.one("SELECT beat FROM " + s.session() + " WHERE id=" + hex(a.id)) == "3");
 }
@@ -255,7 +255,7 @@ TEST_CASE("mysql races: a renewal that changes no time counts as one", "[mysql][
 TEST_CASE("mysql races: a row that stays locked is busy, at once where the server can, and nothing broke",
           "[mysql][T53]") {
   stage s;
-  actor a(s.where), b(s.where);
+  actor a(s.place), b(s.place);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   s.hold("k");
   const auto began = std::chrono::steady_clock::now();
@@ -265,26 +265,26 @@ TEST_CASE("mysql races: a row that stays locked is busy, at once where the serve
   CHECK(took < (takes_wait(b) ? 4s : 500ms));
   // What only reads does not wait at all.
   CHECK(answer(b.look("k")) == outcome::yes);
-  CHECK(b.on->usable());
+  CHECK(b.connection->usable());
   s.commit();
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
 TEST_CASE("mysql races: a locked table is busy, not for ever", "[mysql][T53]") {
   stage s;
-  actor a(s.where);
+  actor a(s.place);
   a.acquire("k");
   s.root.run("LOCK TABLES " + s.lock() + " WRITE");
   const reply r = a.take("k");
   s.root.run("UNLOCK TABLES");
   CHECK(r.result == outcome::failed);
   CHECK(r.why.contended);
-  CHECK(a.on->usable());
+  CHECK(a.connection->usable());
 }
 
 TEST_CASE("mysql races: two batches in opposite need of the same keys do not fail", "[mysql]") {
   stage s;
-  actor a(s.where), b(s.where);
+  actor a(s.place), b(s.place);
   std::vector<std::string> keys;
   for (int i = 10; i != 30; ++i) keys.push_back("k" + std::to_string(i));
   for (const auto& key : keys) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
@@ -294,14 +294,14 @@ TEST_CASE("mysql races: two batches in opposite need of the same keys do not fai
     std::vector<reply> told(asked.size());
     int grants = 0;
     for (std::uint64_t round = 1; round != 30; ++round) {
-      for (auto& one : asked) one.nonce = round;
-      who.where->execute(*who.on, asked, told);
+      for (auto& request : asked) request.nonce = round;
+      who.store->execute(*who.connection, asked, told);
       for (std::size_t i = 0; i != told.size(); ++i) {
         if (told[i].result != outcome::yes) continue;
         ++grants;
         request back{.action = verb::release, .resource = keys[i], .session = who.id, .fence = told[i].fence};
         reply done;
-        who.where->execute(*who.on, {&back, 1}, {&done, 1});
+        who.store->execute(*who.connection, {&back, 1}, {&done, 1});
         if (done.result != outcome::yes) return -1;
       }
     }

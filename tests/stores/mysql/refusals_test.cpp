@@ -60,11 +60,11 @@ class breaking_proxy {
 
  private:
   static sockaddr_in local(std::uint16_t port) {
-    sockaddr_in made{};
-    made.sin_family = AF_INET;
-    made.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    made.sin_port = htons(port);
-    return made;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    return address;
   }
   void serve(int client) const {
     const int server = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -89,13 +89,13 @@ class breaking_proxy {
 }  // namespace
 
 TEST_CASE("mysql refusals: where the server prepares nothing more, the statements are sent as text", "[mysql]") {
-  mysql_store_place where;
-  where.open();
-  where.more = "&schema=none";  // how ODB asks for the schema is always prepared
-  actor before(where);
+  mysql_store_place place;
+  place.open();
+  place.more = "&schema=none";  // how ODB asks for the schema is always prepared
+  actor before(place);
   before.acquire("before");
   const global_setting none_left("max_prepared_stmt_count", "0");
-  actor a(where, for_long, "K\xc3\xb6ln"), b(where);
+  actor a(place, for_long, "K\xc3\xb6ln"), b(place);
   CHECK(a.take("before").result == outcome::no);
   const std::string key("a?'\\\0\xff", 6);
   const auto fence = a.acquire(key);
@@ -121,23 +121,23 @@ TEST_CASE("mysql refusals: where the server prepares nothing more, the statement
   CHECK(a.close() == outcome::yes);
   const reply over = b.take_over("own", b.at("own"));
   CHECK(over.fence == 3);
-  CHECK(a.on->usable());
+  CHECK(a.connection->usable());
   // A service, too, as long as it need not begin.
-  lock_service locks(open_store(where.tables.url("&schema=none")), {.sweep_every = 0ms});
+  lock_service locks(open_store(place.tables.url("&schema=none")), {.sweep_every = 0ms});
   auto lease = locks.acquire("service", {.ttl = 1s});
   CHECK(eventually([&] { return lease.remaining() > 800ms; }));
   lease.release();
 }
 
 TEST_CASE("mysql refusals: a server that has room again is asked to prepare again", "[mysql]") {
-  mysql_store_place where;
-  where.open();
-  where.more = "&schema=none";
+  mysql_store_place place;
+  place.open();
+  place.more = "&schema=none";
   auto root = raw_mysql::root();
   const auto prepared = [&] { return root.rows("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'").at(0).at(1); };
   std::optional<global_setting> none_left;
   none_left.emplace("max_prepared_stmt_count", "0");
-  actor a(where);
+  actor a(place);
   const auto before = prepared();
   a.acquire("k");
   none_left.reset();
@@ -146,23 +146,24 @@ TEST_CASE("mysql refusals: a server that has room again is asked to prepare agai
 }
 
 TEST_CASE("mysql refusals: every fault says which server it was", "[mysql]") {
-  mysql_store_place where;
-  actor a(where), b(where);
+  mysql_store_place place;
+  actor a(place), b(place);
   a.acquire("k");
   auto root = raw_mysql::root();
   root.run("BEGIN");
-  root.run("SELECT * FROM " + where.tables.table("lock") + " FOR UPDATE");
+  root.run("SELECT * FROM " + place.tables.table("lock") + " FOR UPDATE");
   CHECK_THAT(b.take("k").why.text, ContainsSubstring(server_name() + ": take"));
   CHECK_THAT(a.release("k", 1).why.text, ContainsSubstring(server_name() + ": release") && ContainsSubstring("(1205)"));
   root.run("COMMIT");
-  raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")).run("DROP TABLE " + where.tables.table("lock"));
+  raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")).run("DROP TABLE " + place.tables.table("lock"));
   CHECK_THAT(a.take("k").why.text, ContainsSubstring(server_name()));
   std::vector<holder_info> found;
-  CHECK_THAT(a.where->admin()->inspect(*a.on, {.resource = "k"}, found).why.text, ContainsSubstring(server_name()));
-  CHECK_THAT(a.where->admin()->clean_up(*a.on, 1h, 1).why.text, ContainsSubstring(server_name()));
+  CHECK_THAT(a.store->admin()->inspect(*a.connection, {.resource = "k"}, found).why.text,
+             ContainsSubstring(server_name()));
+  CHECK_THAT(a.store->admin()->clean_up(*a.connection, 1h, 1).why.text, ContainsSubstring(server_name()));
   root.run("KILL " + std::to_string(connection_id(b)));
   reply lost;
-  pass_until(where, [&] {
+  pass_until(place, [&] {
     lost = b.look("k");
     return lost.why.connection;
   });
@@ -170,10 +171,10 @@ TEST_CASE("mysql refusals: every fault says which server it was", "[mysql]") {
 }
 
 TEST_CASE("mysql refusals: a server that goes offline is left, and may come back", "[mysql][mysql9]") {
-  mysql_store_place where;
-  actor a(where);
+  mysql_store_place place;
+  actor a(place);
   a.acquire("k");
-  const auto url = where.tables.url();
+  const auto url = place.tables.url();
   {
     const global_setting offline("offline_mode", "1");
     fault why;

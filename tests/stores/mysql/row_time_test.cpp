@@ -11,9 +11,9 @@ namespace dlock::test {
 
 namespace {
 
-void stop_clock(row_actor& of, const std::string& at) {
+void stop_clock(row_actor& actor, const std::string& at) {
   fault why;
-  auto& native = static_cast<stores::mysql::mysql_connection&>(*of.on);
+  auto& native = static_cast<stores::mysql::mysql_connection&>(*actor.connection);
   REQUIRE(native.query("SET timestamp=" + at, "", nullptr, nullptr, why) == outcome::yes);
 }
 

@@ -31,15 +31,15 @@ struct zone_scene : row_scene {
   std::int64_t left(const lock_key& row) {
     return std::stoll(value("CAST(UNIX_TIMESTAMP(lock_expire_time) AS SIGNED)-UNIX_TIMESTAMP()", row));
   }
-  std::uint64_t claim(row_actor& by, const lock_key& row, microseconds ttl) {
+  std::uint64_t claim(row_actor& actor, const lock_key& row, microseconds ttl) {
     const auto* const id = row.row();
-    return app->run(dialect(by).claim({*table, {&id, 1}, by.id, ++by.nonce, ttl}));
+    return app->run(dialect(actor).claim({*table, {&id, 1}, actor.id, ++actor.nonce, ttl}));
   }
-  bool free(row_actor& by) {
-    return !app->all("SELECT id FROM " + table->table + " WHERE " + dialect(by).free_rows(*table)).empty();
+  bool free(row_actor& actor) {
+    return !app->all("SELECT id FROM " + table->table + " WHERE " + dialect(actor).free_rows(*table)).empty();
   }
-  static const stores::sql::dialect& dialect(const row_actor& of) {
-    return dynamic_cast<const stores::sql::dialect&>(*of.where);
+  static const stores::sql::dialect& dialect(const row_actor& actor) {
+    return dynamic_cast<const stores::sql::dialect&>(*actor.store);
   }
 
   const dst_zone zone;

@@ -24,15 +24,15 @@ using Catch::Matchers::ContainsSubstring;
 struct odb_application {
   odb_application() {
     const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_APP_URL"));
-    made = std::make_unique<odb::mysql::database>(url.user, url.password, url.path, url.hosts.at(0).host,
-                                                  url.hosts.at(0).port);
-    on = made->connection();
+    database = std::make_unique<odb::mysql::database>(url.user, url.password, url.path, url.hosts.at(0).host,
+                                                      url.hosts.at(0).port);
+    connection = database->connection();
   }
-  std::unique_ptr<odb::mysql::database> made;
-  odb::connection_ptr on;
+  std::unique_ptr<odb::mysql::database> database;
+  odb::connection_ptr connection;
 };
 
-stores::sql::dialect& dialect(row_actor& of) { return dynamic_cast<stores::sql::dialect&>(*of.where); }
+stores::sql::dialect& dialect(row_actor& actor) { return dynamic_cast<stores::sql::dialect&>(*actor.store); }
 
 stores::mysql::lease_table::mysql_row_sql sql_of(row_scene& s) {
   stores::sql::table_names names(static_cast<mysql_row_place&>(*s.place).locks.prefix(), '`');
@@ -90,7 +90,7 @@ TEST_CASE("mysql rows: a table is described as it is", "[mysql][rows]") {
               .fence = "`lock_fence`",
               .version = "`version`"};
   fault why;
-  const auto told = dialect(a).describe(*app.on, t, why);
+  const auto told = dialect(a).describe(*app.connection, t, why);
   INFO(why.text);
   REQUIRE(told == outcome::yes);
   CHECK(t.table == s.table->table);
@@ -101,7 +101,7 @@ TEST_CASE("mysql rows: a table is described as it is", "[mysql][rows]") {
   // With a database, without quotation marks.
   row_table other = t;
   other.table = "app." + s.table->label;
-  REQUIRE(dialect(a).describe(*app.on, other, why) == outcome::yes);
+  REQUIRE(dialect(a).describe(*app.connection, other, why) == outcome::yes);
   CHECK(other.table == s.table->table);
 }
 
@@ -110,11 +110,11 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
   row_scene shared({.renewal = row_renewal::column});
   row_actor a(s);
   odb_application app;
-  const auto refused = [&](const row_scene& of, const std::string& change, const std::string& back) {
-    auto t = *of.table;
+  const auto refused = [&](const row_scene& scene, const std::string& change, const std::string& back) {
+    auto t = *scene.table;
     if (!change.empty()) s.app->run("ALTER TABLE " + t.table + " " + change);
     fault why;
-    CHECK(dialect(a).describe(*app.on, t, why) == outcome::failed);
+    CHECK(dialect(a).describe(*app.connection, t, why) == outcome::failed);
     if (!back.empty()) s.app->run("ALTER TABLE " + t.table + " " + back);
     CHECK_THAT(why.text, ContainsSubstring(t.table));
     return why.text;
@@ -139,7 +139,7 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
   row_table missing = *s.table;
   missing.table = "`app`.`there is none`";
   fault why;
-  CHECK(dialect(a).describe(*app.on, missing, why) == outcome::failed);
+  CHECK(dialect(a).describe(*app.connection, missing, why) == outcome::failed);
   CHECK_THAT(why.text, ContainsSubstring("there is none"));
 }
 
@@ -148,16 +148,16 @@ TEST_CASE("mysql rows: an application's connection leads to this server or to an
   row_actor a(s);
   odb_application app;
   fault why;
-  CHECK(dialect(a).shares(*app.on, why) == outcome::yes);
+  CHECK(dialect(a).shares(*app.connection, why) == outcome::yes);
   // In the middle of a transaction as well, which stays as it is.
-  app.on->execute("BEGIN");
-  app.on->execute("INSERT INTO " + s.table->table + " (id) VALUES (9)");
-  CHECK(dialect(a).shares(*app.on, why) == outcome::yes);
+  app.connection->execute("BEGIN");
+  app.connection->execute("INSERT INTO " + s.table->table + " (id) VALUES (9)");
+  CHECK(dialect(a).shares(*app.connection, why) == outcome::yes);
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table) == "0");
-  app.on->execute("ROLLBACK");
-  raw_mysql::root().run("KILL " +
-                        std::to_string(mysql_thread_id(static_cast<odb::mysql::connection&>(*app.on).handle())));
-  const auto told = dialect(a).shares(*app.on, why);
+  app.connection->execute("ROLLBACK");
+  raw_mysql::root().run(
+      "KILL " + std::to_string(mysql_thread_id(static_cast<odb::mysql::connection&>(*app.connection).handle())));
+  const auto told = dialect(a).shares(*app.connection, why);
   CHECK((told == outcome::failed || told == outcome::unknown));
   CHECK(why.connection);
 }
@@ -168,7 +168,7 @@ TEST_CASE("mysql rows: an error that ODB throws is classified as one of our own"
   odb_application app;
   const auto fault_of = [&](const std::string& sql) {
     try {
-      app.on->execute(sql);
+      app.connection->execute(sql);
     } catch (const odb::exception& e) {
       return dialect(a).fault_of(e);
     }
@@ -180,7 +180,7 @@ TEST_CASE("mysql rows: an error that ODB throws is classified as one of our own"
   s.make(1);
   s.app->begin();
   s.set("payload=1", s.key({std::int64_t{1}}));
-  app.on->execute("SET SESSION innodb_lock_wait_timeout=1");
+  app.connection->execute("SET SESSION innodb_lock_wait_timeout=1");
   const fault busy = fault_of("UPDATE " + s.table->table + " SET payload=2");
   s.app->rollback();
   CHECK(busy.native == 1205);
@@ -228,8 +228,8 @@ TEST_CASE("mysql rows: a shared expiry is never earlier than asked for, whoever 
   const auto row = s.make(1);
   const auto& sql = dialect(a);
   const auto* const id = row.row();
-  const auto check = [&](const char* what, auto&& change) {
-    INFO(what);
+  const auto check = [&](const char* property, auto&& change) {
+    INFO(property);
     const auto before = s.app->one("SELECT now(6)").value_or("");
     change();
     CHECK(s.value("lock_expire_time >= date_add('" + before + "', interval 10100000 microsecond)", row) == "1");

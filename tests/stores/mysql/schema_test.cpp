@@ -49,9 +49,9 @@ TEST_CASE("mysql schema: many processes may create at once", "[mysql]") {
   const mysql_place place;
   std::vector<std::string> said(12);
   std::vector<std::thread> threads;
-  for (auto& one : said) threads.emplace_back([&, url = place.url()] { one = complaint(url); });
+  for (auto& text : said) threads.emplace_back([&, url = place.url()] { text = complaint(url); });
   for (auto& thread : threads) thread.join();
-  for (const auto& one : said) CHECK(one.empty());
+  for (const auto& text : said) CHECK(text.empty());
 }
 
 TEST_CASE("mysql schema: create finishes what a crash left half done, at every step", "[mysql]") {
@@ -94,32 +94,32 @@ TEST_CASE("mysql schema: a migration that was interrupted is finished where the 
 }
 
 TEST_CASE("mysql schema: a migration that can't be finished says the way out, which works", "[mysql]") {
-  mysql_store_place where;
-  const auto& place = where.tables;
-  actor a(where);
+  mysql_store_place place;
+  const auto& tables = place.tables;
+  actor a(place);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   auto raw = owner();
-  raw.run("UPDATE " + place.table("schema_version") + " SET migration=1");
-  raw.run("ALTER TABLE " + place.table("lock") + " DROP COLUMN verifies");
-  CHECK_THAT(complaint(place.url()), ContainsSubstring("version 1 was begun and not finished") &&
-                                         ContainsSubstring("drop the tables " + place.prefix() + "*"));
-  const auto highest = raw.one("SELECT GREATEST((SELECT IFNULL(MAX(fence), 0) FROM " + place.table("lock") +
-                               "), (SELECT fence FROM " + place.table("floor") + "))");
+  raw.run("UPDATE " + tables.table("schema_version") + " SET migration=1");
+  raw.run("ALTER TABLE " + tables.table("lock") + " DROP COLUMN verifies");
+  CHECK_THAT(complaint(tables.url()), ContainsSubstring("version 1 was begun and not finished") &&
+                                          ContainsSubstring("drop the tables " + tables.prefix() + "*"));
+  const auto highest = raw.one("SELECT GREATEST((SELECT IFNULL(MAX(fence), 0) FROM " + tables.table("lock") +
+                               "), (SELECT fence FROM " + tables.table("floor") + "))");
   CHECK(highest == "2");
-  for (const char* table : {"lock", "session", "floor", "schema_version"}) raw.run("DROP TABLE " + place.table(table));
-  REQUIRE(complaint(place.url()).empty());
-  raw.run("UPDATE " + place.table("floor") + " SET fence=" + highest + " WHERE id=1");
-  actor b(where);
+  for (const char* table : {"lock", "session", "floor", "schema_version"}) raw.run("DROP TABLE " + tables.table(table));
+  REQUIRE(complaint(tables.url()).empty());
+  raw.run("UPDATE " + tables.table("floor") + " SET fence=" + highest + " WHERE id=1");
+  actor b(place);
   CHECK(b.acquire("k") == 3);
 }
 
 TEST_CASE("mysql schema: a table that somebody dropped is not made anew in silence", "[mysql][T58]") {
-  mysql_store_place where;
-  actor a(where);
+  mysql_store_place place;
+  actor a(place);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
-  owner().run("DROP TABLE " + where.tables.table("lock"));
-  CHECK_THAT(complaint(where.tables.url()), ContainsSubstring("somebody dropped it"));  // its fences would begin again
+  owner().run("DROP TABLE " + place.tables.table("lock"));
+  CHECK_THAT(complaint(place.tables.url()), ContainsSubstring("somebody dropped it"));  // its fences would begin again
 }
 
 TEST_CASE("mysql schema: a missing floor is made above all fences, and only by create", "[mysql][T58]") {
@@ -149,25 +149,25 @@ TEST_CASE("mysql schema: none looks at no table until one is used", "[mysql]") {
   CHECK(complaint(place.url("&schema=none")).empty());
   mysql_store_place empty;
   empty.more = "&schema=none";
-  const auto where = empty.open();
+  const auto store = empty.open();
   fault why;
-  const auto on = where->connect(5s, why);
-  REQUIRE(on != nullptr);
+  const auto connection = store->connect(5s, why);
+  REQUIRE(connection != nullptr);
   const request q{.action = verb::take, .resource = "k", .session = id128::random(), .nonce = 1};
   reply r;
-  where->execute(*on, {&q, 1}, {&r, 1});
+  store->execute(*connection, {&q, 1}, {&r, 1});
   CHECK(r.result == outcome::failed);
   CHECK(r.why.native == 1146);
   CHECK_THAT(r.why.text, ContainsSubstring("open the store once with schema=create"));
   const request two[]{{.action = verb::take, .resource = "a", .session = q.session, .nonce = 2},
                       {.action = verb::take, .resource = "b", .session = q.session, .nonce = 3}};
   reply answers[2];
-  where->execute(*on, two, answers);
+  store->execute(*connection, two, answers);
   for (const auto& each : answers) CHECK_THAT(each.why.text, ContainsSubstring("schema=create"));
-  CHECK_THAT(where->session(*on, session_verb::open, {.id = id128::random(), .ttl = 1s, .host = "h"}).why.text,
+  CHECK_THAT(store->session(*connection, session_verb::open, {.id = id128::random(), .ttl = 1s, .host = "h"}).why.text,
              ContainsSubstring("schema=create"));
   CHECK_FALSE(r.why.transient);
-  CHECK(on->usable());
+  CHECK(connection->usable());
 }
 
 TEST_CASE("mysql schema: tables of a later version are refused", "[mysql]") {

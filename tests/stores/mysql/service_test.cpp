@@ -24,14 +24,14 @@ namespace {
 /// A machine whose clock is wrong.
 class shifted_clock final : public time_source {
  public:
-  explicit shifted_clock(std::chrono::minutes by) : by_(by) {}
-  instant now() const noexcept override { return boot_clock::now() + by_; }
+  explicit shifted_clock(std::chrono::minutes shift) : shift_(shift) {}
+  instant now() const noexcept override { return boot_clock::now() + shift_; }
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
-    system_time().wait_until(wake, lock, until - by_);
+    system_time().wait_until(wake, lock, until - shift_);
   }
 
  private:
-  std::chrono::minutes by_;
+  std::chrono::minutes shift_;
 };
 
 /// The statement with something in place of each parameter, for EXPLAIN.

@@ -25,18 +25,18 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 /// Every kind of statement on one connection, about keys that nobody used before; others see at once what it did.
-void use_everything(mysql_store_place& where) {
+void use_everything(mysql_store_place& place) {
   static int rounds = 0;
   const auto name = [round = ++rounds](int number) { return fmt::format("{:03}/k{}", round, number); };
-  actor a(where), b(where);
+  actor a(place), b(place);
   const auto fence = a.acquire(name(1));
   std::vector<holder_info> found;
-  REQUIRE(answer(a.where->admin()->inspect(*a.on, {.resource = name(1)}, found)) == outcome::yes);
+  REQUIRE(answer(a.store->admin()->inspect(*a.connection, {.resource = name(1)}, found)) == outcome::yes);
   CHECK(found.size() == 1);
   for (int i = 2; i != 5; ++i) a.acquire(name(i));
   CHECK(answer(b.take(name(2))) == outcome::no);
   CHECK(b.at(name(2)).holder == a.id);
-  REQUIRE(answer(a.where->admin()->list(*a.on, name(0), 4, found)) == outcome::yes);
+  REQUIRE(answer(a.store->admin()->list(*a.connection, name(0), 4, found)) == outcome::yes);
   CHECK(found.size() == 4);
   CHECK(answer(b.take(name(3))) == outcome::no);
   CHECK(answer(a.release(name(1), fence)) == outcome::yes);
@@ -49,18 +49,18 @@ void use_everything(mysql_store_place& where) {
   for (std::size_t i = 0; i != 3; ++i) {
     asked[i] = {.action = verb::take, .resource = keys[i], .session = a.id, .nonce = 100 + i};
   }
-  a.where->execute(*a.on, asked, told);
-  for (const auto& one : told) CHECK(one.result == outcome::yes);
-  CHECK(answer(b.where->admin()->revoke(*b.on, {.resource = name(2)})) == outcome::yes);
+  a.store->execute(*a.connection, asked, told);
+  for (const auto& reply : told) CHECK(reply.result == outcome::yes);
+  CHECK(answer(b.store->admin()->revoke(*b.connection, {.resource = name(2)})) == outcome::yes);
   CHECK(a.renew(for_long) == outcome::no);
-  where.pass(2ms);
-  CHECK(answer(b.where->admin()->clean_up(*b.on, 1us, 100)) == outcome::yes);
+  place.pass(2ms);
+  CHECK(answer(b.store->admin()->clean_up(*b.connection, 1us, 100)) == outcome::yes);
   CHECK(answer(b.look(name(1))) == outcome::absent);
   CHECK(a.close() == outcome::yes);
   CHECK(answer(b.take_over(name(2), b.at(name(2)))) == outcome::yes);
   CHECK(b.close() == outcome::yes);
-  CHECK(a.on->usable());
-  CHECK(b.on->usable());
+  CHECK(a.connection->usable());
+  CHECK(b.connection->usable());
 }
 
 /// What prepare() says.
@@ -92,11 +92,11 @@ TEST_CASE("mysql session: a server that chains transactions, limits and refuses 
       {mariadb ? "max_statement_time" : "max_execution_time", mariadb ? "0.000001" : "1"},
       {mariadb ? "tx_read_only" : "transaction_read_only", "1"},
   };
-  mysql_store_place where;
+  mysql_store_place place;
   for (const auto& [name, value] : odd) {
     INFO(name << "=" << value);
     const global_setting setting(name, value);
-    use_everything(where);
+    use_everything(place);
   }
   // Several at once.
   std::list<global_setting> settings;
@@ -105,18 +105,18 @@ TEST_CASE("mysql session: a server that chains transactions, limits and refuses 
   settings.emplace_back("completion_type", "'CHAIN'");
   settings.emplace_back("max_join_size", "1");
   settings.emplace_back("sql_big_selects", "0");
-  use_everything(where);
+  use_everything(place);
 }
 
 TEST_CASE("mysql session: what the server executes for each new connection changes nothing, or is refused in words",
           "[mysql]") {
-  mysql_store_place where;
+  mysql_store_place place;
   for (const char* harmless : {"SET autocommit=0", "SET completion_type=1, sql_select_limit=1", "SET NAMES latin1"}) {
     INFO(harmless);
     const global_setting setting("init_connect", std::string("\"") + harmless + "\"");
-    use_everything(where);
+    use_everything(place);
   }
-  const mysql_place& place = where.tables;
+  const mysql_place& tables = place.tables;
   for (const auto& [begins, said] : std::vector<std::pair<const char*, const char*>>{
            {"BEGIN", "a transaction is open from the start"},
            {"USE app", "another database"},
@@ -125,9 +125,9 @@ TEST_CASE("mysql session: what the server executes for each new connection chang
        }) {
     INFO(begins);
     const global_setting setting("init_connect", std::string("\"") + begins + "\"");
-    CHECK_THAT(complaint(place), ContainsSubstring(said));
+    CHECK_THAT(complaint(tables), ContainsSubstring(said));
   }
-  CHECK(complaint(place).empty());
+  CHECK(complaint(tables).empty());
 }
 
 TEST_CASE("mysql session: names are stored and shown as they are, whatever character set a connection begins with",
@@ -142,9 +142,9 @@ TEST_CASE("mysql session: names are stored and shown as they are, whatever chara
 }
 
 TEST_CASE("mysql session: a variable that the server does not know is left out, any other error counts", "[mysql]") {
-  mysql_store_place where;
-  actor a(where);
-  MYSQL* const handle = static_cast<stores::mysql::mysql_connection&>(*a.on).handle();
+  mysql_store_place place;
+  actor a(place);
+  MYSQL* const handle = static_cast<stores::mysql::mysql_connection&>(*a.connection).handle();
   auto variables = stores::mysql::session_variables(handle);
   const auto many = variables.size();
   CHECK(many > 15);
@@ -160,21 +160,21 @@ TEST_CASE("mysql session: a variable that the server does not know is left out, 
 
 TEST_CASE("mysql session: a connection that got into a transaction is given up before anything is lost in it",
           "[mysql]") {
-  mysql_store_place where;
-  actor a(where), b(where);
+  mysql_store_place place;
+  actor a(place), b(place);
   a.acquire("k");
   fault why;
   for (const char* strange : {"BEGIN", "SET autocommit=0"}) {
     INFO(strange);
-    actor c(where);
-    auto& native = static_cast<stores::mysql::mysql_connection&>(*c.on);
+    actor c(place);
+    auto& native = static_cast<stores::mysql::mysql_connection&>(*c.connection);
     REQUIRE(native.query(strange, "a mistake", nullptr, nullptr, why) == outcome::yes);
     const reply r = c.insert("new");
     CHECK(r.result == outcome::failed);
     CHECK(r.why.connection);
     CHECK(r.why.transient);
     CHECK_THAT(r.why.text, ContainsSubstring("transaction"));
-    CHECK_FALSE(c.on->usable());
+    CHECK_FALSE(c.connection->usable());
     CHECK(answer(b.look("new")) == outcome::absent);
   }
 }

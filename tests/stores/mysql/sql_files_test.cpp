@@ -23,12 +23,12 @@ namespace {
 raw_mysql owner() { return raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")); }
 
 /// All that is there of the tables with that prefix, one line for each table and row.
-std::vector<std::string> contents(raw_mysql& on, const std::string& prefix) {
+std::vector<std::string> contents(raw_mysql& client, const std::string& prefix) {
   std::vector<std::string> lines;
   for (const char* name : {"floor", "lock", "schema_version", "session"}) {
-    const auto shown = on.rows("SHOW CREATE TABLE `" + prefix + name + "`").at(0).at(1).value_or("");
+    const auto shown = client.rows("SHOW CREATE TABLE `" + prefix + name + "`").at(0).at(1).value_or("");
     lines.push_back(replaced(shown, prefix, "dlock_"));
-    for (const auto& row : on.rows("SELECT * FROM `" + prefix + name + "` ORDER BY 1")) {
+    for (const auto& row : client.rows("SELECT * FROM `" + prefix + name + "` ORDER BY 1")) {
       lines.push_back(name);
       for (const auto& value : row) lines.back() += " " + value.value_or("NULL");
     }
@@ -117,23 +117,23 @@ TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock 
     root.run(replaced(replaced(grant, "@APP@", user), "dlock_", place.tables.prefix()));
   }
   const auto as_narrow = [&](const std::string& more) {
-    auto made = open_store(fmt::format("mysql://{}:pw@127.0.0.1:{}/{}?prefix={}{}", user, url.hosts.at(0).port,
-                                       url.path, place.tables.prefix(), more));
-    made->prepare();
-    return made;
+    auto store = open_store(fmt::format("mysql://{}:pw@127.0.0.1:{}/{}?prefix={}{}", user, url.hosts.at(0).port,
+                                        url.path, place.tables.prefix(), more));
+    store->prepare();
+    return store;
   };
   as_narrow("&schema=verify");
-  const auto where = as_narrow("");
+  const auto store = as_narrow("");
   {
-    lock_service locks(where, {.label = "narrow"});
+    lock_service locks(store, {.label = "narrow"});
     CHECK(locks.acquire("k", {.ttl = 1s}).fencing_token() == 1);
     CHECK(locks.acquire("k", {.ttl = 1s, .renewal = renewal::manual}).fencing_token() == 2);
     CHECK(locks.held_keys().empty());
   }
   fault why;
-  const auto on = where->connect(5s, why);
-  REQUIRE(on != nullptr);
-  const auto swept = where->admin()->clean_up(*on, microseconds{1}, 10);
+  const auto connection = store->connect(5s, why);
+  REQUIRE(connection != nullptr);
+  const auto swept = store->admin()->clean_up(*connection, microseconds{1}, 10);
   CHECK(swept.result == outcome::yes);
   CHECK(swept.fence > 0);
   root.run(fmt::format("DROP USER '{}'@'127.0.0.1'", user));

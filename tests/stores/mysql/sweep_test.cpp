@@ -19,8 +19,8 @@ namespace dlock::test {
 
 namespace {
 
-std::uint64_t sweep(actor& by, microseconds idle, std::size_t limit) {
-  const reply r = by.where->admin()->clean_up(*by.on, idle, limit);
+std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit) {
+  const reply r = actor.store->admin()->clean_up(*actor.connection, idle, limit);
   CHECK(answer(r) == outcome::yes);
   return r.fence;
 }
@@ -29,11 +29,11 @@ std::string hex(const id128& id) { return "X'" + id.hex() + "'"; }
 
 /// Tables of a test, and a connection of root's beside dlock.
 struct swept_place {
-  swept_place() { where.open(); }
+  swept_place() { place.open(); }
 
-  std::string lock() const { return where.tables.table("lock"); }
-  std::string session() const { return where.tables.table("session"); }
-  std::string floor() const { return where.tables.table("floor"); }
+  std::string lock() const { return place.tables.table("lock"); }
+  std::string session() const { return place.tables.table("session"); }
+  std::string floor() const { return place.tables.table("floor"); }
   bool has(const std::string& table, const std::string& condition) {
     return root.one("SELECT COUNT(*) FROM " + table + " WHERE " + condition) == "1";
   }
@@ -55,22 +55,22 @@ struct swept_place {
                     std::to_string(connection)) == "1";
   }
 
-  mysql_store_place where{};
+  mysql_store_place place{};
   raw_mysql root = raw_mysql::root();
 };
 
 }  // namespace
 
 TEST_CASE("mysql sweep: keys of crashed processes do not stay for ever", "[mysql][T58]") {
-  mysql_store_place where;
-  actor b(where);
+  mysql_store_place place;
+  actor b(place);
   {
-    actor crashed(where, 1ms);
+    actor crashed(place, 1ms);
     crashed.acquire("kept");
     crashed.acquire("own", 1ms);
     // Neither releases nor closes its session.
   }
-  pass_until(where, [&] {
+  pass_until(place, [&] {
     sweep(b, 1us, 100);
     return answer(b.look("kept")) == outcome::absent && answer(b.look("own")) == outcome::absent;
   });
@@ -78,14 +78,14 @@ TEST_CASE("mysql sweep: keys of crashed processes do not stay for ever", "[mysql
 }
 
 TEST_CASE("mysql sweep: goes on where the last step ended, and round", "[mysql]") {
-  mysql_store_place where;
-  actor a(where), b(where);
+  mysql_store_place place;
+  actor a(place), b(place);
   for (int i = 100; i != 150; ++i) {
     const auto key = "k" + std::to_string(i);
     REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
   }
   a.acquire("held");
-  where.pass(2ms);
+  place.pass(2ms);
   std::uint64_t gone = 0;
   for (int steps = 0; gone < 50 && steps != 100; ++steps) {
     const auto some = sweep(b, 1us, 7);
@@ -96,12 +96,12 @@ TEST_CASE("mysql sweep: goes on where the last step ended, and round", "[mysql]"
   CHECK(b.at("held").holder == a.id);
   // Behind the end it begins anew.
   REQUIRE(answer(a.release("again", a.acquire("again"))) == outcome::yes);
-  pass_until(where, [&] { return sweep(b, 1us, 7) == 1; });
+  pass_until(place, [&] { return sweep(b, 1us, 7) == 1; });
 }
 
 TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, and all else goes", "[mysql][T58]") {
   swept_place s;
-  actor dead(s.where), b(s.where);
+  actor dead(s.place), b(s.place);
   s.add_key("a");
   dead.acquire("b");
   s.add_key("c");
@@ -109,7 +109,7 @@ TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, a
   s.kill(dead);
   const auto locked_session = id128::random(), other_session = id128::random();
   for (const auto& id : {locked_session, other_session}) {
-    REQUIRE(answer(b.where->session(*b.on, session_verb::open, {.id = id, .ttl = 1us})) == outcome::yes);
+    REQUIRE(answer(b.store->session(*b.connection, session_verb::open, {.id = id, .ttl = 1us})) == outcome::yes);
   }
   // A holder that verified stands still in its transaction; somebody has touched another key; somebody a session.
   raw_mysql stopped(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
@@ -125,7 +125,7 @@ TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, a
   CHECK_FALSE(s.has_session(other_session));
   CHECK(s.has_session(locked_session));
   stopped.run("COMMIT");
-  pass_until(s.where, [&] { return sweep(b, 1us, 10) == 0; });
+  pass_until(s.place, [&] { return sweep(b, 1us, 10) == 0; });
   CHECK(s.root.one("SELECT COUNT(*) FROM " + s.lock()) == "0");
   CHECK_FALSE(s.has_session(locked_session));
   CHECK_FALSE(s.has_session(dead.id));
@@ -133,7 +133,7 @@ TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, a
 
 TEST_CASE("mysql sweep: locked rows at the front do not keep it from those behind", "[mysql][T58]") {
   swept_place s;
-  actor b(s.where);
+  actor b(s.place);
   for (const char* key : {"a", "b", "c"}) s.add_key(key);
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   other.run("BEGIN");
@@ -145,9 +145,9 @@ TEST_CASE("mysql sweep: locked rows at the front do not keep it from those behin
 
 TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait once at most", "[mysql][mysql9][T58]") {
   swept_place s;
-  actor b(s.where);
+  actor b(s.place);
   for (const char* key : {"a", "b", "c", "d", "e"}) s.add_key(key);
-  const auto gate = "'" + s.where.tables.prefix() + "gate'";
+  const auto gate = "'" + s.place.tables.prefix() + "gate'";
   make_trigger("`locks`." + s.floor(), "BEFORE UPDATE", "DO GET_LOCK(" + gate + ", 20)");
   REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
   auto sweeping = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
@@ -165,7 +165,7 @@ TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait on
 
 TEST_CASE("mysql sweep: a floor that stays locked ends the keys' turn, not the sessions'", "[mysql][T58]") {
   swept_place s;
-  actor dead(s.where), b(s.where);
+  actor dead(s.place), b(s.place);
   s.add_key("a");
   s.kill(dead);
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
@@ -182,7 +182,7 @@ TEST_CASE("mysql sweep: a key that was granted after the look stays", "[mysql][T
   for (const bool held : {true, false}) {
     INFO((held ? "still held" : "and is free again"));
     swept_place s;
-    actor other(s.where), b(s.where);
+    actor other(s.place), b(s.place);
     s.add_key("k", 4);
     s.add_key("l", 2);
     // The floor is raised after the look and before anything is deleted.
@@ -201,7 +201,7 @@ TEST_CASE("mysql sweep: a dead holder's key that changed after the look is left 
   for (const std::string change : {"renewed", "taken over", "extended"}) {
     INFO(change);
     swept_place s;
-    actor holder(s.where), other(s.where), b(s.where);
+    actor holder(s.place), other(s.place), b(s.place);
     const bool own = change == "extended";
     REQUIRE(answer(holder.insert("k", own ? 1h : 0us)) == outcome::yes);
     s.kill(holder);
@@ -223,15 +223,15 @@ TEST_CASE("mysql sweep: a dead holder's key that changed after the look is left 
 
 TEST_CASE("mysql sweep: a session that was renewed after the look stays", "[mysql][T58]") {
   swept_place s;
-  actor b(s.where);
+  actor b(s.place);
   std::vector<id128> ids{id128::random(), id128::random()};
   std::sort(ids.begin(), ids.end());
   for (const auto& id : ids) {
-    REQUIRE(answer(b.where->session(*b.on, session_verb::open, {.id = id, .ttl = 1us})) == outcome::yes);
+    REQUIRE(answer(b.store->session(*b.connection, session_verb::open, {.id = id, .ttl = 1us})) == outcome::yes);
   }
-  s.where.pass(2ms);
+  s.place.pass(2ms);
   // Where a session is deleted, the server waits for us.
-  const auto gate = "'" + s.where.tables.prefix() + "gate'";
+  const auto gate = "'" + s.place.tables.prefix() + "gate'";
   make_trigger("`locks`." + s.session(), "BEFORE DELETE", "DO GET_LOCK(" + gate + ", 20)");
   REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
   auto sweeping = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
@@ -246,17 +246,17 @@ TEST_CASE("mysql sweep: a session that was renewed after the look stays", "[mysq
 
 TEST_CASE("mysql sweep: of two services with one store the second does not wait for the first", "[mysql]") {
   swept_place s;
-  actor b(s.where);
+  actor b(s.place);
   s.add_key("k");
-  const auto gate = "'" + s.where.tables.prefix() + "gate'";
+  const auto gate = "'" + s.place.tables.prefix() + "gate'";
   make_trigger("`locks`." + s.floor(), "BEFORE UPDATE", "DO GET_LOCK(" + gate + ", 20)");
   REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
   auto first = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
   REQUIRE(eventually([&] { return s.waits_at_gate(connection_id(b)); }));
   fault why;
-  const auto other = b.where->connect(5s, why);
+  const auto other = b.store->connect(5s, why);
   REQUIRE(other != nullptr);
-  const reply second = b.where->admin()->clean_up(*other, 1us, 10);
+  const reply second = b.store->admin()->clean_up(*other, 1us, 10);
   CHECK(answer(second) == outcome::yes);
   CHECK(second.fence == 0);
   CHECK(second.statements == 0);
@@ -266,9 +266,10 @@ TEST_CASE("mysql sweep: of two services with one store the second does not wait 
 
 TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in it is forgotten", "[mysql][T58]") {
   swept_place s;
-  actor holding(s.where), b(s.where);
+  actor holding(s.place), b(s.place);
   const auto idle_session = id128::random();
-  REQUIRE(answer(b.where->session(*b.on, session_verb::open, {.id = idle_session, .ttl = 1us})) == outcome::yes);
+  REQUIRE(answer(b.store->session(*b.connection, session_verb::open, {.id = idle_session, .ttl = 1us})) ==
+          outcome::yes);
   // 16384 keys granted just now, each 700th long ago.
   s.root.run("INSERT INTO " + s.lock() + " VALUES ('00000', NULL, 1, 1, 1000000000000000000, NULL, 0, 0)");
   for (int n = 1; n != 16384; n *= 2) {
@@ -290,13 +291,13 @@ TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in i
 }
 
 TEST_CASE("mysql sweep: never lets a fence go back while others lock", "[mysql][T50][T58]") {
-  mysql_store_place where;
-  actor cleaner(where);
+  mysql_store_place place;
+  actor cleaner(place);
   std::atomic<bool> stop{false};
   std::thread sweeping([&] {
-    while (!stop) cleaner.where->admin()->clean_up(*cleaner.on, 1us, 100);
+    while (!stop) cleaner.store->admin()->clean_up(*cleaner.connection, 1us, 100);
   });
-  actor a(where);
+  actor a(place);
   std::uint64_t last = 0, swept = 0;
   bool rose = true;
   for (int i = 0; i < 300 || (swept < 3 && i < 20'000); ++i) {

@@ -33,11 +33,11 @@ struct verified_scene : row_scene {
     REQUIRE(app->run(a.verify_text(row, fence)) == 1);
     REQUIRE(app->run(a.verify_text(lock_key("k"), 1)) == 1);
   }
-  reply take(row_actor& by, const lock_key& about, bool looked) {
-    ++by.nonce;
-    auto q = by.about(verb::take, about);
+  reply take(row_actor& actor, const lock_key& about, bool looked) {
+    ++actor.nonce;
+    auto q = actor.about(verb::take, about);
     q.looked = looked;
-    return by.run(q);
+    return actor.run(q);
   }
 
   const lock_key key{"k"};
@@ -47,9 +47,9 @@ struct verified_scene : row_scene {
   std::uint64_t fence = 0;
 };
 
-steady::duration time_of(const std::function<void()>& what) {
+steady::duration time_of(const std::function<void()>& call) {
   const auto began = steady::now();
-  what();
+  call();
   return steady::now() - began;
 }
 
@@ -58,7 +58,7 @@ steady::duration time_of(const std::function<void()>& what) {
 TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows a look does not wait",
           "[mysql][mysql9]") {
   verified_scene s;
-  CHECK(s.b.where->caps().take_waits);
+  CHECK(s.b.store->caps().take_waits);
   s.verify();
   for (const auto& about : {s.key, s.row}) {
     reply r;
@@ -71,7 +71,7 @@ TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows
     CHECK(r.why.contended);
     CHECK(r.statements == 1);
   }
-  CHECK(s.b.on->usable());
+  CHECK(s.b.connection->usable());
   s.app->rollback();
   // Nothing of it is left: no lock on the row, no transaction.
   CHECK(answer(s.take(s.b, s.key, true)) == outcome::no);
@@ -115,9 +115,9 @@ TEST_CASE("mysql waits: who has time takes at once, and who has not looks first"
   row_scene s;
   lock_service locks(s.place->open(), {.sweep_every = 0ms});
   { const lease makes_the_row = locks.acquire("k"); }
-  const auto statements_of = [&](auto&& what) {
+  const auto statements_of = [&](auto&& call) {
     const auto before = locks.statements();
-    what();
+    call();
     return locks.statements() - before;
   };
   lease held;

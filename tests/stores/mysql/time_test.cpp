@@ -68,18 +68,18 @@ TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a l
 }
 
 TEST_CASE("mysql time: every time is the server's, whatever the clock of this machine says", "[mysql][T23]") {
-  mysql_store_place where;
-  actor a(where, 60s);
+  mysql_store_place place;
+  actor a(place, 60s);
   // The server's clock, as this connection has it, stands years from now.
   constexpr std::int64_t now = 2'000'000'000'000'001;
   fault why;
-  auto& native = static_cast<stores::mysql::mysql_connection&>(*a.on);
+  auto& native = static_cast<stores::mysql::mysql_connection&>(*a.connection);
   REQUIRE(native.query("SET timestamp=2000000000.000001", "", nullptr, nullptr, why) == outcome::yes);
   auto root = raw_mysql::root();
   const auto number = [&](const std::string& column, const std::string& table) {
-    return std::stoll(root.one("SELECT " + column + " FROM " + where.tables.table(table)));
+    return std::stoll(root.one("SELECT " + column + " FROM " + place.tables.table(table)));
   };
-  root.run("UPDATE " + where.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
+  root.run("UPDATE " + place.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
   CHECK(a.renew(60s) == outcome::yes);
   CHECK(number("expires_at_us", "session") == now + 60'000'000);
   CHECK(a.kill(a.id) == outcome::no);
@@ -94,7 +94,7 @@ TEST_CASE("mysql time: every time is the server's, whatever the clock of this ma
   CHECK(answer(a.take("k")) == outcome::no);
   // The very microsecond in which it ends is the first in which it may be given away.
   const auto end_at = [&](std::int64_t when) {
-    root.run("UPDATE " + where.tables.table("lock") + " SET expires_at_us=" + std::to_string(when));
+    root.run("UPDATE " + place.tables.table("lock") + " SET expires_at_us=" + std::to_string(when));
   };
   end_at(now + 1);
   CHECK(answer(a.take("k")) == outcome::no);
@@ -113,16 +113,16 @@ TEST_CASE("mysql time: every time is the server's, whatever the clock of this ma
   const std::array<request, 2> asked{request{.action = verb::take, .resource = "k", .session = a.id, .nonce = 70},
                                      request{.action = verb::take, .resource = second, .session = a.id, .nonce = 71}};
   std::array<reply, 2> told;
-  a.where->execute(*a.on, asked, told);
+  a.store->execute(*a.connection, asked, told);
   CHECK(told[0].result == outcome::yes);
   CHECK(told[1].result == outcome::no);
-  root.run("UPDATE " + where.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
+  root.run("UPDATE " + place.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
   CHECK(a.kill(a.id) == outcome::no);
-  root.run("UPDATE " + where.tables.table("session") + " SET expires_at_us=" + std::to_string(now));
+  root.run("UPDATE " + place.tables.table("session") + " SET expires_at_us=" + std::to_string(now));
   CHECK(a.renew(60s) == outcome::no);
   CHECK(a.kill(a.id) == outcome::yes);
   const auto id = id128::random();
-  CHECK(answer(a.where->session(*a.on, session_verb::open, {.id = id, .ttl = 60s})) == outcome::yes);
+  CHECK(answer(a.store->session(*a.connection, session_verb::open, {.id = id, .ttl = 60s})) == outcome::yes);
   CHECK(number("expires_at_us", "session") == now + 60'000'000);
 }
 

@@ -58,12 +58,12 @@ struct tls_fixture {
     open_store(server->url())->prepare();
   }
   /// Nobody comes in without.
-  void require(const std::string& what) const {
+  void require(const std::string& requirement) const {
     raw_mysql root(server->root_url());
     for (const char* const host : {"127.0.0.1", "localhost"}) {
       // Over the socket, which the fixture uses, there is no TLS.
-      if (what == "SSL" && std::string(host) == "localhost") continue;
-      root.run(fmt::format("ALTER USER 'dlock_owner'@'{}' REQUIRE {}", host, what));
+      if (requirement == "SSL" && std::string(host) == "localhost") continue;
+      root.run(fmt::format("ALTER USER 'dlock_owner'@'{}' REQUIRE {}", host, requirement));
     }
   }
   std::string url(const std::string& parameters, const std::string& host = "localhost") const {
@@ -71,17 +71,17 @@ struct tls_fixture {
   }
   bool connects(const std::string& to) {
     why = {};
-    where = open_store(to);
-    on = where->connect(5s, why);
+    store = open_store(to);
+    connection = store->connect(5s, why);
     INFO(why.text);
-    return on != nullptr;
+    return connection != nullptr;
   }
 
   authority ours{"ours"};
   std::optional<own_server> server{};
   fault why{};
-  std::shared_ptr<store> where{};
-  std::unique_ptr<connection> on{};
+  std::shared_ptr<dlock::store> store{};
+  std::unique_ptr<dlock::connection> connection{};
 };
 
 }  // namespace
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(tls_fixture, "mysql tls: each mode gets what it asks for, or no
 
 TEST_CASE_METHOD(tls_fixture, "mysql tls: locks work, and an idle connection stays as it is", "[mysql][tls]") {
   REQUIRE(connects(url("tls=verify&tls_ca=" + ours.file("ca.pem"))));
-  CHECK(on->alive());  // what TLS sends by itself is no farewell
+  CHECK(connection->alive());  // what TLS sends by itself is no farewell
   lock_service locks(url("tls=verify&tls_ca=" + ours.file("ca.pem")));
   raw_mysql root(server->root_url());
   const auto connections = [&] {
@@ -134,13 +134,13 @@ TEST_CASE_METHOD(tls_fixture, "mysql tls: locks work, and an idle connection sta
     std::this_thread::sleep_for(100ms);
   }
   CHECK(connections() == before);
-  CHECK(on->alive());
+  CHECK(connection->alive());
   held.release();
-  root.run(fmt::format("KILL {}", on->identity().id));
+  root.run(fmt::format("KILL {}", connection->identity().id));
   bool alive = true;
   for (int i = 0; i < 2000 && alive; ++i) {
     std::this_thread::sleep_for(1ms);
-    alive = on->alive();
+    alive = connection->alive();
   }
   CHECK_FALSE(alive);
 }

@@ -78,7 +78,7 @@ TEST_CASE("mysql triggers: every grant of a key has the fence that is in its row
     INFO(moment);
     audited_scene s(moment);
     row_actor a(s), b(s);
-    const auto take = [](actor& by, const char* key, microseconds ttl = 0us) { return by.actor::take(key, ttl); };
+    const auto take = [](actor& actor, const char* key, microseconds ttl = 0us) { return actor.actor::take(key, ttl); };
     const reply first = a.insert("k");
     REQUIRE(answer(first) == outcome::yes);
     CHECK(first.fence == 1);
@@ -103,7 +103,7 @@ TEST_CASE("mysql triggers: every grant of a key has the fence that is in its row
     for (std::size_t i = 0; i != 3; ++i) {
       asked[i] = {.action = verb::take, .resource = keys[i], .session = b.id, .nonce = 900 + i};
     }
-    b.where->execute(*b.on, asked, told);
+    b.store->execute(*b.connection, asked, told);
     CHECK(told[0].result == outcome::no);
     CHECK(told[1].fence == 2);
     CHECK(told[2].fence == 2);
@@ -156,7 +156,7 @@ TEST_CASE("mysql triggers: every grant of a row has the fence that is in it", "[
       CHECK(s.number(s.table->fence, row) == 3);
       CHECK(answer(b.release(row, 3)) == outcome::yes);
       // A claim's fences are read after it in any case.
-      const auto& sql = dynamic_cast<const stores::sql::dialect&>(*b.where);
+      const auto& sql = dynamic_cast<const stores::sql::dialect&>(*b.store);
       const auto* const id = row.row();
       CHECK(s.app->run(sql.claim({*s.table, {&id, 1}, b.id, ++b.nonce, ttl})) == 1);
       CHECK(b.at(row).fence == 4);
@@ -174,7 +174,7 @@ TEST_CASE("mysql triggers: a grant whose fence can't be read is unknown, and fre
   CHECK(lost.result == outcome::unknown);
   CHECK(lost.why.transient);
   CHECK(lost.fence == 0);
-  CHECK_FALSE(a.on->usable());
+  CHECK_FALSE(a.connection->usable());
   CHECK(answer(b.run({.action = verb::cancel, .resource = "k", .session = a.id, .nonce = a.nonce + 1000000})) ==
         outcome::yes);
   CHECK(b.acquire("k") == 2);
@@ -193,12 +193,12 @@ TEST_CASE("mysql triggers: of a batch, what was granted and can't be seen is unk
   for (std::size_t i = 0; i != 3; ++i) {
     asked[i] = {.action = verb::take, .resource = keys[i], .session = a.id, .nonce = 800 + i};
   }
-  a.where->execute(*a.on, asked, told);
+  a.store->execute(*a.connection, asked, told);
   CHECK(told[0].fence == 2);
   CHECK(told[1].result == outcome::unknown);
   CHECK(told[1].why.transient);
   CHECK(told[2].result == outcome::unknown);  // nobody can tell which it is
-  CHECK_FALSE(a.on->usable());
+  CHECK_FALSE(a.connection->usable());
   CHECK(answer(b.run({.action = verb::cancel, .resource = "k1", .session = a.id, .nonce = 800})) == outcome::yes);
 }
 

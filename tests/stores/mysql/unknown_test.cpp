@@ -19,12 +19,12 @@ namespace {
 /// would not wait on every server.)
 struct waiting_grant {
   explicit waiting_grant(const std::string& more = {}) {
-    where.more = more;
-    first.emplace(where);
+    place.more = more;
+    first.emplace(place);
     other.run("BEGIN");
-    other.run("SELECT * FROM " + where.tables.table("floor") + " WHERE id=1 FOR UPDATE");
-    victim.emplace(where);
-    lost = victim->on->identity();
+    other.run("SELECT * FROM " + place.tables.table("floor") + " WHERE id=1 FOR UPDATE");
+    victim.emplace(place);
+    lost = victim->connection->identity();
     grant = std::async(std::launch::async, [this] { return victim->insert("k"); });
     wait_until_blocked(root, lost.id);
   }
@@ -34,7 +34,7 @@ struct waiting_grant {
   /// Who holds the key; zero: nobody.
   id128 holder() { return first->look("k").holder.holder; }
 
-  mysql_store_place where{};
+  mysql_store_place place{};
   raw_mysql other{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
   raw_mysql root = raw_mysql::root();
   std::optional<actor> first{};
@@ -48,15 +48,15 @@ struct waiting_grant {
 TEST_CASE("mysql unknown: an interrupted grant is unknown at once, and its ghost is settled and cancelled", "[mysql]") {
   waiting_grant w;
   const auto began = std::chrono::steady_clock::now();
-  w.victim->on->interrupt();
+  w.victim->connection->interrupt();
   const reply r = w.grant.get();
   INFO(r.why.text);
   CHECK(std::chrono::steady_clock::now() - began < 900ms);
   CHECK(r.result == outcome::unknown);
   CHECK(r.why.connection);
-  CHECK_FALSE(w.victim->on->usable());
+  CHECK_FALSE(w.victim->connection->usable());
   // The server has not noticed that the client is gone: the statement waits on.
-  CHECK(w.first->where->terminate(*w.first->on, w.lost));
+  CHECK(w.first->store->terminate(*w.first->connection, w.lost));
   w.let_go();
   CHECK_FALSE(w.holder());
   request q{.action = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce};
@@ -66,12 +66,12 @@ TEST_CASE("mysql unknown: an interrupted grant is unknown at once, and its ghost
 
 TEST_CASE("mysql unknown: a ghost that was granted is freed by its nonce", "[mysql]") {
   waiting_grant w;
-  w.victim->on->interrupt();
+  w.victim->connection->interrupt();
   CHECK(w.grant.get().result == outcome::unknown);
   w.let_go();
-  pass_until(w.where, [&] { return bool(w.holder()); });  // the dead client's statement was done
+  pass_until(w.place, [&] { return bool(w.holder()); });  // the dead client's statement was done
   CHECK(w.holder() == w.victim->id);
-  CHECK(w.first->where->terminate(*w.first->on, w.lost));
+  CHECK(w.first->store->terminate(*w.first->connection, w.lost));
   request q{.action = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce + 1};
   CHECK(answer(w.first->run(q)) == outcome::no);  // another attempt's name
   q.nonce = w.victim->nonce;
@@ -85,8 +85,8 @@ TEST_CASE("mysql unknown: a connection killed in mid-statement is unknown and of
   const reply r = w.grant.get();
   INFO(r.why.text);
   CHECK(r.result == outcome::unknown);
-  CHECK_FALSE(w.victim->on->usable());
-  CHECK(w.first->where->terminate(*w.first->on, w.lost));  // gone already
+  CHECK_FALSE(w.victim->connection->usable());
+  CHECK(w.first->store->terminate(*w.first->connection, w.lost));  // gone already
   w.let_go();
   CHECK_FALSE(w.holder());
 }
@@ -98,72 +98,72 @@ TEST_CASE("mysql unknown: a query killed in mid-statement was certainly not done
   INFO(r.why.text);
   CHECK(r.result == outcome::failed);
   CHECK(r.why.transient);
-  CHECK(w.victim->on->usable());
+  CHECK(w.victim->connection->usable());
   w.let_go();
   CHECK_FALSE(w.holder());
 }
 
 TEST_CASE("mysql unknown: no answer within the statement timeout is unknown", "[mysql]") {
-  mysql_store_place where;
-  where.more = "&statement_timeout=1000";
-  actor a(where), b(where);
+  mysql_store_place place;
+  place.more = "&statement_timeout=1000";
+  actor a(place), b(place);
   a.acquire("k");
   raw_mysql other = raw_mysql::root();                                // the owner may not lock tables
-  other.run("LOCK TABLES " + where.tables.table("lock") + " WRITE");  // waited for longer than that
-  const auto lost = b.on->identity();
+  other.run("LOCK TABLES " + place.tables.table("lock") + " WRITE");  // waited for longer than that
+  const auto lost = b.connection->identity();
   const reply r = b.take("k");
   CHECK(r.result == outcome::unknown);
-  CHECK_FALSE(b.on->usable());
-  CHECK(a.where->terminate(*a.on, lost));
+  CHECK_FALSE(b.connection->usable());
+  CHECK(a.store->terminate(*a.connection, lost));
   other.run("UNLOCK TABLES");
 }
 
 TEST_CASE("mysql unknown: a connection that the server closed while idle gives failed, not unknown", "[mysql]") {
-  mysql_store_place where;
-  actor a(where), b(where);
+  mysql_store_place place;
+  actor a(place), b(place);
   raw_mysql root = raw_mysql::root();
   root.run("KILL " + std::to_string(connection_id(b)));
-  pass_until(where, [&] {
+  pass_until(place, [&] {
     return root.one("SELECT COUNT(*) FROM information_schema.processlist WHERE id=" +
                     std::to_string(connection_id(b))) == "0";
   });
   const reply r = b.take("k");
   CHECK(r.result == outcome::failed);
   CHECK(r.why.connection);
-  CHECK_FALSE(b.on->usable());
+  CHECK_FALSE(b.connection->usable());
 }
 
 TEST_CASE("mysql unknown: after an interrupt nothing is sent any more", "[mysql]") {
-  mysql_store_place where;
-  actor a(where);
-  a.on->interrupt();
+  mysql_store_place place;
+  actor a(place);
+  a.connection->interrupt();
   const reply r = a.take("k");
   CHECK(r.result == outcome::failed);
   CHECK(r.why.connection);
   std::vector<holder_info> found;
-  CHECK(a.where->admin()->list(*a.on, "", 10, found).result == outcome::failed);
-  a.on->interrupt();
+  CHECK(a.store->admin()->list(*a.connection, "", 10, found).result == outcome::failed);
+  a.connection->interrupt();
 }
 
 TEST_CASE("mysql unknown: settling says no where it can't be certain", "[mysql]") {
-  mysql_store_place where;
-  actor a(where), b(where);
-  auto elsewhere = b.on->identity();
+  mysql_store_place place;
+  actor a(place), b(place);
+  auto elsewhere = b.connection->identity();
   elsewhere.server += "x";
-  CHECK_FALSE(a.where->terminate(*a.on, elsewhere));
-  CHECK(b.on->usable());
+  CHECK_FALSE(a.store->terminate(*a.connection, elsewhere));
+  CHECK(b.connection->usable());
   CHECK(b.renew(for_long) == outcome::yes);  // and nobody was killed
-  auto never = b.on->identity();
+  auto never = b.connection->identity();
   never.id = 4'000'000'000;
-  CHECK(a.where->terminate(*a.on, never));
-  b.on->interrupt();
-  a.on->interrupt();
-  CHECK_FALSE(a.where->terminate(*a.on, b.on->identity()));
+  CHECK(a.store->terminate(*a.connection, never));
+  b.connection->interrupt();
+  a.connection->interrupt();
+  CHECK_FALSE(a.store->terminate(*a.connection, b.connection->identity()));
 }
 
 TEST_CASE("mysql unknown: each real error says what it is", "[mysql][T49]") {
-  mysql_store_place where;
-  actor a(where);
+  mysql_store_place place;
+  actor a(place);
   const reply empty = a.take("");
   CHECK(empty.result == outcome::failed);
   const reply long_key = a.insert(std::string(256, 'k'));
@@ -171,26 +171,26 @@ TEST_CASE("mysql unknown: each real error says what it is", "[mysql][T49]") {
   CHECK_THAT(long_key.why.text, Catch::Matchers::ContainsSubstring("256 bytes"));
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   a.acquire("k");
-  other.run("ALTER TABLE " + where.tables.table("lock") + " RENAME COLUMN nonce TO noonce");
+  other.run("ALTER TABLE " + place.tables.table("lock") + " RENAME COLUMN nonce TO noonce");
   const reply no_column = a.take("k");
   CHECK(no_column.result == outcome::failed);
   CHECK(no_column.why.native == 1054);
   CHECK(std::string(no_column.why.sqlstate) == "42S22");
-  other.run("DROP TABLE " + where.tables.table("lock"));
+  other.run("DROP TABLE " + place.tables.table("lock"));
   const reply no_table = a.take("k");
   CHECK(no_table.result == outcome::failed);
   CHECK(no_table.why.native == 1146);
   CHECK_FALSE(no_table.why.transient);
-  CHECK(a.on->usable());
+  CHECK(a.connection->usable());
 }
 
 TEST_CASE("mysql unknown: a host's name and a label of any bytes are stored", "[mysql]") {
-  mysql_store_place where;
-  actor a(where);
+  mysql_store_place place;
+  actor a(place);
   const auto id = id128::random();
   const std::string host(400, '\xff'), label = std::string(70, 'x') + "\xc3\xa4";
   const session_record record{.id = id, .ttl = 60s, .host = host, .pid = 1, .label = label};
-  CHECK(answer(a.where->session(*a.on, session_verb::open, record)) == outcome::yes);
+  CHECK(answer(a.store->session(*a.connection, session_verb::open, record)) == outcome::yes);
 }
 
 }  // namespace dlock::test

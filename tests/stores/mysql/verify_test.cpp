@@ -21,9 +21,9 @@ raw_mysql& raw_of(row_scene& s) { return static_cast<mysql_application&>(*s.app)
 mysql_place& tables_of(row_scene& s) { return static_cast<mysql_row_place&>(*s.place).locks; }
 
 /// Which connection has a transaction open that verified the key; 0: none.
-std::uint64_t blocker_of(row_actor& by, const lock_key& key) {
+std::uint64_t blocker_of(row_actor& actor, const lock_key& key) {
   connection_identity found;
-  const reply r = by.where->transactions()->blocker(*by.on, by.about(verb::look, key), found);
+  const reply r = actor.store->transactions()->blocker(*actor.connection, actor.about(verb::look, key), found);
   return answer(r) == outcome::yes ? found.id : 0;
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("mysql verify: whoever wants a verified key is told within millisecond
   s.app->begin();
   REQUIRE(s.app->run(a.verify_text(row, fence)) == 1);
   REQUIRE(s.app->run(a.verify_text(lock_key("k"), 1)) == 1);
-  const bool waits = b.where->caps().take_waits;
+  const bool waits = b.store->caps().take_waits;
   CHECK(waits == !raw_of(s).is_mariadb());
   const int rounds = waits ? 1 : 50;
   std::vector<std::chrono::steady_clock::duration> took;
@@ -129,11 +129,12 @@ TEST_CASE("mysql verify: a transaction that verified and is still open is found,
   REQUIRE(stopped.run(a.verify_text(key, 1)) == 1);
   a.close();
   connection_identity found;
-  REQUIRE(same.where->transactions()->blocker(*same.on, same.about(verb::look, key), found).result == outcome::yes);
+  REQUIRE(same.store->transactions()->blocker(*same.connection, same.about(verb::look, key), found).result ==
+          outcome::yes);
   CHECK(found.id == stopped.id());
   const seen dead = b.actor::at("k");
   CHECK(b.actor::take_over("k", dead).why.contended);
-  REQUIRE(same.where->terminate(*same.on, found));
+  REQUIRE(same.store->terminate(*same.connection, found));
   CHECK(blocker_of(b, key) == 0);
   CHECK(answer(b.actor::take_over("k", dead)) == outcome::yes);
   CHECK_THROWS(stopped.run("COMMIT"));
@@ -147,9 +148,9 @@ TEST_CASE("mysql verify: the connection of another user can't be ended without t
   s.app->begin();
   REQUIRE(s.app->run(a.verify_text(key, 1)) == 1);
   connection_identity found;
-  REQUIRE(b.where->transactions()->blocker(*b.on, b.about(verb::look, key), found).result == outcome::yes);
-  CHECK_FALSE(b.where->terminate(*b.on, found));
-  CHECK(b.on->usable());
+  REQUIRE(b.store->transactions()->blocker(*b.connection, b.about(verb::look, key), found).result == outcome::yes);
+  CHECK_FALSE(b.store->terminate(*b.connection, found));
+  CHECK(b.connection->usable());
   CHECK_NOTHROW(s.app->commit());
 }
 
@@ -171,27 +172,27 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   CHECK(app.run(a.verify_text(row, fence)) == 1);
   CHECK(app.run(a.release_text(row, fence)) == 1);
   CHECK(app.run(a.release_text(lock_key("k"), 1)) == 1);
-  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*a.where);
+  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*a.store);
   CHECK(app.all("SELECT id FROM " + s.table->table + " WHERE " + sql.free_rows(*s.table) + " OR " +
                 sql.abandoned_rows(*s.table) + sql.lock_and_skip(*s.table)) == std::vector<std::string>{"1"});
   app.commit();
 
   // The lock user needs the same on the tables whose rows it locks.
   const few_rights lock_user(s, "lock", {"SELECT, INSERT, UPDATE, DELETE ON `locks`.*"});
-  auto made = open_store(lock_user.url("DLOCK_TEST_MYSQL_URL") + "?schema=verify&prefix=" + tables_of(s).prefix());
-  made->prepare();
+  auto statement = open_store(lock_user.url("DLOCK_TEST_MYSQL_URL") + "?schema=verify&prefix=" + tables_of(s).prefix());
+  statement->prepare();
   fault why;
-  const auto on = made->connect(10s, why);
-  REQUIRE(on != nullptr);
+  const auto connection = statement->connect(10s, why);
+  REQUIRE(connection != nullptr);
   ++a.nonce;
   const request take = a.about(verb::take, row);
   reply told;
-  made->execute(*on, {&take, 1}, {&told, 1});
+  statement->execute(*connection, {&take, 1}, {&told, 1});
   CHECK(told.result == outcome::failed);
   CHECK(told.why.native == 1142);
   CHECK_FALSE(told.why.transient);
   CHECK(told.why.text.find("UPDATE") != std::string::npos);
-  CHECK(on->usable());
+  CHECK(connection->usable());
 }
 
 TEST_CASE("mysql verify: another grant of the same session, older or later, proves and frees nothing", "[mysql]") {
@@ -212,7 +213,7 @@ TEST_CASE("mysql verify: another grant of the same session, older or later, prov
       CHECK(s.app->run(a.release_text(about, other)) == 0);
       auto later = a.grant(about, other);
       later.min_hold = about.row() == nullptr ? microseconds{1h} : microseconds{0};
-      CHECK(s.app->run(a.where->transactions()->release_of(later).text) == 0);
+      CHECK(s.app->run(a.store->transactions()->release_of(later).text) == 0);
     }
   }
   CHECK(s.app->run(a.verify_text(key, 2)) == 1);
@@ -224,16 +225,16 @@ TEST_CASE("mysql verify: another grant of the same session, older or later, prov
 
 TEST_CASE("mysql verify: the statement with parameters is the one whose text holds all values", "[mysql]") {
   const auto written = [](const verification& from) {
-    std::string made;
+    std::string statement;
     std::string_view rest = from.sql;
     for (const auto& parameter : from.parameters) {
       const auto mark = rest.find('?');
       REQUIRE(mark != std::string_view::npos);
-      made.append(rest.substr(0, mark)).append(stores::mysql::mysql_value_literal(parameter));
+      statement.append(rest.substr(0, mark)).append(stores::mysql::mysql_value_literal(parameter));
       rest.remove_prefix(mark + 1);
     }
     CHECK(rest.find('?') == std::string_view::npos);
-    return made.append(rest);
+    return statement.append(rest);
   };
   for (const auto kind : {row_id_kind::integer, row_id_kind::composite}) {
     row_scene s({.id = kind});
@@ -241,14 +242,14 @@ TEST_CASE("mysql verify: the statement with parameters is the one whose text hol
     const auto row = kind == row_id_kind::integer ? s.make(7) : s.make(7, "it is");
     for (const auto& about : {lock_key("k"), row}) {
       auto grant = a.grant(about, 3);
-      for (const auto& made :
-           {a.where->transactions()->verification_of(grant), a.where->transactions()->release_of(grant)}) {
-        CHECK(made.parameters.size() > 2);
-        CHECK(written(made) == made.text);
+      for (const auto& statement :
+           {a.store->transactions()->verification_of(grant), a.store->transactions()->release_of(grant)}) {
+        CHECK(statement.parameters.size() > 2);
+        CHECK(written(statement) == statement.text);
       }
       if (about.row() != nullptr) continue;
       grant.min_hold = 5s;
-      CHECK(written(a.where->transactions()->release_of(grant)) == a.where->transactions()->release_of(grant).text);
+      CHECK(written(a.store->transactions()->release_of(grant)) == a.store->transactions()->release_of(grant).text);
     }
   }
 }

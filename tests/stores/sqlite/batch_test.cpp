@@ -25,10 +25,10 @@ struct part {
 };
 
 /// One verb on many keys; those without a nonce get a new one.
-std::vector<reply> run(actor& who, verb what, const std::vector<part>& parts, microseconds own_ttl = 0us) {
+std::vector<reply> run(actor& who, verb action, const std::vector<part>& parts, microseconds own_ttl = 0us) {
   std::vector<request> requests;
   for (const part& each : parts) {
-    requests.push_back({.action = what,
+    requests.push_back({.action = action,
                         .resource = each.key,
                         .session = who.id,
                         .nonce = each.nonce != 0 ? each.nonce : ++who.nonce,
@@ -37,14 +37,14 @@ std::vector<reply> run(actor& who, verb what, const std::vector<part>& parts, mi
                         .ttl = own_ttl});
   }
   std::vector<reply> replies(parts.size());
-  who.where->execute(*who.on, requests, replies);
+  who.store->execute(*who.connection, requests, replies);
   return replies;
 }
 
 std::vector<outcome> outcomes(const std::vector<reply>& replies) {
-  std::vector<outcome> made;
-  for (const reply& r : replies) made.push_back(r.result);
-  return made;
+  std::vector<outcome> outcomes;
+  for (const reply& r : replies) outcomes.push_back(r.result);
+  return outcomes;
 }
 
 constexpr auto yes = outcome::yes, no = outcome::no;

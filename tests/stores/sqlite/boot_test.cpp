@@ -48,8 +48,8 @@ class one_file final : public sqlite_machine_place {
       row_table{.table = "orders", .label = "orders", .id = {"id"}, .owner = "o", .expires_at = "e", .fence = "f"});
 };
 
-reply run(actor& who, verb what, const lock_key& row, microseconds own_ttl = 0us) {
-  return who.run({.action = what,
+reply run(actor& who, verb action, const lock_key& row, microseconds own_ttl = 0us) {
+  return who.run({.action = action,
                   .resource = row.view(),
                   .session = who.id,
                   .row = row.row(),
@@ -115,7 +115,7 @@ TEST_CASE("sqlite boot: a container with another boot id changes nothing that is
     CHECK(answer(run(other, verb::take, place.order(id))) == outcome::no);
     CHECK_FALSE(run(other, verb::look, place.order(id)).holder.expired);
   }
-  CHECK(answer(other.where->admin()->clean_up(*other.on, 1us, 100)) == outcome::yes);
+  CHECK(answer(other.store->admin()->clean_up(*other.connection, 1us, 100)) == outcome::yes);
   CHECK(all() == before);
   // The clock of the kernel ends it like any other.
   place.machine->pass(2s);
@@ -143,8 +143,8 @@ TEST_CASE("sqlite boot: a renewal in the middle of another container's start is 
       second->set(first->now());
     }
   };
-  const auto made = open_on("sqlite:" + place.path, second);
-  made->prepare();
+  const auto store = open_on("sqlite:" + place.path, second);
+  store->prepare();
   second->before_now = {};
   REQUIRE(asked > 1);
   CHECK(a.at("own").holder == a.id);
@@ -153,8 +153,8 @@ TEST_CASE("sqlite boot: a renewal in the middle of another container's start is 
 
 TEST_CASE("sqlite boot: whoever is told no boot id is refused", "[unit][sqlite]") {
   scratch_folder folder;
-  const auto made = open_on("sqlite:" + (folder / "l.db"), std::make_shared<sqlite_machine>(""));
-  CHECK_THROWS_MATCHES(made->prepare(), store_error, MessageMatches(ContainsSubstring("boot_id")));
+  const auto store = open_on("sqlite:" + (folder / "l.db"), std::make_shared<sqlite_machine>(""));
+  CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring("boot_id")));
 }
 
 TEST_CASE("sqlite boot: a clock that a time namespace shifts is refused", "[unit][sqlite]") {
@@ -172,8 +172,8 @@ TEST_CASE("sqlite boot: a clock that a time namespace shifts is refused", "[unit
   scratch_folder folder;
   const auto machine = std::make_shared<sqlite_machine>("one");
   machine->shifted = true;
-  const auto made = open_on("sqlite:" + (folder / "l.db"), machine);
-  CHECK_THROWS_MATCHES(made->prepare(), store_error, MessageMatches(ContainsSubstring("time namespace")));
+  const auto store = open_on("sqlite:" + (folder / "l.db"), machine);
+  CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring("time namespace")));
 }
 
 TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[unit][sqlite]") {
@@ -189,7 +189,7 @@ TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[uni
     const auto by_hand = own.acquire("by hand", 1h);
     REQUIRE(answer(kept.release("held on", kept.acquire("held on"), 1h)) == outcome::yes);
     revoked.acquire("revoked");
-    REQUIRE(answer(own.where->admin()->revoke(*own.on, {.resource = "revoked"})) == outcome::yes);
+    REQUIRE(answer(own.store->admin()->revoke(*own.connection, {.resource = "revoked"})) == outcome::yes);
     for (int hour = 0; hour < 240; ++hour) {
       place.machine->pass(30min);
       REQUIRE(answer(own.extend("by hand", by_hand, 1h)) == outcome::yes);
@@ -259,8 +259,8 @@ TEST_CASE("sqlite boot: whoever opens the file while it is busy finds what a reb
   place.boot("two", 1min);
   raw_sqlite stranger(place.path);
   stranger.run("BEGIN IMMEDIATE");
-  const auto made = open_on("sqlite:" + place.path + "?busy_timeout=20", place.machine);
-  CHECK_THROWS_MATCHES(made->prepare(), store_error, MessageMatches(ContainsSubstring("kept writing")));
+  const auto store = open_on("sqlite:" + place.path + "?busy_timeout=20", place.machine);
+  CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring("kept writing")));
   stranger.run("ROLLBACK");
   actor next(place);
   CHECK(answer(next.take("k")) == outcome::yes);

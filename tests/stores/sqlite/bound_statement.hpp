@@ -14,11 +14,11 @@
 namespace dlock::test {
 
 /// Rows that it changed, by the parameters' way, as another client library would bind them.
-inline int run_bound(raw_sqlite& on, const verification& what) {
+inline int run_bound(raw_sqlite& client, const verification& check) {
   sqlite3_stmt* statement = nullptr;
-  REQUIRE(::sqlite3_prepare_v2(on.handle(), what.sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+  REQUIRE(::sqlite3_prepare_v2(client.handle(), check.sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
   int at = 0;
-  for (const auto& each : what.parameters) {
+  for (const auto& each : check.parameters) {
     ++at;
     if (const auto* bytes = std::get_if<verification::bytes>(&each)) {
       ::sqlite3_bind_blob(statement, at, bytes->value.data(), static_cast<int>(bytes->value.size()), SQLITE_STATIC);
@@ -32,7 +32,7 @@ inline int run_bound(raw_sqlite& on, const verification& what) {
   const int code = ::sqlite3_step(statement);
   ::sqlite3_finalize(statement);
   REQUIRE(code == SQLITE_DONE);
-  return on.changes();
+  return client.changes();
 }
 
 }  // namespace dlock::test

@@ -60,10 +60,10 @@ TEST_CASE("sqlite busy: a stranger's write transaction makes an acquire busy wit
   CHECK_THAT(taken.why.text, ContainsSubstring(place.path));
   CHECK(took >= 60ms);
   CHECK(took < 5s);
-  CHECK(a.on->usable());
+  CHECK(a.connection->usable());
   CHECK(a.at("k").holder == a.id);  // readers wait for nobody
 
-  const reply renewed = a.where->session(*a.on, session_verb::renew, {.id = a.id, .ttl = for_long});
+  const reply renewed = a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = for_long});
   CHECK(renewed.result == outcome::failed);
   CHECK(renewed.why.contended);
   stranger.run("ROLLBACK");
@@ -111,7 +111,7 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
   sqlite_file_place place("?busy_timeout=3600000");
   actor a(place), other(place);
   fault why;
-  const auto second = a.where->connect(1s, why);  // shares the line of a's store
+  const auto second = a.store->connect(1s, why);  // shares the line of a's store
   REQUIRE(second != nullptr);
   raw_sqlite stranger(place.path);
   stranger.run("BEGIN IMMEDIATE");
@@ -120,21 +120,21 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
     const request q{.action = verb::insert, .resource = "k2", .session = a.id, .nonce = 1};
     return patiently([&] {
       reply r;
-      a.where->execute(*second, {&q, 1}, {&r, 1});
+      a.store->execute(*second, {&q, 1}, {&r, 1});
       return r;
     });
   });
   place.pass(20ms);
   second->interrupt();
   const reply queued = queueing.get();
-  a.on->interrupt();
+  a.connection->interrupt();
   const reply polled = polling.get();
   for (const reply& r : {polled, queued}) {
     CHECK(r.result == outcome::failed);
     CHECK(r.why.native == SQLITE_INTERRUPT);
     CHECK(r.why.connection);
   }
-  CHECK_FALSE(a.on->usable());
+  CHECK_FALSE(a.connection->usable());
   CHECK_FALSE(second->usable());
   stranger.run("COMMIT");
   CHECK(answer(other.look("k")) == outcome::absent);
@@ -146,23 +146,23 @@ TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transact
   sqlite_file_place place;
   place.open();
   const auto machine = std::make_shared<sqlite_machine>("this");
-  const auto where = open_on("sqlite:" + place.path, machine);
-  where->prepare();
+  const auto store = open_on("sqlite:" + place.path, machine);
+  store->prepare();
   fault why;
-  const auto on = where->connect(1s, why);
-  REQUIRE(on != nullptr);
+  const auto connection = store->connect(1s, why);
+  REQUIRE(connection != nullptr);
   const auto statement = GENERATE(2, 3, 4);  // a take, another, COMMIT
   int asked = 0;
   machine->before_now = [&] {
-    if (++asked == statement) on->interrupt();
+    if (++asked == statement) connection->interrupt();
   };
   const id128 id = id128::random();
   const std::array<request, 2> takes = {request{.action = verb::insert, .resource = "a", .session = id, .nonce = 1},
                                         request{.action = verb::insert, .resource = "b", .session = id, .nonce = 2}};
   std::array<reply, 2> replies;
-  where->execute(*on, takes, replies);
+  store->execute(*connection, takes, replies);
   REQUIRE(asked >= statement);
-  CHECK_FALSE(on->usable());
+  CHECK_FALSE(connection->usable());
   // Its file is not locked, though the connection is still there.
   raw_sqlite stranger(place.path);
   CHECK(stranger.try_run("BEGIN IMMEDIATE"));
@@ -196,7 +196,7 @@ TEST_CASE("sqlite busy: renewals get their share among busy writers", "[unit][sq
   }
   const auto renew_many = [](actor& who, std::vector<reply>& into) {
     for (int i = 0; i < 20; ++i) {
-      into.push_back(who.where->session(*who.on, session_verb::renew, {.id = who.id, .ttl = for_long}));
+      into.push_back(who.store->session(*who.connection, session_verb::renew, {.id = who.id, .ttl = for_long}));
     }
   };
   std::vector<reply> of_a, of_b;
@@ -241,9 +241,9 @@ TEST_CASE("sqlite busy: each connection of an application's database gets its sh
 
 TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a lock in it", "[unit][sqlite]") {
   sqlite_file_place place;
-  const auto made = place.open();
+  const auto store = place.open();
   fault why;
-  CHECK(made->transactions()->caller_may_wait(why));
+  CHECK(store->transactions()->caller_may_wait(why));
   const auto link = place.folder / "link.db";
   std::filesystem::create_symlink(place.path, link);
   raw_sqlite(place.path).run("CREATE TABLE application(id INTEGER)");
@@ -252,30 +252,30 @@ TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a
   odb::sqlite::database same(link), elsewhere(place.folder / "elsewhere.db");
   {
     odb::transaction transaction(same.begin());
-    CHECK(made->transactions()->caller_may_wait(why));
+    CHECK(store->transactions()->caller_may_wait(why));
     same.execute("SELECT COUNT(*) FROM application");
-    CHECK(made->transactions()->caller_may_wait(why));  // reading blocks nobody
+    CHECK(store->transactions()->caller_may_wait(why));  // reading blocks nobody
     same.execute("INSERT INTO application VALUES(1)");
-    CHECK_FALSE(made->transactions()->caller_may_wait(why));
+    CHECK_FALSE(store->transactions()->caller_may_wait(why));
     CHECK_THAT(why.text, ContainsSubstring(place.path));
     CHECK_THAT(why.text, ContainsSubstring("wait for itself"));
     std::async(std::launch::async, [&] {
-      CHECK(made->transactions()->caller_may_wait(why));
+      CHECK(store->transactions()->caller_may_wait(why));
     }).get();  // another thread may
     transaction.commit();
-    CHECK(made->transactions()->caller_may_wait(why));
+    CHECK(store->transactions()->caller_may_wait(why));
   }
   {
     odb::transaction transaction(same.begin_immediate());
-    CHECK_FALSE(made->transactions()->caller_may_wait(why));
+    CHECK_FALSE(store->transactions()->caller_may_wait(why));
   }
   odb::transaction transaction(elsewhere.begin_immediate());
-  CHECK(made->transactions()->caller_may_wait(why));
+  CHECK(store->transactions()->caller_may_wait(why));
 }
 
 TEST_CASE("sqlite busy: an attached lock file that is written to counts too", "[unit][sqlite]") {
   sqlite_file_place place;
-  const auto made = place.open();
+  const auto store = place.open();
   raw_sqlite(place.path).run("CREATE TABLE application(id INTEGER)");
   odb::sqlite::database database(place.folder / "elsewhere.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   auto connection = database.connection();
@@ -283,5 +283,5 @@ TEST_CASE("sqlite busy: an attached lock file that is written to counts too", "[
   odb::transaction transaction(connection->begin());
   connection->execute("INSERT INTO locks.application VALUES(1)");
   fault why;
-  CHECK_FALSE(made->transactions()->caller_may_wait(why));
+  CHECK_FALSE(store->transactions()->caller_may_wait(why));
 }

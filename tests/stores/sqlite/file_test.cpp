@@ -32,8 +32,8 @@ namespace {
 
 void check_refused(const std::string& url, const std::string& text) {
   INFO(url);
-  const auto made = open_store(url);
-  CHECK_THROWS_MATCHES(made->prepare(), store_error, MessageMatches(ContainsSubstring(text)));
+  const auto store = open_store(url);
+  CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring(text)));
 }
 
 }  // namespace
@@ -55,14 +55,14 @@ TEST_CASE("sqlite file: schema=create makes a file in WAL mode, and finds what i
 TEST_CASE("sqlite file: every connection syncs each commit, whatever others have chosen", "[unit][sqlite]") {
   sqlite_file_place place;
   raw_sqlite(place.path).run("PRAGMA journal_mode = DELETE");  // of an application that had the file before
-  const auto where = place.open();
+  const auto store = place.open();
   raw_sqlite stranger(place.path);
   stranger.run("PRAGMA synchronous = OFF");
   for (int i = 0; i < 3; ++i) {
     fault why;
-    const auto on = where->connect(1s, why);
-    REQUIRE(on != nullptr);
-    auto& ours = dynamic_cast<stores::sqlite::sqlite_connection&>(*on);
+    const auto connection = store->connect(1s, why);
+    REQUIRE(connection != nullptr);
+    auto& ours = dynamic_cast<stores::sqlite::sqlite_connection&>(*connection);
     CHECK(raw_sqlite::text(ours.handle(), "PRAGMA synchronous") == "2");  // FULL
     CHECK(raw_sqlite::text(ours.handle(), "PRAGMA journal_mode") == "wal");
   }
@@ -122,7 +122,7 @@ TEST_CASE("sqlite file: stores with different prefixes in one file don't meet", 
   CHECK(b.acquire("k") == 1);
   CHECK(b.kill(a.id) == outcome::no);
   std::vector<holder_info> held;
-  CHECK(answer(b.where->admin()->inspect(*b.on, {.resource = "k"}, held)) == outcome::yes);
+  CHECK(answer(b.store->admin()->inspect(*b.connection, {.resource = "k"}, held)) == outcome::yes);
   REQUIRE(held.size() == 1);
   CHECK(held[0].session == b.id);
   raw_sqlite raw(place.path);
@@ -155,7 +155,7 @@ TEST_CASE("sqlite file: a deleted or replaced file is noticed before anything is
   sqlite_file_place place;
   actor a(place);
   const auto fence = a.acquire("k");
-  const auto before = a.on->identity();
+  const auto before = a.connection->identity();
   CHECK(before.server.find(place.path) != std::string::npos);
   const bool replaced = GENERATE(false, true);
   std::filesystem::rename(place.path, place.path + ".old");
@@ -165,13 +165,13 @@ TEST_CASE("sqlite file: a deleted or replaced file is noticed before anything is
   CHECK(taken.result == outcome::failed);
   CHECK(taken.why.connection);
   CHECK_THAT(taken.why.text, ContainsSubstring("moved or deleted"));
-  CHECK_FALSE(a.on->usable());
-  const reply renewed = a.where->session(*a.on, session_verb::renew, {.id = a.id, .ttl = for_long});
+  CHECK_FALSE(a.connection->usable());
+  const reply renewed = a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = for_long});
   CHECK(renewed.result == outcome::failed);
   CHECK(a.release("k", fence).result == outcome::failed);
 
   fault why;
-  const auto again = a.where->connect(1s, why);
+  const auto again = a.store->connect(1s, why);
   REQUIRE((again != nullptr) == replaced);
   if (replaced) {
     CHECK(again->identity().server != before.server);
@@ -196,15 +196,15 @@ TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be canc
   CHECK(taken.result == outcome::unknown);
   CHECK(taken.why.connection);
   CHECK_THAT(taken.why.text, ContainsSubstring(place.path));
-  CHECK_FALSE(a.on->usable());
+  CHECK_FALSE(a.connection->usable());
 
   fault why;
-  const auto lost = a.on->identity();
+  const auto lost = a.connection->identity();
   const auto nonce = a.nonce;
-  a.on = a.where->connect(1s, why);
-  REQUIRE(a.on != nullptr);
-  CHECK(a.on->identity().server == lost.server);
-  CHECK(a.where->terminate(*a.on, lost));
+  a.connection = a.store->connect(1s, why);
+  REQUIRE(a.connection != nullptr);
+  CHECK(a.connection->identity().server == lost.server);
+  CHECK(a.store->terminate(*a.connection, lost));
   answer(a.cancel("k", nonce));
   CHECK_FALSE(a.at("k").holder);
   CHECK(answer(a.take("k")) == outcome::yes);
@@ -214,9 +214,9 @@ TEST_CASE("sqlite file: a missing floor row is said and not taken for a busy key
   sqlite_file_place place;
   actor a(place);
   raw_sqlite(place.path).run("DELETE FROM dlock_floor");
-  const reply made = a.insert("k");
-  CHECK(made.result == outcome::failed);
-  CHECK_THAT(made.why.text, ContainsSubstring("dlock_floor"));
+  const reply refused = a.insert("k");
+  CHECK(refused.result == outcome::failed);
+  CHECK_THAT(refused.why.text, ContainsSubstring("dlock_floor"));
   place.open();
   CHECK(answer(a.insert("k")) == outcome::yes);
 }

@@ -24,9 +24,9 @@ namespace {
 struct limits_fixture {
   /// Nobody can write to the file but whoever has this.
   std::unique_ptr<raw_sqlite> stranger() const {
-    auto made = std::make_unique<raw_sqlite>(path);
-    made->run("BEGIN IMMEDIATE");
-    return made;
+    auto client = std::make_unique<raw_sqlite>(path);
+    client->run("BEGIN IMMEDIATE");
+    return client;
   }
   service_options options() const {
     return {.release_limit = 200ms, .close_limit = 0ms, .sweep_every = 0ms, .observer = seen};

@@ -29,9 +29,9 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 /// What prepare() threw; its code is in `code`.
-std::string refusal(store& of, errc expected = errc::store_failed) {
+std::string refusal(store& store, errc expected = errc::store_failed) {
   try {
-    of.prepare();
+    store.prepare();
   } catch (const store_error& e) {
     CHECK(e.code() == make_error_code(expected));
     CHECK_THAT(e.what(), ContainsSubstring("SQLite file '"));

@@ -40,8 +40,8 @@ class scarce_place final : public sqlite_file_place {
 };
 
 /// Neither a transaction nor a statement is open on it.
-void check_idle(connection& on) {
-  auto* const handle = dynamic_cast<stores::sqlite::sqlite_connection&>(on).handle();
+void check_idle(connection& connection) {
+  auto* const handle = dynamic_cast<stores::sqlite::sqlite_connection&>(connection).handle();
   CHECK(::sqlite3_get_autocommit(handle) == 1);
   for (auto* each = ::sqlite3_next_stmt(handle, nullptr); each != nullptr; each = ::sqlite3_next_stmt(handle, each)) {
     CHECK(::sqlite3_stmt_busy(each) == 0);
@@ -53,17 +53,17 @@ void check_every_allocation(actor& who, const std::function<reply()>& verb) {
   for (std::size_t number = 0;; ++number) {
     REQUIRE(number < 1000);
     INFO("allocation " << number);
-    reply made;
+    reply answer;
     bool ran_out = false;
     {
       const scarce_memory scarce(number);
-      made = verb();
+      answer = verb();
       ran_out = scarce.ran_out();
     }
-    check_idle(*who.on);
-    CHECK(who.on->usable());
+    check_idle(*who.connection);
+    CHECK(who.connection->usable());
     if (!ran_out) return;
-    if (made.result == outcome::unknown) CHECK(made.why.transient);
+    if (answer.result == outcome::unknown) CHECK(answer.why.transient);
   }
 }
 
@@ -75,8 +75,8 @@ TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in t
   const std::string label(100, 'x');
   actor a(place, for_long, label), b(place, for_long, label);
   const auto fence = a.acquire("held");
-  const auto ask = [&](verb what, const row_id* row = nullptr) {
-    const request q{.action = what,
+  const auto ask = [&](verb action, const row_id* row = nullptr) {
+    const request q{.action = action,
                     .resource = row != nullptr ? place.job.view() : "held",
                     .session = b.id,
                     .row = row,
@@ -85,30 +85,31 @@ TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in t
                     .kind = row != nullptr ? lease_kind::column : lease_kind::session,
                     .ttl = row != nullptr ? microseconds{1h} : 0us};
     return [&b, q] {
-      reply made;
-      b.where->execute(*b.on, {&q, 1}, {&made, 1});
-      return made;
+      reply answer;
+      b.store->execute(*b.connection, {&q, 1}, {&answer, 1});
+      return answer;
     };
   };
-  for (const verb what : {verb::take, verb::look, verb::release, verb::cancel, verb::extend}) {
-    check_every_allocation(b, ask(what));
-    check_every_allocation(b, ask(what, place.job.row()));
+  for (const verb action : {verb::take, verb::look, verb::release, verb::cancel, verb::extend}) {
+    check_every_allocation(b, ask(action));
+    check_every_allocation(b, ask(action, place.job.row()));
   }
   check_every_allocation(b, [&] {
     std::array<request, 2> takes = {request{.action = verb::insert, .resource = "x", .session = b.id, .nonce = 1},
                                     request{.action = verb::insert, .resource = "y", .session = b.id, .nonce = 2}};
     std::array<reply, 2> replies;
-    b.where->execute(*b.on, takes, replies);
+    b.store->execute(*b.connection, takes, replies);
     return replies[0];
   });
+  check_every_allocation(
+      b, [&] { return b.store->session(*b.connection, session_verb::renew, {.id = b.id, .ttl = for_long}); });
   check_every_allocation(b,
-                         [&] { return b.where->session(*b.on, session_verb::renew, {.id = b.id, .ttl = for_long}); });
-  check_every_allocation(b, [&] { return b.where->session(*b.on, session_verb::close, {.id = id128::random()}); });
-  check_every_allocation(b, [&] { return b.where->admin()->clean_up(*b.on, 1us, 100); });
-  check_every_allocation(b, [&] { return b.where->admin()->revoke(*b.on, {.resource = "nobody's"}); });
+                         [&] { return b.store->session(*b.connection, session_verb::close, {.id = id128::random()}); });
+  check_every_allocation(b, [&] { return b.store->admin()->clean_up(*b.connection, 1us, 100); });
+  check_every_allocation(b, [&] { return b.store->admin()->revoke(*b.connection, {.resource = "nobody's"}); });
   std::vector<holder_info> found;
-  check_every_allocation(b, [&] { return b.where->admin()->inspect(*b.on, {.resource = "held"}, found); });
-  check_every_allocation(b, [&] { return b.where->admin()->list(*b.on, "", 100, found); });
+  check_every_allocation(b, [&] { return b.store->admin()->inspect(*b.connection, {.resource = "held"}, found); });
+  check_every_allocation(b, [&] { return b.store->admin()->list(*b.connection, "", 100, found); });
   CHECK(a.at("held").holder == a.id);
   CHECK(a.renew(for_long) == outcome::yes);
 }

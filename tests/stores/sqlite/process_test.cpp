@@ -77,10 +77,11 @@ class child {
 
 /// What actor is to a test, without assertions: for children, whose failures are exceptions.
 struct worker {
-  explicit worker(store_place& place, microseconds ttl) : where(place.open()) {
+  explicit worker(store_place& place, microseconds ttl) : store(place.open()) {
     fault why;
-    on = where->connect(10s, why);
-    if (!on || where->session(*on, session_verb::open, {.id = id, .ttl = ttl}).result != outcome::yes) throw why;
+    connection = store->connect(10s, why);
+    if (!connection || store->session(*connection, session_verb::open, {.id = id, .ttl = ttl}).result != outcome::yes)
+      throw why;
   }
 
   std::uint64_t acquire(std::string_view key) {
@@ -100,12 +101,12 @@ struct worker {
   }
   reply run(const request& q) {
     reply r;
-    where->execute(*on, {&q, 1}, {&r, 1});
+    store->execute(*connection, {&q, 1}, {&r, 1});
     return r;
   }
 
-  std::shared_ptr<store> where;
-  std::unique_ptr<connection> on;
+  std::shared_ptr<dlock::store> store;
+  std::unique_ptr<dlock::connection> connection;
   id128 id = id128::random();
   std::uint64_t nonce = 0;
 };

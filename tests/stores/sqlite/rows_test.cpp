@@ -80,9 +80,9 @@ class shop final : public sqlite_file_place {
   std::shared_ptr<store> store_;
 };
 
-reply run(actor& who, verb what, const lock_key& row, microseconds own_ttl = 0us) {
-  if (what == verb::take) ++who.nonce;
-  return who.run({.action = what,
+reply run(actor& who, verb action, const lock_key& row, microseconds own_ttl = 0us) {
+  if (action == verb::take) ++who.nonce;
+  return who.run({.action = action,
                   .resource = row.view(),
                   .session = who.id,
                   .row = row.row(),
@@ -92,9 +92,9 @@ reply run(actor& who, verb what, const lock_key& row, microseconds own_ttl = 0us
 }
 
 std::uint64_t taken(actor& who, const lock_key& row, microseconds own_ttl = 0us) {
-  const reply made = run(who, verb::take, row, own_ttl);
-  REQUIRE(answer(made) == outcome::yes);
-  return made.fence;
+  const reply granted = run(who, verb::take, row, own_ttl);
+  REQUIRE(answer(granted) == outcome::yes);
+  return granted.fence;
 }
 
 }  // namespace
@@ -178,8 +178,8 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
       check(row_statement(static_cast<row_statement_id>(i), table, names).sql);
     const row_id* const rows[] = {&first, &second};
     check(place.place().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
-    row_id one{std::make_shared<const row_table>(table), second.values};
-    const request grant{.session = session, .row = &one, .nonce = 1, .fence = 1};
+    row_id row{std::make_shared<const row_table>(table), second.values};
+    const request grant{.session = session, .row = &row, .nonce = 1, .fence = 1};
     check(place.open()->transactions()->verification_of(grant).text);
     check(place.open()->transactions()->release_of(grant).text);
   }
@@ -209,9 +209,9 @@ TEST_CASE("sqlite rows: a claim takes what is free, and names what the dead hold
   taken(dead, place.order(2));
   raw_sqlite raw(place.path);
   const auto ids = [&](const std::string& condition) {
-    std::string made;
-    for (const auto& id : raw.column("SELECT id FROM orders WHERE " + condition + " ORDER BY id")) made += *id + " ";
-    return made;
+    std::string text;
+    for (const auto& id : raw.column("SELECT id FROM orders WHERE " + condition + " ORDER BY id")) text += *id + " ";
+    return text;
   };
   CHECK(ids(place.place().free_rows(*place.orders)) == "3 ");
   CHECK(ids(place.place().abandoned_rows(*place.orders)).empty());
@@ -322,28 +322,28 @@ TEST_CASE("sqlite rows: a service locks rows as it locks keys", "[sqlite][rows]"
 
 TEST_CASE("sqlite rows: more tables than a connection keeps statements of", "[sqlite][rows]") {
   shop place;
-  actor one(place);
+  actor actor(place);
   raw_sqlite raw(place.path);
   std::vector<std::shared_ptr<const row_table>> tables;
   for (int i = 0; i < 40; ++i) {
-    row_table made = *place.orders;
-    made.table = fmt::format("\"t{}\"", i);
-    made.label = fmt::format("t{}", i);
+    row_table table = *place.orders;
+    table.table = fmt::format("\"t{}\"", i);
+    table.label = fmt::format("t{}", i);
     raw.run(fmt::format("CREATE TABLE t{} AS SELECT * FROM orders", i));
-    tables.push_back(std::make_shared<const row_table>(made));
+    tables.push_back(std::make_shared<const row_table>(table));
   }
   for (std::uint64_t round = 1; round <= 3; ++round) {
     for (const auto& table : tables) {
       const auto row = lock_key::of_row(table, {1});
-      CHECK(taken(one, row) == round);
-      CHECK(answer(run(one, verb::cancel, row)) == outcome::yes);
+      CHECK(taken(actor, row) == round);
+      CHECK(answer(run(actor, verb::cancel, row)) == outcome::yes);
     }
   }
   // A table of a later time at the address of an earlier one is another table.
   std::vector<std::weak_ptr<const row_table>> known(tables.begin(), tables.end());
   tables.clear();
   CHECK(std::count_if(known.begin(), known.end(), [](const auto& each) { return !each.expired(); }) == 16);
-  CHECK(taken(one, lock_key::of_row(std::make_shared<const row_table>(*place.orders), {1})) == 1);
+  CHECK(taken(actor, lock_key::of_row(std::make_shared<const row_table>(*place.orders), {1})) == 1);
 }
 
 TEST_CASE("sqlite rows: whatever another boot of the host left can be had", "[sqlite]") {

@@ -23,8 +23,8 @@ namespace {
 
 class made_file final : public sqlite_file_place {
  public:
-  explicit made_file(bool made = true) {
-    if (made) open();
+  explicit made_file(bool filled = true) {
+    if (filled) open();
   }
   void check_refused(const std::string& more, const std::string& text) {
     INFO(more);

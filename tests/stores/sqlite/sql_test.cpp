@@ -21,13 +21,13 @@ TEST_CASE("sqlite sql: each parameter of a statement has the number that it is b
   for (std::size_t i = 0; i != statement_count; ++i) {
     const auto& text = sql.statement(static_cast<statement_id>(i));
     INFO(text.name << ": " << text.sql);
-    sqlite3_stmt* made = nullptr;
-    REQUIRE(sqlite3_prepare_v2(raw.handle(), text.sql.c_str(), -1, &made, nullptr) == SQLITE_OK);
-    CHECK(sqlite3_bind_parameter_count(made) == static_cast<int>(text.parameters.size()));
+    sqlite3_stmt* prepared = nullptr;
+    REQUIRE(sqlite3_prepare_v2(raw.handle(), text.sql.c_str(), -1, &prepared, nullptr) == SQLITE_OK);
+    CHECK(sqlite3_bind_parameter_count(prepared) == static_cast<int>(text.parameters.size()));
     for (std::size_t at = 0; at != text.parameters.size(); ++at) {
-      const char* const name = sqlite3_bind_parameter_name(made, static_cast<int>(at) + 1);
+      const char* const name = sqlite3_bind_parameter_name(prepared, static_cast<int>(at) + 1);
       CHECK(std::string(name == nullptr ? "" : name) == ":" + std::string(parameter_names.at(text.parameters[at])));
     }
-    sqlite3_finalize(made);
+    sqlite3_finalize(prepared);
   }
 }

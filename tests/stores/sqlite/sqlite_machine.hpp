@@ -72,8 +72,8 @@ class sqlite_machine_place : public sqlite_file_place {
   explicit sqlite_machine_place(const std::string& boot = "this") : machine(std::make_shared<sqlite_machine>(boot)) {}
 
   std::shared_ptr<store> open() override { return open_by(machine); }
-  std::shared_ptr<store> open_by(std::shared_ptr<const sqlite_machine> by) {
-    auto opened = open_on(url(), std::move(by));
+  std::shared_ptr<store> open_by(std::shared_ptr<const sqlite_machine> visitor) {
+    auto opened = open_on(url(), std::move(visitor));
     opened->prepare();
     return opened;
   }

@@ -31,10 +31,10 @@ class cleaner {
  public:
   explicit cleaner(swept_place& place) : place_(place) {
     place.pass(0us);
-    where_ = place.open_by(place.cleaners);
+    store_ = place.open_by(place.cleaners);
     fault why;
-    on_ = where_->connect(1s, why);
-    REQUIRE(on_ != nullptr);
+    connection_ = store_->connect(1s, why);
+    REQUIRE(connection_ != nullptr);
   }
 
   /// How many rows went. `between` happens when the statement with that number begins: a step looks for sessions (1), then
@@ -46,7 +46,7 @@ class cleaner {
       between();
       place_.cleaners->set(place_.machine->now());
     };
-    const reply r = where_->admin()->clean_up(*on_, idle, limit);
+    const reply r = store_->admin()->clean_up(*connection_, idle, limit);
     place_.cleaners->before_now = {};
     CHECK(answer(r) == outcome::yes);
     return r.fence;
@@ -54,11 +54,13 @@ class cleaner {
 
  private:
   swept_place& place_;
-  std::shared_ptr<store> where_;
-  std::unique_ptr<connection> on_;
+  std::shared_ptr<store> store_;
+  std::unique_ptr<connection> connection_;
 };
 
-void use(actor& by, const std::string& key) { REQUIRE(answer(by.release(key, by.acquire(key))) == outcome::yes); }
+void use(actor& actor, const std::string& key) {
+  REQUIRE(answer(actor.release(key, actor.acquire(key))) == outcome::yes);
+}
 
 }  // namespace
 
@@ -68,14 +70,14 @@ TEST_CASE("sqlite sweep: a step takes as many keys as it may, and the next one g
   for (int i = 0; i < 25; ++i) use(a, "idle:" + std::to_string(i));
   place.pass(1h);
   for (int i = 0; i < 25; ++i) use(a, "used:" + std::to_string(i));
-  cleaner by(place);
-  for (const std::uint64_t expected : {10U, 10U, 5U, 0U}) CHECK(by.sweep(1h, 10) == expected);
+  cleaner cleaner(place);
+  for (const std::uint64_t expected : {10U, 10U, 5U, 0U}) CHECK(cleaner.sweep(1h, 10) == expected);
   raw_sqlite raw(place.path);
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "25");
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock WHERE lock_key LIKE 'idle%'") == "0");
   // Behind the end it begins anew.
   place.pass(1h);
-  for (const std::uint64_t expected : {10U, 10U, 5U, 0U}) CHECK(by.sweep(1h, 10) == expected);
+  for (const std::uint64_t expected : {10U, 10U, 5U, 0U}) CHECK(cleaner.sweep(1h, 10) == expected);
 }
 
 TEST_CASE("sqlite sweep: a step after a full one does not read again what that one has read", "[unit][sqlite]") {
@@ -85,12 +87,12 @@ TEST_CASE("sqlite sweep: a step after a full one does not read again what that o
   place.pass(30min);
   use(a, "0");
   place.pass(30min);
-  cleaner by(place);
-  CHECK(by.sweep(1h, 2) == 2);
+  cleaner cleaner(place);
+  CHECK(cleaner.sweep(1h, 2) == 2);
   place.pass(30min);  // the first key is idle too now, but the next step begins behind it
-  CHECK(by.sweep(1h, 2) == 1);
+  CHECK(cleaner.sweep(1h, 2) == 1);
   CHECK(a.at("0").fence == 2);
-  CHECK(by.sweep(1h, 2) == 1);
+  CHECK(cleaner.sweep(1h, 2) == 1);
   CHECK(answer(a.look("0")) == outcome::absent);
 }
 
@@ -102,11 +104,11 @@ TEST_CASE("sqlite sweep: many dead sessions go step by step too, beside the keys
     use(dead, "k" + std::to_string(i));
   }
   place.pass(1h);
-  cleaner by(place);
-  CHECK(by.sweep(1h, 10) == 20);
-  CHECK(by.sweep(1h, 10) == 20);
-  CHECK(by.sweep(1h, 10) == 10);
-  CHECK(by.sweep(1h, 10) == 0);
+  cleaner cleaner(place);
+  CHECK(cleaner.sweep(1h, 10) == 20);
+  CHECK(cleaner.sweep(1h, 10) == 20);
+  CHECK(cleaner.sweep(1h, 10) == 10);
+  CHECK(cleaner.sweep(1h, 10) == 0);
   CHECK(alive.renew(100h) == outcome::yes);
 }
 
@@ -115,14 +117,14 @@ TEST_CASE("sqlite sweep: a key stays until it was idle for exactly as long as th
   actor a(place, 100h);
   use(a, "k");
   place.pass(1h - 1us);
-  cleaner by(place);
-  CHECK(by.sweep(1h) == 0);
-  CHECK(by.sweep(0us) == 0);
+  cleaner cleaner(place);
+  CHECK(cleaner.sweep(1h) == 0);
+  CHECK(cleaner.sweep(0us) == 0);
   CHECK(raw_sqlite(place.path).text("SELECT fence FROM dlock_floor WHERE id = 1") ==
         "0");  // other keys would skip fences
   place.pass(1us);
-  CHECK(by.sweep(0us) == 0);  // never
-  CHECK(by.sweep(1h) == 1);
+  CHECK(cleaner.sweep(0us) == 0);  // never
+  CHECK(cleaner.sweep(1h) == 1);
   CHECK(answer(a.look("k")) == outcome::absent);
 }
 
@@ -132,10 +134,10 @@ TEST_CASE("sqlite sweep: a key that was granted after the look stays, and does n
   actor a(place, 100h);
   for (const char* key : {"1", "2", "3", "4"}) use(a, key);
   place.pass(1h);
-  cleaner by(place);
+  cleaner cleaner(place);
   std::uint64_t fence = 0;
   const auto limit = GENERATE(std::size_t{2}, std::size_t{100});
-  const auto gone = by.sweep(1h, limit, [&] { fence = a.acquire("1"); });
+  const auto gone = cleaner.sweep(1h, limit, [&] { fence = a.acquire("1"); });
   CHECK(gone == std::min<std::size_t>(limit, 3));  // a full step, though one of those that it had found stayed
   CHECK(a.at("1").holder == a.id);
   CHECK(a.at("1").fence == fence);
@@ -149,8 +151,8 @@ TEST_CASE("sqlite sweep: a key that was granted and freed after the look is not 
   for (int i = 0; i < 5; ++i) use(a, "often");
   use(a, "k");
   place.pass(1h);
-  cleaner by(place);
-  CHECK(by.sweep(1h, 100, [&] { use(a, "k"); }) == 1);  // "often", whose fence is the floor now
+  cleaner cleaner(place);
+  CHECK(cleaner.sweep(1h, 100, [&] { use(a, "k"); }) == 1);  // "often", whose fence is the floor now
   CHECK(a.at("k").fence == 2);
 }
 
@@ -159,9 +161,9 @@ TEST_CASE("sqlite sweep: a key whose fence has grown after the look stays, howev
   actor a(place, 100h);
   use(a, "k");
   place.pass(1h);
-  cleaner by(place);
+  cleaner cleaner(place);
   std::uint64_t last = 0;
-  CHECK(by.sweep(1h, 100, [&] {
+  CHECK(cleaner.sweep(1h, 100, [&] {
     for (int i = 0; i < 3; ++i) {
       last = a.acquire("k");
       REQUIRE(answer(a.release("k", last)) == outcome::yes);
@@ -170,7 +172,7 @@ TEST_CASE("sqlite sweep: a key whose fence has grown after the look stays, howev
   }) == 0);
   CHECK(a.at("k").fence == last);
   place.pass(0us);
-  CHECK(by.sweep(1h) == 1);
+  CHECK(cleaner.sweep(1h) == 1);
   CHECK(a.acquire("k") == last + 1);
 }
 
@@ -179,10 +181,10 @@ TEST_CASE("sqlite sweep: a session that was renewed after the look stays, and ke
   actor paused(place, 1s);
   const auto fence = paused.acquire("k");
   place.pass(2s);
-  cleaner by(place);
+  cleaner cleaner(place);
   // Dead for a ttl at the look, by a clock that goes on; alive at the deletion, because the row says so.
   raw_sqlite raw(place.path);
-  CHECK(by.sweep(1us, 100, [&] {
+  CHECK(cleaner.sweep(1us, 100, [&] {
     raw.run("UPDATE dlock_session SET expires_at_us = " + std::to_string(place.machine->now() + 1));
   }) == 0);
   CHECK(paused.at("k").holder == paused.id);
@@ -194,12 +196,12 @@ TEST_CASE("sqlite sweep: a session that holds nothing and was renewed after the 
   swept_place place;
   actor renewed(place, 1s), dead(place, 1s);
   place.pass(2s);
-  cleaner by(place);
+  cleaner cleaner(place);
   raw_sqlite raw(place.path);
   const auto renew = [&] {
     raw.run("UPDATE dlock_session SET expires_at_us = expires_at_us + 1 WHERE id = x'" + renewed.id.hex() + "'");
   };
-  CHECK(by.sweep(0us, 100, renew, 2) == 1);
+  CHECK(cleaner.sweep(0us, 100, renew, 2) == 1);
   CHECK(raw.text("SELECT lower(hex(id)) FROM dlock_session") == renewed.id.hex());
 }
 
@@ -207,8 +209,8 @@ TEST_CASE("sqlite sweep: sessions that go leave behind how late it was", "[unit]
   swept_place place;
   { actor dead(place, 1s); }
   place.pass(5h);
-  cleaner by(place);
-  CHECK(by.sweep(0us) == 1);
+  cleaner cleaner(place);
+  CHECK(cleaner.sweep(0us) == 1);
   CHECK(raw_sqlite(place.path).text("SELECT fence FROM dlock_floor WHERE id = 2") ==
         std::to_string(place.machine->now()));
 }
@@ -218,17 +220,17 @@ TEST_CASE("sqlite sweep: a step that meets a busy file deletes nothing and can b
   actor a(place, 100h);
   use(a, "k");
   place.pass(1h);
-  const auto where = open_on("sqlite:" + place.path + "?busy_timeout=20", place.machine);
-  where->prepare();
+  const auto store = open_on("sqlite:" + place.path + "?busy_timeout=20", place.machine);
+  store->prepare();
   fault why;
-  const auto on = where->connect(1s, why);
-  REQUIRE(on != nullptr);
+  const auto connection = store->connect(1s, why);
+  REQUIRE(connection != nullptr);
   raw_sqlite stranger(place.path);
   stranger.run("BEGIN IMMEDIATE");
-  const reply refused = where->admin()->clean_up(*on, 1h, 100);
+  const reply refused = store->admin()->clean_up(*connection, 1h, 100);
   CHECK(refused.result == outcome::failed);
   CHECK(refused.why.contended);
   stranger.run("ROLLBACK");
   CHECK(a.at("k").fence == 1);
-  CHECK(where->admin()->clean_up(*on, 1h, 100).fence == 1);
+  CHECK(store->admin()->clean_up(*connection, 1h, 100).fence == 1);
 }

@@ -35,23 +35,23 @@ class timed_place final : public sqlite_machine_place {
 
  private:
   static lock_key row_of(const std::string& table, row_renewal renewal) {
-    row_table made{.table = table, .label = table, .id = {"id"}, .owner = "o", .expires_at = "e", .fence = "f"};
-    made.owner_not_null = renewal == row_renewal::column;
-    made.renewal = renewal;
-    return lock_key::of_row(std::make_shared<const row_table>(std::move(made)), {std::int64_t{1}});
+    row_table mapped{.table = table, .label = table, .id = {"id"}, .owner = "o", .expires_at = "e", .fence = "f"};
+    mapped.owner_not_null = renewal == row_renewal::column;
+    mapped.renewal = renewal;
+    return lock_key::of_row(std::make_shared<const row_table>(std::move(mapped)), {std::int64_t{1}});
   }
 };
 
-reply run(actor& who, verb what, const lock_key& row, microseconds own_ttl, const seen& of = {}) {
-  if (what == verb::take) ++who.nonce;
-  return who.run({.action = what,
+reply run(actor& who, verb action, const lock_key& row, microseconds own_ttl, const seen& holder = {}) {
+  if (action == verb::take) ++who.nonce;
+  return who.run({.action = action,
                   .resource = row.view(),
                   .session = who.id,
                   .row = row.row(),
                   .nonce = who.nonce,
                   .kind = kind_for(own_ttl),
                   .ttl = own_ttl,
-                  .expected = &of});
+                  .expected = &holder});
 }
 
 }  // namespace
@@ -134,8 +134,8 @@ TEST_CASE("sqlite time: a row with an expiry of its own is free from that micros
   CHECK(answer(run(b, verb::take_over, place.order, 0us, last)) == outcome::no);
   place.pass(1us);
   CHECK(answer(run(a, verb::extend, place.order, 10s)) == outcome::no);
-  const auto how = GENERATE(verb::take, verb::take_over);
-  CHECK(answer(run(b, how, place.order, 0us, last)) == outcome::yes);
+  const auto action = GENERATE(verb::take, verb::take_over);
+  CHECK(answer(run(b, action, place.order, 0us, last)) == outcome::yes);
 }
 
 TEST_CASE("sqlite time: a row that is renewed by its column is free in the second after its expiry, not before",
@@ -154,8 +154,8 @@ TEST_CASE("sqlite time: a row that is renewed by its column is free in the secon
   place.machine->set_wall_clock(noon + 11 * second);
   CHECK(run(b, verb::look, place.job, 0us).holder.expired);
   CHECK(answer(run(a, verb::extend, place.job, 10s)) == outcome::no);
-  const auto how = GENERATE(verb::take, verb::take_over);
-  CHECK(answer(run(b, how, place.job, 10s, last)) == outcome::yes);
+  const auto action = GENERATE(verb::take, verb::take_over);
+  CHECK(answer(run(b, action, place.job, 10s, last)) == outcome::yes);
 }
 
 TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boot, whatever the time of day",
@@ -171,9 +171,9 @@ TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boo
   REQUIRE(answer(run(a, verb::take, place.order, 30s)) == outcome::yes);
   const std::int64_t epoch = 1'700'000'000'000'000 - place.now();  // until the next boot
 
-  for (const std::int64_t by : std::vector<std::int64_t>{600000000, -600000000, -1700000000000000}) {
-    INFO("the wall clock is set by " << by);
-    place.machine->set_wall_clock(1'700'000'000'000'000 + by);
+  for (const std::int64_t shift : std::vector<std::int64_t>{600000000, -600000000, -1700000000000000}) {
+    INFO("the wall clock is set by " << shift);
+    place.machine->set_wall_clock(1'700'000'000'000'000 + shift);
     place.pass(3s);
     CHECK(a.renew(10s) == outcome::yes);
     CHECK(place.number(sessions) == place.now() + 10'000'000);

@@ -22,7 +22,7 @@ TEST_CASE("sqlite verification: both forms of the statement change the row of a 
   actor a(place), b(place);
   const std::string key("k\0'?\xff", 5);
   const auto fence = a.acquire(key);
-  const auto ours = a.where->transactions()->verification_of(grant_of(a, key, fence));
+  const auto ours = a.store->transactions()->verification_of(grant_of(a, key, fence));
   raw_sqlite raw(place.path);
   CHECK(run_bound(raw, ours) == 1);
   raw.run(ours.text);
@@ -30,8 +30,8 @@ TEST_CASE("sqlite verification: both forms of the statement change the row of a 
   CHECK(raw.text("SELECT verifies || ' ' || (verified_by = " + std::to_string(::getpid()) + ") FROM dlock_lock") ==
         "2 1");
   for (const auto& wrong : {grant_of(a, key, fence + 1), grant_of(b, key, fence), grant_of(a, "other", fence)}) {
-    CHECK(run_bound(raw, a.where->transactions()->verification_of(wrong)) == 0);
-    raw.run(a.where->transactions()->verification_of(wrong).text);
+    CHECK(run_bound(raw, a.store->transactions()->verification_of(wrong)) == 0);
+    raw.run(a.store->transactions()->verification_of(wrong).text);
     CHECK(raw.changes() == 0);
   }
 }
@@ -45,15 +45,15 @@ TEST_CASE("sqlite verification: an older grant of the same session is not ours a
   REQUIRE(a.acquire("k") == old + 1);
   raw_sqlite raw(place.path);
   for (const auto fence : {old, old + 2}) {
-    for (const auto& stale : {a.where->transactions()->verification_of(grant_of(a, "k", fence)),
-                              a.where->transactions()->release_of(grant_of(a, "k", fence))}) {
+    for (const auto& stale : {a.store->transactions()->verification_of(grant_of(a, "k", fence)),
+                              a.store->transactions()->release_of(grant_of(a, "k", fence))}) {
       CHECK(run_bound(raw, stale) == 0);
       raw.run(stale.text);
       CHECK(raw.changes() == 0);
     }
   }
   CHECK(a.at("k").holder == a.id);
-  CHECK(run_bound(raw, a.where->transactions()->release_of(grant_of(a, "k", old + 1))) == 1);
+  CHECK(run_bound(raw, a.store->transactions()->release_of(grant_of(a, "k", old + 1))) == 1);
   CHECK_FALSE(a.at("k").holder);
 }
 
@@ -73,14 +73,14 @@ TEST_CASE("sqlite verification: both forms say the same of a row with a composit
                                                                  .expires_at = "e",
                                                                  .fence = "f",
                                                                  .version = "v"});
-  const row_id one{table, {std::int64_t{1}, std::string("a")}};
-  request grant{.action = verb::take, .resource = "seat:1:a", .session = a.id, .row = &one, .nonce = 7};
+  const row_id row{table, {std::int64_t{1}, std::string("a")}};
+  request grant{.action = verb::take, .resource = "seat:1:a", .session = a.id, .row = &row, .nonce = 7};
   const reply taken = a.run(grant);
   REQUIRE(answer(taken) == outcome::yes);
   REQUIRE(taken.fence == 6);
-  const auto expect = [&](const request& of, int rows) {
+  const auto expect = [&](const request& request, int rows) {
     for (const auto& statement :
-         {a.where->transactions()->verification_of(of), a.where->transactions()->release_of(of)}) {
+         {a.store->transactions()->verification_of(request), a.store->transactions()->release_of(request)}) {
       raw.run("BEGIN IMMEDIATE");
       CHECK(run_bound(raw, statement) == rows);
       raw.run("ROLLBACK");
@@ -110,7 +110,7 @@ TEST_CASE("sqlite verification: both forms say the same of a row with a composit
     expect(other, 0);
   }
   // Twice: it changes the row each time, and is still ours.
-  for (int i = 0; i < 3; ++i) CHECK(run_bound(raw, a.where->transactions()->verification_of(grant)) == 1);
-  CHECK(run_bound(raw, a.where->transactions()->release_of(grant)) == 1);
+  for (int i = 0; i < 3; ++i) CHECK(run_bound(raw, a.store->transactions()->verification_of(grant)) == 1);
+  CHECK(run_bound(raw, a.store->transactions()->release_of(grant)) == 1);
   CHECK(raw.text("SELECT o IS NULL FROM seat WHERE region = 1 AND name = 'a'") == "1");
 }

@@ -55,12 +55,12 @@ TEST_CASE("sqlite verify: a release in the application's transaction keeps min_h
   auto grant = grant_of(a, "k", fence);
   grant.min_hold = for_long;
   raw_sqlite raw(place.path);
-  CHECK(run_bound(raw, a.where->transactions()->release_of(grant)) == 1);
+  CHECK(run_bound(raw, a.store->transactions()->release_of(grant)) == 1);
   CHECK(b.at("k").holder == a.id);
   CHECK(b.at("k").kind == lease_kind::expiring);
   CHECK(answer(b.take("k")) == outcome::no);
   grant.min_hold = 1us;
-  CHECK(run_bound(raw, a.where->transactions()->release_of(grant)) == 1);
+  CHECK(run_bound(raw, a.store->transactions()->release_of(grant)) == 1);
   pass_until(place, [&] { return b.at("k").expired; });
   CHECK(answer(b.take("k")) == outcome::yes);
 }
@@ -121,10 +121,10 @@ TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and
 
 TEST_CASE("sqlite verify: in a transaction that has read before, others' writes make it fail", "[sqlite]") {
   bank place;
-  auto where = place.open();
-  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*where);
+  auto store = place.open();
+  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*store);
   actor a(place), b(place);
-  const auto check = a.where->transactions()->verification_of(grant_of(a, "k", a.acquire("k")));
+  const auto check = a.store->transactions()->verification_of(grant_of(a, "k", a.acquire("k")));
   odb::sqlite::database database(place.path);
   {
     odb::transaction transaction(database.begin());
@@ -157,8 +157,8 @@ TEST_CASE("sqlite verify: in a transaction that has read before, others' writes 
 
 TEST_CASE("sqlite verify: errors of a connection are told as the store's own are", "[sqlite]") {
   bank place;
-  auto where = place.open();
-  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*where);
+  auto store = place.open();
+  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*store);
   odb::sqlite::database database(place.path);
   const auto failure = [&](const std::string& sql) -> fault {
     try {
@@ -197,11 +197,11 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
   CHECK(clock_type::now() - begun < 90ms * 4);  // less than the file's busy_timeout for each
   CHECK(service.statements() <= before + 4);
   // Of statements on sessions too, whoever sends them.
-  const auto where = place.open();
+  const auto store = place.open();
   fault why;
-  const auto on = where->connect(1s, why);
-  REQUIRE(on != nullptr);
-  const reply opened = where->session(*on, session_verb::open, {.id = id128::random(), .ttl = 1s});
+  const auto connection = store->connect(1s, why);
+  REQUIRE(connection != nullptr);
+  const reply opened = store->session(*connection, session_verb::open, {.id = id128::random(), .ttl = 1s});
   CHECK(opened.result == outcome::failed);
   CHECK_FALSE(opened.why.contended);
   CHECK_THAT(opened.why.text, ContainsSubstring("would wait for itself"));
@@ -242,16 +242,16 @@ TEST_CASE("sqlite verify: another process that dies in a verified transaction le
   REQUIRE(size > 0);
   const std::string check(buffer, static_cast<std::size_t>(size));
   {
-    const auto where = place.open();
+    const auto store = place.open();
     fault why;
-    const auto on = where->connect(1s, why);
-    REQUIRE(on != nullptr);
+    const auto connection = store->connect(1s, why);
+    REQUIRE(connection != nullptr);
     reply told;
     request q{.action = verb::look, .resource = "k", .session = id128::random()};
-    where->execute(*on, {&q, 1}, {&told, 1});
+    store->execute(*connection, {&q, 1}, {&told, 1});
     CHECK(told.holder.kind == lease_kind::session);
     q.action = verb::take;
-    where->execute(*on, {&q, 1}, {&told, 1});
+    store->execute(*connection, {&q, 1}, {&told, 1});
     CHECK(told.result == outcome::failed);
     CHECK(told.why.contended);
   }

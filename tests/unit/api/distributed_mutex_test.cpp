@@ -100,11 +100,11 @@ TEST_CASE_METHOD(memory_fixture, "mutex: std guards lock and unlock it", "[mutex
 }
 
 TEST_CASE_METHOD(memory_fixture, "mutex: two objects of one key exclude each other, of two keys do not", "[mutex]") {
-  distributed_mutex one{locks, "k"};
+  distributed_mutex first{locks, "k"};
   distributed_mutex same{locks, "k"};
   distributed_mutex elsewhere{rival, "k"};
   distributed_mutex other{locks, "l"};
-  const std::lock_guard guard(one);
+  const std::lock_guard guard(first);
   const owner_scope stranger;
   CHECK_FALSE(same.try_lock());
   CHECK_FALSE(elsewhere.try_lock());
@@ -335,7 +335,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: after another process was in the way, t
   std::optional<lease> theirs = rival.acquire("b");
   std::atomic<bool> over{false};
   std::optional<dlock::errc> end;
-  std::thread one([&] {
+  std::thread thread([&] {
     a.lock();
     CHECK_FALSE(b.try_lock());
     a.unlock();
@@ -345,7 +345,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: after another process was in the way, t
   });
   static_cast<void>(eventually([&] { return over.load(); }, 200ms));
   locks.close(0ms);
-  one.join();
+  thread.join();
   CHECK(end == dlock::errc::closed);
 }
 

@@ -17,23 +17,23 @@ using dlock::detail::retry_settings;
 using keys = std::vector<lock_key>;
 
 /// What std::lock(a, b) does when b is busy.
-void fail(lock_round& of, const lock_key& first, const lock_key& busy, bool here) {
-  of.begin(first, 1min);
-  of.locked(first);
-  of.refused(busy, here);
-  of.unlocked(first);
+void fail(lock_round& round, const lock_key& first, const lock_key& busy, bool here) {
+  round.begin(first, 1min);
+  round.locked(first);
+  round.refused(busy, here);
+  round.unlocked(first);
 }
 
 /// And when it succeeds.
-void succeed(lock_round& of, const keys& all) {
-  of.begin(all.front(), 1min);
-  of.locked(all.front());
-  for (std::size_t i = 1; i < all.size(); ++i) of.got(all[i]);
+void succeed(lock_round& round, const keys& all) {
+  round.begin(all.front(), 1min);
+  round.locked(all.front());
+  for (std::size_t i = 1; i < all.size(); ++i) round.got(all[i]);
 }
 
-bool begins_in_line(lock_round& of, const lock_key& key) {
-  of.begin(key, 1min);
-  return of.in_line();
+bool begins_in_line(lock_round& round, const lock_key& key) {
+  round.begin(key, 1min);
+  return round.in_line();
 }
 
 }  // namespace

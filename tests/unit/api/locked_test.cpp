@@ -67,11 +67,11 @@ concept callable = requires(F fn, Args... args) {
 
 // What is locked while `fn` runs with these arguments: asked from within.
 struct key_seen {
-  memory_fixture& by;
+  memory_fixture& fixture;
   std::string* key;
   template <class... Args>
   void operator()(Args&&...) const {
-    const auto keys = by.locks.held_keys();
+    const auto keys = fixture.locks.held_keys();
     *key = keys.empty() ? "" : keys.front().key;
   }
 };
@@ -137,12 +137,12 @@ TEST_CASE_METHOD(memory_fixture, "locked: any callable can be decorated", "[lock
   CHECK(any_twice(std::string("ab")) == "abab");
 
   // Members: the object is the first argument, by reference or pointer.
-  depot one(1);
+  depot depot(1);
   const auto ship = locks.locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)), &depot::ship);
-  CHECK(ship(one, order{42, 2}) == 2);
-  CHECK(ship(&one, order{42, 2}) == 4);
+  CHECK(ship(depot, order{42, 2}) == 2);
+  CHECK(ship(&depot, order{42, 2}) == 4);
   const auto shipped = locks.locked(dlock::key_of("depot", dlock::arg<1>(&depot::id)), &depot::shipped);
-  CHECK(shipped(one) == 4);
+  CHECK(shipped(depot) == 4);
   CHECK(locks.locked<"order:{o.id}">(&order::pieces)(order{42, 9}) == 9);
 
   // What changes its own state.

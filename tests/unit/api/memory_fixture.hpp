@@ -16,13 +16,13 @@ namespace dlock::test {
 struct memory_fixture {
   stores::virtual_clock clock{};
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
-  std::shared_ptr<stores::memory_store> where = std::make_shared<stores::memory_store>(clock);
-  lock_service locks{where,
+  std::shared_ptr<stores::memory_store> store = std::make_shared<stores::memory_store>(clock);
+  lock_service locks{store,
                      {.defaults = {.wait = std::chrono::milliseconds{0}},
                       .close_limit = std::chrono::milliseconds{0},
                       .observer = seen,
                       .time = &clock}};
-  lock_service rival{where, {.close_limit = std::chrono::milliseconds{0}, .time = &clock}};
+  lock_service rival{store, {.close_limit = std::chrono::milliseconds{0}, .time = &clock}};
 
   memory_fixture() { set_default_service(locks); }
 

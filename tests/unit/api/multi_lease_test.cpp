@@ -103,11 +103,11 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: the macros take a list of keys", 
   CHECK(list_in_loop_and_if(10, true) == 2);  // 0 and 2; 1 continues, 3 breaks
   CHECK(list_in_loop_and_if(2, false) == 20);
   CHECK(is_free("l"));
-  const lock_key one("a");
+  const lock_key key("a");
   const std::string two = "b";
   const std::vector<std::string> three{"c", "d"};
   int runs = 0;
-  DISTRIBUTED_LOCKED({one, two, "c"}, {.ttl = 5s, .wait = 2s}) {
+  DISTRIBUTED_LOCKED({key, two, "c"}, {.ttl = 5s, .wait = 2s}) {
     runs += !is_free("a") && !is_free("b") && !is_free("c") ? 1 : 0;
   }
   DISTRIBUTED_LOCKED_AS(held, {dlock::key<"{o.id}:{u}", "o", "u">(order{7, "ann"}, two), two}) {
@@ -142,16 +142,16 @@ TEST_CASE_METHOD(memory_fixture,
                  "[multi_lease][with_lock]") {
   const lock_keys keys{"a", "b"};
   const std::vector<std::string> names{"a", "b"};
-  const lock_options how{.ttl = 5s};
+  const lock_options options{.ttl = 5s};
   CHECK(locks.with_locks({"a", "b"}, [] { return 1; }) == 1);
   CHECK(locks.with_locks({"a"}, {.ttl = 5s}, [](const multi_lease& held) { return held.size(); }) == 1);
-  CHECK(locks.with_locks(keys, how, [](const multi_lease& held) { return held["b"].fencing_token(); }) == 2);
+  CHECK(locks.with_locks(keys, options, [](const multi_lease& held) { return held["b"].fencing_token(); }) == 2);
   CHECK(locks.with_locks(names, [&] { return !is_free("a") && !is_free("b"); }));
   int target = 0;
-  CHECK(&locks.with_locks({"a", "b"}, how, [&]() -> int& { return target; }) == &target);
+  CHECK(&locks.with_locks({"a", "b"}, options, [&]() -> int& { return target; }) == &target);
   locks.with_locks({"a", "b"}, [](multi_lease& held) { held.release(); });
   CHECK(locks.try_with_locks({"a", "b"}, [] {}));
-  CHECK(locks.try_with_locks(keys, how, [] { return 5; }) == 5);
+  CHECK(locks.try_with_locks(keys, options, [] { return 5; }) == 5);
   CHECK(locks.try_with_locks({"a"}, [] { return std::string("x"); }) == "x");
   CHECK(is_free("a"));
   CHECK(is_free("b"));

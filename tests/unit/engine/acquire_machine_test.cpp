@@ -12,10 +12,10 @@
 
 namespace dlock::engine {
 
-std::ostream& operator<<(std::ostream& out, step what) {
+std::ostream& operator<<(std::ostream& out, step step) {
   constexpr const char* names[] = {"take",    "look",      "insert",  "remove", "take_over", "pause",
                                    "resolve", "give_back", "granted", "busy",   "failed"};
-  return out << names[static_cast<int>(what)];
+  return out << names[static_cast<int>(step)];
 }
 
 }  // namespace dlock::engine
@@ -58,7 +58,7 @@ const fault fatal{.native = 1142, .text = "denied"};
 
 /// One line of the state comment: after `before`, the answer leads to `next`.
 struct line {
-  const char* what;
+  const char* event;
   std::vector<reply> before;  ///< each of these answers is given to the step that the machine asks for
   reply answer;
   step next;
@@ -121,10 +121,10 @@ TEST_CASE("acquire_machine: each reply leads where the state table says", "[acqu
 }
 
 TEST_CASE("acquire_machine: a known contended key is looked at first", "[acquire_machine]") {
-  auto how = waiting();
-  CHECK(acquire_machine(how).begin() == step::take);
-  how.look_first = true;
-  CHECK(acquire_machine(how).begin() == step::look);
+  auto settings = waiting();
+  CHECK(acquire_machine(settings).begin() == step::take);
+  settings.look_first = true;
+  CHECK(acquire_machine(settings).begin() == step::look);
 }
 
 TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken over", "[acquire_machine]") {
@@ -144,8 +144,8 @@ TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken
 }
 
 TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the deadline", "[acquire_machine][T32]") {
-  auto how = waiting();
-  how.once = true;
+  auto settings = waiting();
+  settings.once = true;
   const std::vector<std::pair<std::vector<reply>, step>> table{
       {{said(outcome::no), alive()}, step::busy},
       {{said(outcome::no), held(false, false, false)}, step::busy},
@@ -157,10 +157,10 @@ TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the d
       {{said(outcome::no), said(outcome::unknown)}, step::failed},
   };
   for (const auto& [answers, end] : table) {
-    acquire_machine m(how);
+    acquire_machine m(settings);
     CHECK(walk(m, answers) == end);
   }
-  acquire_machine m(how);
+  acquire_machine m(settings);
   CHECK(walk(m, {said(outcome::unknown)}) == step::resolve);
   CHECK(m.resolved(start) == step::failed);
 }
@@ -174,9 +174,9 @@ TEST_CASE("acquire_machine: wait 0 is exactly one attempt", "[acquire_machine][T
 TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[acquire_machine][T32]") {
   const auto limit = GENERATE(0u, 1u, 2u, 20u);
   const bool trouble = GENERATE(false, true);
-  auto how = waiting(1h);
-  how.retry.limit = limit;
-  acquire_machine m(how);
+  auto settings = waiting(1h);
+  settings.retry.limit = limit;
+  acquire_machine m(settings);
   unsigned attempts = 0;
   step at = m.begin();
   while (at != step::busy && at != step::failed) {
@@ -196,10 +196,10 @@ TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[acquire_
 
 TEST_CASE("acquire_machine: a pause ends with the holder's lease or the wait, and is never zero",
           "[acquire_machine][T30]") {
-  auto how = waiting(10s);
-  how.retry = {.pause = 4s, .max_pause = 4s, .jitter = 0.0};
+  auto settings = waiting(10s);
+  settings.retry = {.pause = 4s, .max_pause = 4s, .jitter = 0.0};
   const auto pause_after = [&](const reply& seen, instant now) {
-    acquire_machine m(how);
+    acquire_machine m(settings);
     m.begin();
     m.replied(said(outcome::no), now, for_ever);
     REQUIRE(m.replied(seen, now, for_ever) == step::pause);
@@ -260,9 +260,9 @@ TEST_CASE("acquire_machine: a grant that can't be trusted any more is given back
   in_time.begin();
   CHECK(in_time.replied(yes(), start + 1s - 1us, start + 1s) == step::granted);
 
-  auto how = waiting();
-  how.once = true;
-  acquire_machine once(how);
+  auto settings = waiting();
+  settings.once = true;
+  acquire_machine once(settings);
   once.begin();
   CHECK(once.replied(yes(), start + 1s, start + 1s) == step::give_back);
   CHECK(once.given_back(start + 1s) == step::failed);
@@ -354,9 +354,9 @@ TEST_CASE("acquire_machine: pauses are brief once one process was seen to take t
 
 TEST_CASE("acquire_machine: who has just had the key for long begins with the longest pause",
           "[acquire_machine][fair]") {
-  auto how = waiting();
-  how.patient = true;
-  acquire_machine m(how);
+  auto settings = waiting();
+  settings.patient = true;
+  acquire_machine m(settings);
   REQUIRE(walk(m, {said(outcome::no), alive()}) == step::pause);
   CHECK(m.pause() == 100ms);
 }

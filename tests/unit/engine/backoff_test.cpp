@@ -13,8 +13,8 @@ using dlock::detail::retry_settings;
 using dlock::engine::backoff;
 using std::chrono::microseconds;
 
-std::vector<microseconds> pauses(const retry_settings& how, std::uint64_t seed, int count) {
-  backoff b(how, seed);
+std::vector<microseconds> pauses(const retry_settings& retry, std::uint64_t seed, int count) {
+  backoff b(retry, seed);
   std::vector<microseconds> all;
   for (int i = 0; i < count; ++i) all.push_back(b.next());
   return all;
@@ -23,19 +23,19 @@ std::vector<microseconds> pauses(const retry_settings& how, std::uint64_t seed, 
 }  // namespace
 
 TEST_CASE("backoff: pauses grow by the multiplier up to the longest", "[backoff]") {
-  const retry_settings how{.pause = 10ms, .multiplier = 3.0, .max_pause = 100ms, .jitter = 0.0};
-  CHECK(pauses(how, 1, 5) == std::vector<microseconds>{10ms, 30ms, 90ms, 100ms, 100ms});
+  const retry_settings retry{.pause = 10ms, .multiplier = 3.0, .max_pause = 100ms, .jitter = 0.0};
+  CHECK(pauses(retry, 1, 5) == std::vector<microseconds>{10ms, 30ms, 90ms, 100ms, 100ms});
 }
 
 TEST_CASE("backoff: a multiplier of one keeps the pause", "[backoff][T10]") {
-  const retry_settings how{.pause = 50ms, .multiplier = 1.0, .max_pause = 50ms, .jitter = 0.0};
-  CHECK(pauses(how, 1, 3) == std::vector<microseconds>{50ms, 50ms, 50ms});
+  const retry_settings retry{.pause = 50ms, .multiplier = 1.0, .max_pause = 50ms, .jitter = 0.0};
+  CHECK(pauses(retry, 1, 3) == std::vector<microseconds>{50ms, 50ms, 50ms});
 }
 
 TEST_CASE("backoff: the random part only ever shortens, and by no more than jitter says", "[backoff][T10]") {
-  const retry_settings how{.pause = 100ms, .multiplier = 1.0, .max_pause = 100ms, .jitter = 0.5};
+  const retry_settings retry{.pause = 100ms, .multiplier = 1.0, .max_pause = 100ms, .jitter = 0.5};
   std::set<microseconds> different;
-  for (const auto each : pauses(how, 7, 1000)) {
+  for (const auto each : pauses(retry, 7, 1000)) {
     CHECK(each <= 100ms);
     CHECK(each >= 50ms);
     different.insert(each);
@@ -46,24 +46,24 @@ TEST_CASE("backoff: the random part only ever shortens, and by no more than jitt
 }
 
 TEST_CASE("backoff: waiters with different seeds do not march in step", "[backoff][T34]") {
-  const retry_settings how{};
-  CHECK(pauses(how, 1, 10) == pauses(how, 1, 10));
-  CHECK(pauses(how, 1, 10) != pauses(how, 2, 10));
+  const retry_settings retry{};
+  CHECK(pauses(retry, 1, 10) == pauses(retry, 1, 10));
+  CHECK(pauses(retry, 1, 10) != pauses(retry, 2, 10));
 }
 
 TEST_CASE("backoff: never zero, so that a look never follows a look at once", "[backoff][T32]") {
-  const retry_settings how{.pause = 1ms, .multiplier = 1.0, .max_pause = 1ms, .jitter = 1.0};
-  for (const auto each : pauses(how, 3, 1000)) CHECK(each > 0us);
+  const retry_settings retry{.pause = 1ms, .multiplier = 1.0, .max_pause = 1ms, .jitter = 1.0};
+  for (const auto each : pauses(retry, 3, 1000)) CHECK(each > 0us);
 }
 
 TEST_CASE("backoff: thousands of pauses overflow nothing", "[backoff]") {
-  const retry_settings how{.pause = 1ms, .multiplier = 100.0, .max_pause = 24h, .jitter = 0.0};
-  CHECK(pauses(how, 3, 5000).back() == 24h);
+  const retry_settings retry{.pause = 1ms, .multiplier = 100.0, .max_pause = 24h, .jitter = 0.0};
+  CHECK(pauses(retry, 3, 5000).back() == 24h);
 }
 
 TEST_CASE("backoff: a brief pause is like the second, and is none of them", "[backoff]") {
-  const retry_settings how{.pause = 10ms, .multiplier = 3.0, .max_pause = 100ms, .jitter = 0.0};
-  backoff b(how, 1);
+  const retry_settings retry{.pause = 10ms, .multiplier = 3.0, .max_pause = 100ms, .jitter = 0.0};
+  backoff b(retry, 1);
   CHECK(b.brief() == 30ms);
   CHECK(b.next() == 10ms);
   CHECK(b.next() == 30ms);

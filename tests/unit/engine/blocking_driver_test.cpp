@@ -76,9 +76,9 @@ struct other_pause final : engine::pause {
 
 struct driver_fixture {
   stores::virtual_clock clock;
-  std::shared_ptr<test::faulty_store> where =
+  std::shared_ptr<test::faulty_store> store =
       std::make_shared<test::faulty_store>(std::make_shared<stores::memory_store>(clock), &clock);
-  std::shared_ptr<engine::service_core> core = engine::service_core::start(where, {.time = &clock});
+  std::shared_ptr<engine::service_core> core = engine::service_core::start(store, {.time = &clock});
   std::stop_source close, cancel;
   waiting_operation operation;
 
@@ -177,7 +177,7 @@ TEST_CASE_METHOD(driver_fixture,
   blocking_driver driver(core->all());
   look_operation mine, before;
   driver.run(before);  // there is a connection
-  const auto batches = where->batches(verb::look);
+  const auto batches = store->batches(verb::look);
   engine::statement other;
   other.ask = {.action = verb::look, .resource = "other"};
   other.until = clock.now() + 2s;
@@ -187,15 +187,15 @@ TEST_CASE_METHOD(driver_fixture,
   later.look = &mine.look;  // never sent by it
   pauses.enter(ends, clock.now(), clock.now());
   pauses.enter(later, clock.now(), clock.now() + 10s);
-  std::thread::id by{};
-  where->next(verb::look, {.ahead = [&] { by = std::this_thread::get_id(); }});
-  where->next(verb::look, {.during = [&] { clock.advance(1ms); }});
+  std::thread::id thread{};
+  store->next(verb::look, {.ahead = [&] { thread = std::this_thread::get_id(); }});
+  store->next(verb::look, {.during = [&] { clock.advance(1ms); }});
   const auto begun = clock.now();
   driver.run(mine);
-  CHECK(by == std::this_thread::get_id());
+  CHECK(thread == std::this_thread::get_id());
   CHECK(mine.look.answer.result == outcome::absent);
   CHECK(mine.resumed_at == begun + 1ms);
-  CHECK(where->batches(verb::look) == batches + 1);
+  CHECK(store->batches(verb::look) == batches + 1);
   CHECK(test::eventually([&] { return pauses.looked(ends); }));
   CHECK(ends.woken);
   CHECK(other.answer.result == outcome::absent);

@@ -27,13 +27,13 @@ TEST_CASE("deadline heap: whoever leaves and comes, the first deadline is at the
   heap.make_room(all.size());
   CHECK(heap.first() == instant::max());
   for (int step = 0; step < 20'000; ++step) {
-    auto& one = all[random() % all.size()];
-    if (one.at != 0) {
-      heap.remove(one);
-      CHECK(one.at == 0);
+    auto& item = all[random() % all.size()];
+    if (item.at != 0) {
+      heap.remove(item);
+      CHECK(item.at == 0);
     } else {
-      one.until = instant{std::chrono::microseconds{static_cast<long>(random() % 50)}};
-      heap.add(one, one.until);
+      item.until = instant{std::chrono::microseconds{static_cast<long>(random() % 50)}};
+      heap.add(item, item.until);
     }
     auto first = instant::max();
     for (const auto& each : all) {

@@ -19,11 +19,11 @@ using namespace dlock::test;
 namespace {
 
 struct batch_fixture : executor_fixture {
-  std::shared_ptr<whole_batch_store> whole = std::make_shared<whole_batch_store>(where);
+  std::shared_ptr<whole_batch_store> whole = std::make_shared<whole_batch_store>(store);
   std::deque<sent_statement> all{};
   const fault contended{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
 
-  sent_statement& add(sent_statement one) { return all.emplace_back(std::move(one)); }
+  sent_statement& add(sent_statement ask) { return all.emplace_back(std::move(ask)); }
   sent_statement& take(const std::string& key) { return add(ask(verb::take, key)); }
   /// All of them come while the only connection is busy, in their order.
   void submit_all(run_executor& at) {
@@ -82,11 +82,11 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
     CHECK(whole->batches() == batches{"a b", "a"});
   }
   SECTION("looks of all sessions, the others of one") {
-    const auto what = GENERATE(verb::look, verb::take, verb::insert, verb::release, verb::cancel);
-    for (const auto* key : {"a", "b", "c"}) add(ask(what, key));
+    const auto action = GENERATE(verb::look, verb::take, verb::insert, verb::release, verb::cancel);
+    for (const auto* key : {"a", "b", "c"}) add(ask(action, key));
     all[1].ask.session = id_of(5, 5);
     submit_all(at);
-    CHECK(whole->batches() == (what == verb::look ? batches{"a b c"} : batches{"a c", "b"}));
+    CHECK(whole->batches() == (action == verb::look ? batches{"a b c"} : batches{"a c", "b"}));
   }
   SECTION("of one kind, ttl and hold") {
     for (const auto* key : {"a", "b", "c", "d"}) take(key);
@@ -101,20 +101,20 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
     all[GENERATE(0U, 1U, 2U)].ask.looked = true;
     submit_all(at);
     CHECK(whole->batches().size() == 2);
-    CHECK(where->count(verb::take) == 3);
+    CHECK(store->count(verb::take) == 3);
     for (const auto& each : whole->batches())
       CHECK((each.size() == 1) == (all.at(static_cast<std::size_t>(each[0] - 'a')).ask.looked));
   }
   SECTION("a take-over and an extension are about one holder each") {
-    const auto what = GENERATE(verb::take_over, verb::extend);
+    const auto action = GENERATE(verb::take_over, verb::extend);
     seen holder;
-    for (const auto* key : {"a", "b"}) add(ask(what, key)).ask.expected = &holder;
+    for (const auto* key : {"a", "b"}) add(ask(action, key)).ask.expected = &holder;
     submit_all(at);
     CHECK(whole->batches() == batches{"a", "b"});
   }
   SECTION("keys are not rows, and each table is another one") {
-    const auto one = std::make_shared<row_table>(), other = std::make_shared<row_table>();
-    const row_id row{.table = one}, same{.table = one}, another{.table = other};
+    const auto table = std::make_shared<row_table>(), other = std::make_shared<row_table>();
+    const row_id row{.table = table}, same{.table = table}, another{.table = other};
     for (const auto* key : {"a", "b", "c", "d"}) add(look(key));
     all[1].ask.row = &row;
     all[2].ask.row = &another;
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
 
 TEST_CASE_METHOD(batch_fixture, "executor batch: a store that serves one at a time is asked so",
                  "[statement_executor]") {
-  where->can().batch = false;
+  store->can().batch = false;
   run_executor at(whole, clock, 1);
   for (const auto* key : {"b", "a"}) add(look(key));
   submit_all(at);
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: all that gets no answer togethe
                  "[statement_executor][T20]") {
   run_executor at(whole, clock, 1);
   for (const auto* key : {"a", "b", "c"}) take(key);
-  where->next(verb::take, {.what = test::fate::vanish});
+  store->next(verb::take, {.what = test::fate::vanish});
   submit_all(at);
   for (const auto& each : all) {
     CHECK(each.answer.result == outcome::unknown);
@@ -188,7 +188,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: all that gets no answer togethe
   CHECK(all[2].in_doubt->gone);
   // The next one that gets no answer is another doubt.
   auto later = ask(verb::take, "d");
-  where->next(verb::take, {.what = test::fate::drop});
+  store->next(verb::take, {.what = test::fate::drop});
   at->run(later);
   REQUIRE(later.in_doubt != nullptr);
   CHECK(later.in_doubt != all[0].in_doubt);
@@ -205,8 +205,8 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch o
     all.back().ask.fence = taken.answer.fence;
   }
   const auto before = at->statements();
-  where->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 1});  // b, with the others
-  where->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 2});  // b, alone
+  store->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 1});  // b, with the others
+  store->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 2});  // b, alone
   // Those that the first statement had done already are done: it fails as a whole, so nothing of it counts.
   submit_all(at);
   const auto asked = whole->batches();
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch o
                  "[statement_executor]") {
   run_executor at(whole, clock, 1);
   for (const auto* key : {"a", "b", "c"}) take(key);
-  where->next(verb::take, {.what = test::fate::fail, .why = contended, .skip = 1});
+  store->next(verb::take, {.what = test::fate::fail, .why = contended, .skip = 1});
   submit_all(at);
   CHECK(whole->batches() == batches{"a b c"});
   for (const auto& each : all) {
@@ -235,8 +235,8 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a release that waits for a lock
   fill(at, 2);
   const auto locked = std::make_shared<gate>();
   for (const auto* key : {"a", "b", "c"}) add(release(key));
-  where->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 1});  // b, with the others
-  where->next(verb::release, {.skip = 1, .before = locked});                            // one of them, alone
+  store->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 1});  // b, with the others
+  store->next(verb::release, {.skip = 1, .before = locked});                            // one of them, alone
   at->submit(std::array{&all[0], &all[1], &all[2]});
   REQUIRE(locked->reached());
   CHECK(told.reached(2));
@@ -265,10 +265,10 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: in a crowd two connections are 
       for (const auto& each : gates) each->open();
     }
   } at_end{{held, together, second}};
-  where->next(verb::release, {.times = 4, .before = held, .deaf = true});
+  store->next(verb::release, {.times = 4, .before = held, .deaf = true});
   for (int i = 0; i != 4; ++i) asks(numbered("each has its own ", i));
   REQUIRE(held->reached(4));
-  where->next(verb::release, {.before = together, .deaf = true});
+  store->next(verb::release, {.before = together, .deaf = true});
   for (int i = 0; i != 8; ++i) asks(numbered("in line ", i));
   REQUIRE(eventually([&] { return at->queued() == 8; }));
   held->open();
@@ -276,7 +276,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: in a crowd two connections are 
   CHECK(whole->batches().size() == 8 + 1);  // with those of fill()
 
   // One is under way. A second connection is used, a third is not while these two may be back soon.
-  where->next(verb::release, {.before = second, .deaf = true});
+  store->next(verb::release, {.before = second, .deaf = true});
   asks("second");
   REQUIRE(second->reached());
   asks("third"), asks("with it");

@@ -15,36 +15,36 @@ using namespace dlock::test;
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: one that can't be had is told at once, and frees its place",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
-  where->cut();
-  auto one = within(look(), 1h);
-  at->run(one);
-  CHECK_FALSE(one.sent);
-  CHECK(one.answer.why.connection);
-  CHECK(one.answer.why.text == "cut off");
+  run_executor at(store, clock, 1);
+  store->cut();
+  auto statement = within(look(), 1h);
+  at->run(statement);
+  CHECK_FALSE(statement.sent);
+  CHECK(statement.answer.why.connection);
+  CHECK(statement.answer.why.text == "cut off");
   auto nobodys = within(look(), 1h);
   at->submit(nobodys);
   CHECK(told.reached(1));
   CHECK(nobodys.answer.why.text == "cut off");
-  where->cut(false);
-  at->run(one);
-  CHECK(one.sent);
+  store->cut(false);
+  at->run(statement);
+  CHECK(statement.sent);
 }
 
 TEST_CASE_METHOD(executor_fixture,
                  "executor connections: what another one would fail for as well is not the connection's",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
-  where->refuse_connections({.native = 1045, .transient = false, .connection = true, .text = "wrong password"});
-  auto one = look();
-  at->run(one);
-  CHECK_FALSE(one.answer.why.connection);
-  CHECK(one.answer.why.text == "wrong password");
+  run_executor at(store, clock, 1);
+  store->refuse_connections({.native = 1045, .transient = false, .connection = true, .text = "wrong password"});
+  auto statement = look();
+  at->run(statement);
+  CHECK_FALSE(statement.answer.why.connection);
+  CHECK(statement.answer.why.text == "wrong password");
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leaves at his own limit",
                  "[statement_executor]") {
-  run_executor at(where, clock, 2);
+  run_executor at(store, clock, 2);
   const auto connects = hold_connects();
   auto early = within(look("a"), 500ms), nobodys = within(look("b"), 600ms);
   const waiting_caller leaves(*at, early);
@@ -73,25 +73,25 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leav
   connects->open();
   CHECK(next.answered());
   CHECK(late.sent);
-  CHECK(where->tried() == 2);
+  CHECK(store->tried() == 2);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: who has no time left gets one that is nearly made",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
-  auto one = within(look(), -1h);
-  SECTION("who waits") { at->run(one); }
+  run_executor at(store, clock, 1);
+  auto statement = within(look(), -1h);
+  SECTION("who waits") { at->run(statement); }
   SECTION("what nobody waits for") {
-    at->submit(one);
+    at->submit(statement);
     REQUIRE(told.reached(1));
   }
-  CHECK(one.sent);
-  CHECK(one.answer.result == outcome::absent);
+  CHECK(statement.sent);
+  CHECK(statement.answer.result == outcome::absent);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: never more attempts at one time than there are places",
                  "[statement_executor]") {
-  run_executor at(where, clock, 3);
+  run_executor at(store, clock, 3);
   const auto connects = hold_connects();
   at->prepare_renewals();
   std::deque<sent_statement> all;
@@ -104,16 +104,16 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: never more attempts at
     for (const auto& each : callers) CHECK(each.answered());
   }
   for (const auto& each : all) CHECK_FALSE(each.sent);
-  CHECK(where->tried() == 4);
-  CHECK(where->most_connecting() == 4);
+  CHECK(store->tried() == 4);
+  CHECK(store->most_connecting() == 4);
   connects->open();
   CHECK(eventually([&] { return at->open() == 4; }));
-  CHECK(where->tried() == 4);
+  CHECK(store->tried() == 4);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: at the end attempts are cancelled, and none is left",
                  "[statement_executor]") {
-  run_executor at(where, clock, 2);
+  run_executor at(store, clock, 2);
   const auto connects = hold_connects();
   at->prepare_renewals();
   auto waits = within(look(), 1h), nobodys = within(look("b"), 1h);
@@ -124,36 +124,36 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: at the end attempts ar
   CHECK(waiting.answered());
   CHECK(told.reached(1));
   CHECK_FALSE(waits.sent);
-  CHECK(where->connections() == 0);
+  CHECK(store->connections() == 0);
   auto later = look();
   at->run(later);
   CHECK_FALSE(later.sent);
-  CHECK(where->tried() == 3);
+  CHECK(store->tried() == 3);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: one that is made in spite of the end is closed",
                  "[statement_executor]") {
   const auto connects = hold_connects();
   {
-    run_executor at(where, clock, 2);
+    run_executor at(store, clock, 2);
     at->prepare_renewals();
     REQUIRE(connects->reached());
     at->stop();
     connects->open();
   }
-  CHECK(where->connections() == 0);
-  CHECK(where.use_count() == 1);
+  CHECK(store->connections() == 0);
+  CHECK(store.use_count() == 1);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more to give serves by those that it gave",
                  "[statement_executor]") {
-  run_executor at(where, clock, 4);
-  where->allow_connections(1);
+  run_executor at(store, clock, 4);
+  store->allow_connections(1);
   held_connection held(*this, at);
   connection_call next;
   auto wanted = within(next.in(*this), 1h);
   const waiting_caller waits(*at, wanted);
-  REQUIRE(eventually([&] { return where->tried() >= 2; }));
+  REQUIRE(eventually([&] { return store->tried() >= 2; }));
   REQUIRE(clock.at_rest({.callers = 1}));
   // And whoever waits in vain learns the cause.
   auto vain = within(look(), 0s);
@@ -167,38 +167,38 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more 
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is that of renewals it serves all",
                  "[statement_executor]") {
-  run_executor at(where, clock, 4);
-  where->allow_connections(1);
+  run_executor at(store, clock, 4);
+  store->allow_connections(1);
   at->prepare_renewals();
   REQUIRE(eventually([&] { return at->open() == 1; }));
   REQUIRE(clock.at_rest());
-  auto one = look(), freed = release();
+  auto statement = look(), freed = release();
   SECTION("while it is idle") {}
   SECTION("once a renewal is done, and until then attempts are not made without a pause") {
-    const auto stuck = where->hold(session_verb::renew);
+    const auto stuck = store->hold(session_verb::renew);
     auto renewed = renewal();
     at->submit(renewed);
     REQUIRE(stuck->reached());
     auto waits = within(look("other"), 1h);
     const waiting_caller waiting(*at, waits);
     CHECK(clock.at_rest({.callers = 1, .busy = 1}, 5s));
-    CHECK(where->tried() == 2);
+    CHECK(store->tried() == 2);
     stuck->open();
     CHECK(waiting.answered());
     CHECK(waits.sent);
     REQUIRE(told.reached(1));
   }
-  at->run(one);
+  at->run(statement);
   at->run(freed);
-  CHECK(one.sent);
+  CHECK(statement.sent);
   CHECK(freed.sent);
-  CHECK(where->connections() == 1);
+  CHECK(store->connections() == 1);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tries again while others wait",
                  "[statement_executor]") {
-  run_executor at(where, clock, 3);
-  where->allow_connections(1);
+  run_executor at(store, clock, 3);
+  store->allow_connections(1);
   const held_connection held(*this, at);
   connection_call next;
   auto wanted = within(next.in(*this), 1h);
@@ -207,12 +207,12 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tri
   CAPTURE(somebody);
   std::deque<waiting_caller> waiting;
   somebody ? static_cast<void>(waiting.emplace_back(*at, wanted)) : at->submit(wanted);
-  REQUIRE(eventually([&] { return where->tried() == 2; }));
+  REQUIRE(eventually([&] { return store->tried() == 2; }));
   REQUIRE(clock.at_rest({.callers = somebody ? 1U : 0U}));
-  where->allow_connections(2);
+  store->allow_connections(2);
   clock.advance(200ms - 1us);
   REQUIRE(clock.at_rest({.callers = somebody ? 1U : 0U}));
-  CHECK(where->tried() == 2);
+  CHECK(store->tried() == 2);
   clock.advance(1us);
   CHECK(eventually([&] { return next.number != 0; }));
   CHECK(next.number != held.call.number);
@@ -220,12 +220,12 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tri
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to connect whoever waits is told so",
                  "[statement_executor]") {
-  run_executor at(where, clock, 2);
+  run_executor at(store, clock, 2);
   at.no_threads(true, false);
-  auto one = within(look(), 1h), nobodys = within(look("b"), 1h);
-  const waiting_caller waits(*at, one);
+  auto statement = within(look(), 1h), nobodys = within(look("b"), 1h);
+  const waiting_caller waits(*at, statement);
   CHECK(eventually([&] { return waits.is_answered(); }, 5s));
-  CHECK(one.answer.why.text == "no thread");
+  CHECK(statement.answer.why.text == "no thread");
   at->submit(nobodys);
   CHECK(told.reached(1));
   at.no_threads(false, false);
@@ -235,10 +235,10 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to co
 TEST_CASE_METHOD(executor_fixture,
                  "executor connections: without a thread to connect a renewal waits for one that is made",
                  "[statement_executor]") {
-  run_executor at(where, clock, 2);
+  run_executor at(store, clock, 2);
   const auto connects = hold_connects();
-  auto one = within(look(), 1h);
-  at->submit(one);
+  auto statement = within(look(), 1h);
+  at->submit(statement);
   REQUIRE(connects->reached());
   at.no_threads(true, false);
   auto renewed = renewal();
@@ -253,15 +253,15 @@ TEST_CASE_METHOD(executor_fixture,
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serves nothing else",
                  "[statement_executor][T19]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   at->prepare_renewals();
   REQUIRE(eventually([&] { return at->open() == 1; }));
   const held_connection held(*this, at);
-  CHECK(where->connections() == 2);
-  auto one = within(look(), 0s), freed = within(release(), 0s);
-  at->run(one);
+  CHECK(store->connections() == 2);
+  auto statement = within(look(), 0s), freed = within(release(), 0s);
+  at->run(statement);
   at->run(freed);
-  CHECK_FALSE(one.sent);
+  CHECK_FALSE(statement.sent);
   CHECK_FALSE(freed.sent);
   auto renewed = renewal();
   at->submit(renewed);
@@ -271,15 +271,15 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serve
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: without one of its own a renewal gets the next that is free",
                  "[statement_executor]") {
-  run_executor at(where, clock, 4);
-  where->allow_connections(1);
+  run_executor at(store, clock, 4);
+  store->allow_connections(1);
   const auto after = std::make_shared<gate>();
   held_connection held(*this, at);
   connection_call next;
   auto wanted = within(next.in(*this), 1h);
   const waiting_caller other(*at, wanted);
   REQUIRE(clock.at_rest({.callers = 1}));
-  where->next(session_verb::renew, {.before = after});
+  store->next(session_verb::renew, {.before = after});
   auto renewed = renewal(1h);
   at->submit(renewed);
   REQUIRE(clock.at_rest({.callers = 1}));
@@ -294,7 +294,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: without one of its own
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: a renewal uses another one while its own is made",
                  "[statement_executor]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   fill(at, 1);
   const auto connects = hold_connects();
   auto renewed = renewal(500ms);

@@ -26,16 +26,16 @@ using names = std::vector<std::string>;
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: one that broke is dropped, and not used again",
                  "[statement_executor][T67]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   connection_call before, after;
   auto first = before.in(*this);
   at->run(first);
-  where->next(verb::look, {.what = test::fate::vanish});
+  store->next(verb::look, {.what = test::fate::vanish});
   auto breaks = look();
   at->run(breaks);
   CHECK(breaks.answer.result == outcome::unknown);
   CHECK(at->open() == 0);
-  CHECK(where->connections() == 0);
+  CHECK(store->connections() == 0);
   auto next = after.in(*this);
   at->run(next);
   CHECK(next.answer.result == outcome::yes);
@@ -45,9 +45,9 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: one that broke is dropped,
 TEST_CASE_METHOD(dead_fixture,
                  "executor connections: in the place of one that broke another is made for those who wait",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   const auto stuck = std::make_shared<gate>();
-  where->next(verb::look, {.what = test::fate::vanish, .before = stuck});
+  store->next(verb::look, {.what = test::fate::vanish, .before = stuck});
   auto breaks = look("a"), waits = look("a"), nobodys = look("a");
   const bool submitted = GENERATE(false, true);
   CAPTURE(submitted);
@@ -69,57 +69,57 @@ TEST_CASE_METHOD(dead_fixture,
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: what the server has closed is not used, and all of it goes",
                  "[statement_executor]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   fill(at, 3);
-  where->close_connections();
-  auto one = look();
-  at->run(one);
-  CHECK(one.answer.result == outcome::absent);
-  CHECK(where->count(verb::look) == 1);
+  store->close_connections();
+  auto statement = look();
+  at->run(statement);
+  CHECK(statement.answer.result == outcome::absent);
+  CHECK(store->count(verb::look) == 1);
   // The new one, and that of renewals, which is needed for certain.
   CHECK(eventually([&] { return at->open() == 2; }));
-  CHECK(where->connections() == 2);
+  CHECK(store->connections() == 2);
 }
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: what was not sent is sent again, on another connection, once",
                  "[statement_executor]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   fill(at, 4);
-  where->close_connections(false);  // seen only as it is used
-  auto one = look();
-  at->run(one);
-  CHECK(one.answer.result == outcome::absent);
-  CHECK(where->count(verb::look) == 2);
+  store->close_connections(false);  // seen only as it is used
+  auto statement = look();
+  at->run(statement);
+  CHECK(statement.answer.result == outcome::absent);
+  CHECK(store->count(verb::look) == 2);
   CHECK(at->open() == 1);  // the others were not trusted any more
 
   // Once, and not after the limit, and not if it may have been done.
-  where->next(verb::look, {.what = test::fate::fail, .why = gone, .times = 2});
-  at->run(one);
-  CHECK(one.answer.result == outcome::failed);
-  CHECK(where->count(verb::look) == 4);
-  where->next(verb::look, {.what = test::fate::fail, .why = gone});
+  store->next(verb::look, {.what = test::fate::fail, .why = gone, .times = 2});
+  at->run(statement);
+  CHECK(statement.answer.result == outcome::failed);
+  CHECK(store->count(verb::look) == 4);
+  store->next(verb::look, {.what = test::fate::fail, .why = gone});
   auto late = within(look(), 0s);
   at->run(late);
   CHECK(late.answer.result == outcome::failed);
-  CHECK(where->count(verb::look) == 5);
-  where->next(verb::look, {.what = test::fate::drop});
-  at->run(one);
-  CHECK(one.answer.result == outcome::unknown);
-  CHECK(where->count(verb::look) == 6);
+  CHECK(store->count(verb::look) == 5);
+  store->next(verb::look, {.what = test::fate::drop});
+  at->run(statement);
+  CHECK(statement.answer.result == outcome::unknown);
+  CHECK(store->count(verb::look) == 6);
   // What nobody waits for is sent again as well.
-  where->next(verb::look, {.what = test::fate::fail, .why = gone});
-  at->submit(one);
+  store->next(verb::look, {.what = test::fate::fail, .why = gone});
+  at->submit(statement);
   CHECK(told.reached(1));
-  CHECK(one.answer.result == outcome::absent);
-  CHECK(where->count(verb::look) == 8);
+  CHECK(statement.answer.result == outcome::absent);
+  CHECK(store->count(verb::look) == 8);
 }
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again waits no longer than it would have",
                  "[statement_executor]") {
-  run_executor at(where, clock, 2);
+  run_executor at(store, clock, 2);
   fill(at, 1);
   const auto stuck = std::make_shared<gate>();
-  where->next(verb::release, {.what = test::fate::fail, .why = gone, .before = stuck});
+  store->next(verb::release, {.what = test::fate::fail, .why = gone, .before = stuck});
   auto waits = within(release("a"), 1s), nobodys = within(release("b"), 1s);
   for (auto* each : {&waits, &nobodys}) each->patience = 1h;
   // One whose statement another thread sends, and one that nobody waits for.
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again w
   sent_statement *own = &waits, *also = &nobodys;
   std::deque<held_connection> busy;
   busy.emplace_back(*this, at, line::frees);
-  where->refuse_connections({.native = 2002, .transient = true, .connection = true, .full = true, .text = "none"});
+  store->refuse_connections({.native = 2002, .transient = true, .connection = true, .full = true, .text = "none"});
   std::thread caller;
   std::atomic<bool> answered{false};
   if (somebody) {
@@ -161,12 +161,12 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: where one has hung for lon
                  "[statement_executor][T63]") {
   const auto patience = GENERATE(999ms, 1000ms);
   CAPTURE(patience);
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   fill(at, 3);
-  const auto stuck = where->hold(verb::look);
-  auto one = look();
-  one.patience = patience;
-  const waiting_caller hanging(*at, one);
+  const auto stuck = store->hold(verb::look);
+  auto statement = look();
+  statement.patience = patience;
+  const waiting_caller hanging(*at, statement);
   REQUIRE(stuck->reached());
   clock.advance(patience);
   CHECK(hanging.answered());
@@ -177,23 +177,23 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: where one has hung for lon
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: those to a server that was left are not used any more",
                  "[statement_executor][T59]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   fill(at, 2);
   {
     held_connection disturbed_by_nobody(*this, at, line::frees);
-    where->change_server("other");
+    store->change_server("other");
     {
       const held_connection first(*this, at, line::frees);  // the other old one
       const held_connection second(*this, at, line::frees);
       CHECK(second.call.server == "other");
-      CHECK(where->connections() == 3);
+      CHECK(store->connections() == 3);
     }
-    CHECK(where->connections() == 2);
+    CHECK(store->connections() == 2);
     CHECK_FALSE(disturbed_by_nobody.caller.is_answered());
     disturbed_by_nobody.end();
-    CHECK(disturbed_by_nobody.statement.answer.result == outcome::yes);
+    CHECK(disturbed_by_nobody.asked.answer.result == outcome::yes);
   }
-  CHECK(where->connections() == 1);
+  CHECK(store->connections() == 1);
   connection_call after;
   auto next = after.in(*this);
   at->run(next);
@@ -203,12 +203,12 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: those to a server that was
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: idle ones to a server that was left are closed at once",
                  "[statement_executor][T59]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   fill(at, 3);
-  where->change_server("other");
+  store->change_server("other");
   // That of renewals is the first that leads elsewhere.
   at->prepare_renewals();
-  CHECK(eventually([&] { return at.greeted().back() == "other" && where->connections() == 1; }));
+  CHECK(eventually([&] { return at.greeted().back() == "other" && store->connections() == 1; }));
   connection_call after;
   auto next = after.in(*this);
   at->run(next);
@@ -217,7 +217,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: idle ones to a server that
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: an attempt that began before the server changed changes nothing",
                  "[statement_executor][T59]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   fill(at, 1);
   // One to the old server is being made; it is there, but not told yet, when another one leads elsewhere.
   const auto told_at = std::make_shared<gate>();
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: an attempt that began befo
   });
   at->prepare_renewals();
   REQUIRE(told_at->reached());
-  where->change_server("other");
+  store->change_server("other");
   {
     const held_connection old(*this, at, line::frees);
     const held_connection next(*this, at, line::frees);
@@ -244,11 +244,11 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: an attempt that began befo
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: one is told of before anything is sent on it",
                  "[statement_executor][T59]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   std::size_t sent = 99;
-  at.on_connected([&](const std::string&) { sent = where->count(verb::look); });
-  auto one = look();
-  at->run(one);
-  CHECK(one.sent);
+  at.on_connected([&](const std::string&) { sent = store->count(verb::look); });
+  auto statement = look();
+  at->run(statement);
+  CHECK(statement.sent);
   CHECK(sent == 0);
 }

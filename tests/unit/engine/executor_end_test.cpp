@@ -15,7 +15,7 @@ using namespace dlock::test;
 
 TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when it must be looked at",
                  "[statement_executor][T63]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   fill(at, 3);
   at->prepare_renewals();
   REQUIRE(eventually([&] { return at->open() == 4; }));
@@ -28,11 +28,11 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when
   connection_call first(stop), second(stop);
   auto patient = first.in(*this), hasty = within(second.in(*this), 100ms);
   hasty.patience = 0us;
-  where->next(session_verb::renew, {.before = stop});
+  store->next(session_verb::renew, {.before = stop});
   auto renewed = renewal(50ms);
-  const waiting_caller one(*at, patient);
+  const waiting_caller slow(*at, patient);
   REQUIRE(stop->reached(1));
-  const waiting_caller two(*at, hasty);
+  const waiting_caller quick(*at, hasty);
   REQUIRE(stop->reached(2));
   at->submit(renewed);
   REQUIRE(stop->reached(3));
@@ -46,12 +46,12 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when
 
 TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is interrupted at its own, also after a wait",
                  "[statement_executor][T63]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   held_connection held(*this, at);
-  const auto stuck = where->hold(verb::look);
-  auto one = within(look(), 1s);
-  one.patience = 0us;
-  const waiting_caller waits(*at, one);
+  const auto stuck = store->hold(verb::look);
+  auto slow = within(look(), 1s);
+  slow.patience = 0us;
+  const waiting_caller waits(*at, slow);
   REQUIRE(clock.at_rest({.callers = 1}));
   clock.advance(900ms);
   REQUIRE(clock.at_rest({.callers = 1}));
@@ -62,12 +62,12 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is int
   CHECK_FALSE(waits.is_answered());
   clock.advance(1us);
   CHECK(waits.answered());
-  CHECK(one.answer.result == outcome::unknown);
+  CHECK(slow.answer.result == outcome::unknown);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted again and again",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   const auto stop = std::make_shared<gate>();
   connection_call holds(stop);
   auto held = holds.in(*this);
@@ -84,9 +84,9 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted a
 
 TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs, beyond its time, and renewals end",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   const auto stuck = std::make_shared<gate>();
-  where->next(verb::look, {.before = stuck});
+  store->next(verb::look, {.before = stuck});
   auto runs = within(look("a"), 1h), waits = within(look("a"), 1h), nobodys = within(release(), 1h);
   runs.patience = 1h;
   const waiting_caller running(*at, runs);
@@ -117,9 +117,9 @@ TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs
 
 TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what runs is interrupted, nothing begins",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   const auto stuck = std::make_shared<gate>();
-  where->next(verb::look, {.before = stuck});
+  store->next(verb::look, {.before = stuck});
   auto runs = within(look("a"), 1h), waits = within(look("a"), 1h), nobodys = within(release(), 1h);
   runs.patience = 1h;
   const waiting_caller running(*at, runs);
@@ -141,18 +141,18 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what r
   CHECK_FALSE(after.sent);
   at->submit(after);
   CHECK(told.count() == 2);
-  CHECK(where->count(verb::release) == 0);
+  CHECK(store->count(verb::release) == 0);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a dead connection is answered",
                  "[statement_executor]") {
-  auto looks = std::make_shared<whole_batch_store>(where);
+  auto looks = std::make_shared<whole_batch_store>(store);
   run_executor at(looks, clock, 2);
   fill(at, 1);
   const auto stop = std::make_shared<gate>();
   looks->hold_looks(stop);
   auto waits = within(release("a"), 1h), nobodys = within(release("b"), 1h);
-  where->close_connections();
+  store->close_connections();
   sent_statement *own = &waits, *also = &nobodys;
   std::atomic<bool> answered{false};
   SECTION("of a caller") {
@@ -182,14 +182,14 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a
 
 TEST_CASE_METHOD(executor_fixture, "executor end: a renewal that was about to be sent on a dead connection ends",
                  "[statement_executor]") {
-  auto looks = std::make_shared<whole_batch_store>(where);
+  auto looks = std::make_shared<whole_batch_store>(store);
   run_executor at(looks, clock, 2);
   at->prepare_renewals();
   REQUIRE(eventually([&] { return at->open() == 1; }));
   REQUIRE(clock.at_rest());
   const auto stop = std::make_shared<gate>();
   looks->hold_looks(stop);
-  where->close_connections();
+  store->close_connections();
   auto renewed = renewal(1h);
   at->submit(renewed);
   REQUIRE(stop->reached());

@@ -30,10 +30,10 @@ using engine::statement_executor;
 using sent_statement = engine::statement;
 
 inline id128 id_of(std::size_t first, std::size_t second) {
-  id128 made;
-  made.bytes[0] = static_cast<unsigned char>(first);
-  made.bytes[1] = static_cast<unsigned char>(second);
-  return made;
+  id128 id;
+  id.bytes[0] = static_cast<unsigned char>(first);
+  id.bytes[1] = static_cast<unsigned char>(second);
+  return id;
 }
 
 /// An executor with its threads, as a service has them: some that serve, one that watches its limits, one for each
@@ -41,10 +41,10 @@ inline id128 id_of(std::size_t first, std::size_t second) {
 class run_executor final : public engine::executor_threads {
  public:
   /// `starts`: it has its first thread from the beginning.
-  run_executor(std::shared_ptr<store> where, stores::virtual_clock& clock, std::size_t connections, bool starts = true)
+  run_executor(std::shared_ptr<store> store, stores::virtual_clock& clock, std::size_t connections, bool starts = true)
       : timer_(clock),
         group_(std::make_shared<engine::thread_group>(clock)),
-        executor_(std::move(where), clock, connections, *this) {
+        executor_(std::move(store), clock, connections, *this) {
     engine::thread_group::start(group_, [this] { timer_.run([this](instant now) { return executor_.tick(now); }); });
     if (starts) executor_.start();
     REQUIRE(clock.at_rest());  // none of them takes what comes just because it has not gone to sleep yet
@@ -172,38 +172,38 @@ class waiting_caller {
 
 struct executor_fixture {
   stores::virtual_clock clock;
-  std::shared_ptr<faulty_store> where =
+  std::shared_ptr<faulty_store> store =
       std::make_shared<faulty_store>(std::make_shared<stores::memory_store>(clock), &clock);
   answer_count told;
   std::deque<std::string> keys{};
 
   /// A statement in that line, about that key. It may wait for 2 s, and take 2 s.
-  sent_statement ask(verb what, const std::string& key, line in = line::takes) {
-    sent_statement made;
-    made.stands_in = in;
-    made.ask.action = what;
-    made.ask.resource = keys.emplace_back(key);
-    made.ask.session = id_of(1, 1);
-    made.ask.kind = lease_kind::expiring;
-    made.ask.ttl = 10s;
-    made.until = clock.now() + 2s;
-    made.patience = 2s;
-    made.owner = &told;
-    return made;
+  sent_statement ask(verb action, const std::string& key, line in = line::takes) {
+    sent_statement asked;
+    asked.stands_in = in;
+    asked.ask.action = action;
+    asked.ask.resource = keys.emplace_back(key);
+    asked.ask.session = id_of(1, 1);
+    asked.ask.kind = lease_kind::expiring;
+    asked.ask.ttl = 10s;
+    asked.until = clock.now() + 2s;
+    asked.patience = 2s;
+    asked.owner = &told;
+    return asked;
   }
   sent_statement look(const std::string& key = "k") { return ask(verb::look, key); }
   sent_statement release(const std::string& key = "k") { return ask(verb::release, key, line::frees); }
   sent_statement renewal(std::chrono::milliseconds until = 2s) {
-    sent_statement made;
-    made.what = sent_statement::kind::session;
-    made.stands_in = line::renewals;
-    made.session_action = session_verb::renew;
-    made.record = {.id = id_of(7, 7), .ttl = 30s};
-    made.until = clock.now() + until;
-    made.patience = until;
-    made.counts = false;
-    made.owner = &told;
-    return made;
+    sent_statement asked;
+    asked.what = sent_statement::kind::session;
+    asked.stands_in = line::renewals;
+    asked.session_action = session_verb::renew;
+    asked.record = {.id = id_of(7, 7), .ttl = 30s};
+    asked.until = clock.now() + until;
+    asked.patience = until;
+    asked.counts = false;
+    asked.owner = &told;
+    return asked;
   }
   /// The same, which may wait so long for a connection.
   static sent_statement within(sent_statement patient, microseconds limit) {
@@ -213,13 +213,13 @@ struct executor_fixture {
 
   std::shared_ptr<gate> hold_connects() {
     auto at = std::make_shared<gate>();
-    where->hold_connects(at);
+    store->hold_connects(at);
     return at;
   }
   /// So many idle connections. Nothing else runs meanwhile.
   void fill(run_executor& at, std::size_t count) {
     const auto stop = std::make_shared<gate>();
-    where->next(verb::cancel, {.times = static_cast<unsigned>(count), .before = stop});
+    store->next(verb::cancel, {.times = static_cast<unsigned>(count), .before = stop});
     std::deque<sent_statement> all;
     for (std::size_t i = 0; i < count; ++i) {
       all.push_back(ask(verb::cancel, "fill " + std::to_string(i), line::frees));
@@ -241,39 +241,39 @@ struct connection_call {
   std::shared_ptr<gate> stop = nullptr;
   std::function<void(connection&)> use = nullptr;
   std::string server{};
-  std::thread::id by{};
+  std::thread::id thread{};
   std::atomic<std::uint64_t> number{0};  // the last of these to be set
   std::mutex mutex{};
   const std::atomic<bool> never{false};
 
   explicit connection_call(std::shared_ptr<gate> at = nullptr) : stop(std::move(at)) {}
-  sent_statement in(const executor_fixture& of, line which = line::takes) {
-    sent_statement made;
-    made.what = sent_statement::kind::call;
-    made.stands_in = which;
-    made.call = [](void* about, connection& on) {
+  sent_statement in(const executor_fixture& fixture, line which = line::takes) {
+    sent_statement asked;
+    asked.what = sent_statement::kind::call;
+    asked.stands_in = which;
+    asked.call = [](void* about, connection& connection) {
       auto& mine = *static_cast<connection_call*>(about);
       {
         const std::lock_guard lock(mine.mutex);  // several statements may share it
-        mine.server = on.identity().server;
-        mine.by = std::this_thread::get_id();
-        mine.number = on.identity().id;
+        mine.server = connection.identity().server;
+        mine.thread = std::this_thread::get_id();
+        mine.number = connection.identity().id;
       }
-      if (mine.use) mine.use(on);
+      if (mine.use) mine.use(connection);
       if (mine.stop != nullptr) mine.stop->pass(mine.never);
       return reply{.result = outcome::yes};
     };
-    made.about = this;
-    made.until = of.clock.now() + 2s;
-    made.patience = 2s;
-    return made;
+    asked.about = this;
+    asked.until = fixture.clock.now() + 2s;
+    asked.patience = 2s;
+    return asked;
   }
 };
 
 /// Keeps a connection in use, by a caller on a thread of its own, until end() or its own end. No limit interrupts it.
 struct held_connection {
   held_connection(const executor_fixture& fixture, run_executor& at, line in = line::takes)
-      : statement(without_limit(call.in(fixture, in))), caller(*at, statement) {
+      : asked(without_limit(call.in(fixture, in))), caller(*at, asked) {
     if (!stop->reached()) {
       stop->open();
       FAIL("no connection was to be had");
@@ -290,7 +290,7 @@ struct held_connection {
 
   const std::shared_ptr<gate> stop = std::make_shared<gate>();
   connection_call call{stop};
-  sent_statement statement;
+  sent_statement asked;
   waiting_caller caller;
 
  private:

@@ -106,12 +106,12 @@ TEST_CASE_METHOD(reign_fixture, "fair share: thousands of keys are more than it 
 
 TEST_CASE("fair share: a waiter hurries when one process takes the key again and again", "[fair]") {
   const instant start{1'000s};
-  const auto one = id128::random();
+  const auto first = id128::random();
   missed_turns turns;
-  turns.looked(holder(one, 1), start);
-  turns.looked(holder(one, 9), start + 100ms);
+  turns.looked(holder(first, 1), start);
+  turns.looked(holder(first, 9), start + 100ms);
   CHECK_FALSE(turns.hurry());
-  turns.looked(holder(one, 30), start + 250ms);
+  turns.looked(holder(first, 30), start + 250ms);
   CHECK(turns.hurry());
   turns.looked(holder(id128::random(), 31), start + 260ms);
   CHECK(turns.hurry());  // until its turn
@@ -119,9 +119,9 @@ TEST_CASE("fair share: a waiter hurries when one process takes the key again and
 
 TEST_CASE("fair share: a waiter does not hurry for one long hold, nor where the key changes hands", "[fair]") {
   const instant start{1'000s};
-  const auto one = id128::random();
+  const auto first = id128::random();
   missed_turns long_hold;
-  for (int i = 0; i < 20; ++i) long_hold.looked(holder(one, 7), start + i * 250ms);
+  for (int i = 0; i < 20; ++i) long_hold.looked(holder(first, 7), start + i * 250ms);
   CHECK_FALSE(long_hold.hurry());
   missed_turns busy_key;
   for (unsigned i = 0; i < 20; ++i) busy_key.looked(holder(id128::random(), i), start + i * 250ms);

@@ -35,7 +35,7 @@ seen dead(bool gone, bool expired, bool kept = true) {
           .gone = gone,
           .expired = expired};
 }
-reply look(const seen& by) { return {.result = outcome::yes, .holder = by}; }
+reply look(const seen& holder) { return {.result = outcome::yes, .holder = holder}; }
 reply failed(const fault& why) { return {.result = outcome::failed, .why = why}; }
 
 using act = std::function<multi_step(multi_machine&)>;
@@ -46,12 +46,12 @@ const act rested = [](multi_machine& m) { return m.paused(); };
 act trouble(const fault& why, bool unknown = false) {
   return [=](multi_machine& m) { return m.troubled(1, why, unknown); };
 }
-act looked(const reply& what) {
-  return [=](multi_machine& m) { return m.looked(what, start); };
+act looked(const reply& answer) {
+  return [=](multi_machine& m) { return m.looked(answer, start); };
 }
 
 struct line {
-  const char* what;
+  const char* event;
   std::vector<act> acts;
   multi_step next;
 };
@@ -62,10 +62,10 @@ multi_step walk(multi_machine& m, const std::vector<act>& acts) {
   return at;
 }
 
-void check(const std::vector<line>& table, const multi_machine::settings& how) {
+void check(const std::vector<line>& table, const multi_machine::settings& settings) {
   for (const auto& each : table) {
-    INFO(each.what);
-    multi_machine m(how);
+    INFO(each.event);
+    multi_machine m(settings);
     CHECK(walk(m, each.acts) == each.next);
   }
 }
@@ -166,9 +166,9 @@ TEST_CASE("multi_machine: pauses grow, and end with the wait or the holder's lea
 }
 
 TEST_CASE("multi_machine: a retry limit counts pauses, the rest is for one by one", "[multi_machine][T10]") {
-  auto how = waiting();
-  how.retry.limit = 3u;
-  multi_machine m(how);
+  auto settings = waiting();
+  settings.retry.limit = 3u;
+  multi_machine m(settings);
   m.begin();
   CHECK(m.retries_left() == 3u);
   for (unsigned i = 0; i < 2; ++i) {
@@ -181,8 +181,8 @@ TEST_CASE("multi_machine: a retry limit counts pauses, the rest is for one by on
   CHECK(m.given_back(start) == multi_step::one_by_one);
   CHECK(m.retries_left() == 1u);
 
-  how.retry.limit = 0u;
-  multi_machine none(how);
+  settings.retry.limit = 0u;
+  multi_machine none(settings);
   none.begin();
   none.refused(0, holder());
   CHECK(none.given_back(start) == multi_step::busy);

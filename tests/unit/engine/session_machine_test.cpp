@@ -37,9 +37,9 @@ TEST_CASE("session_machine: a confirmed renewal moves both times on from its sen
 }
 
 TEST_CASE("session_machine: without an answer nothing is gained and nothing lost", "[session_machine][T13]") {
-  const auto what = GENERATE(outcome::unknown, outcome::failed);
+  const auto result = GENERATE(outcome::unknown, outcome::failed);
   auto m = thirty();
-  CHECK(m.renewed(what, start + 10s, start + 12s) == verdict::late);
+  CHECK(m.renewed(result, start + 10s, start + 12s) == verdict::late);
   CHECK(m.deadline() == start + 28500ms);
   CHECK(m.due() == start + 13s);  // soon again
   CHECK(m.at(start + 28499ms) == verdict::live);
@@ -60,9 +60,9 @@ TEST_CASE("session_machine: tries again soon, but not at once", "[session_machin
 }
 
 TEST_CASE("session_machine: a refusal ends it", "[session_machine]") {
-  const auto what = GENERATE(outcome::no, outcome::absent);
+  const auto result = GENERATE(outcome::no, outcome::absent);
   auto m = thirty();
-  CHECK(m.renewed(what, start + 10s, start + 10s) == verdict::over);
+  CHECK(m.renewed(result, start + 10s, start + 10s) == verdict::over);
   CHECK(m.at(start + 10s) == verdict::over);
   CHECK(m.renewed(outcome::yes, start + 11s, start + 11s) == verdict::over);
 }

@@ -23,9 +23,9 @@ namespace {
 /// The order in which things happen. Thread safety: any thread.
 class happenings {
  public:
-  void add(const std::string& what) {
+  void add(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    all_.push_back(what);
+    all_.push_back(name);
   }
   std::vector<std::string> all() const {
     const std::lock_guard lock(mutex_);
@@ -45,12 +45,12 @@ using order = std::vector<std::string>;
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: connects when asked, not before, and keeps warm",
                  "[statement_executor]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   CHECK(at->open() == 0);
   connection_call first, again;
-  auto one = first.in(*this);
-  at->run(one);
-  CHECK(one.answer.result == outcome::yes);
+  auto statement = first.in(*this);
+  at->run(statement);
+  CHECK(statement.answer.result == outcome::yes);
   CHECK(at->open() == 1);
   auto other = again.in(*this);
   at->run(other);
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: connects when asked, not
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections than its size, others wait their turn",
                  "[statement_executor][T68]") {
-  run_executor at(where, clock, 2);
+  run_executor at(store, clock, 2);
   std::atomic<int> inside{0};
   std::atomic<int> most{0};
   std::atomic<int> done{0};
@@ -75,21 +75,21 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections t
           }
           --inside;
         };
-        auto one = mine.in(*this, i % 2 == 0 ? line::frees : line::takes);
-        at->run(one);
-        done += one.answer.result == outcome::yes ? 1 : 0;
+        auto statement = mine.in(*this, i % 2 == 0 ? line::frees : line::takes);
+        at->run(statement);
+        done += statement.answer.result == outcome::yes ? 1 : 0;
       }
     });
   }
   for (auto& each : threads) each.join();
   CHECK(done == 16 * 20);
   CHECK(most <= 2);
-  CHECK(where->most_connections() <= 2);
+  CHECK(store->most_connections() <= 2);
 }
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection in time is told why",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   const held_connection held(*this, at);
   auto late = within(look(), 0s);
   at->run(late);
@@ -114,13 +114,13 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection
   CHECK_FALSE(patient.sent);
   CHECK_FALSE(nobodys.sent);
   CHECK(nobodys.answer.why.text.find("busy") != std::string::npos);
-  CHECK(where->count(verb::look) == 0);
+  CHECK(store->count(verb::look) == 0);
 }
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupted at its limit, the healthy is not",
                  "[statement_executor][T63]") {
-  run_executor at(where, clock, 3);
-  const auto stuck = where->hold(verb::look);
+  run_executor at(store, clock, 3);
+  const auto stuck = store->hold(verb::look);
   auto hangs = look();
   const waiting_caller hanging(*at, hangs);
   REQUIRE(stuck->reached());
@@ -146,14 +146,14 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupte
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the sending, not from the wait before it",
                  "[statement_executor][T63]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   held_connection held(*this, at);
   const auto begun = clock.now();
   auto waits = within(look(), 1h);  // 2 s of patience
   auto hasty = look("a");           // none: until its own limit
   hasty.patience = 0us;
   const auto stuck = std::make_shared<gate>();
-  where->next(verb::look, {.times = 2, .before = stuck});
+  store->next(verb::look, {.times = 2, .before = stuck});
   at->submit(waits);
   REQUIRE(clock.at_rest());
   clock.advance(30s);
@@ -181,14 +181,14 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: a lone caller executes its statement on its own thread",
                  "[statement_executor]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   const auto workers = at.workers();
   for (const auto which : {line::takes, line::frees}) {
     for (int round = 0; round < 3; ++round) {
       connection_call mine;
-      auto one = mine.in(*this, which);
-      at->run(one);
-      CHECK(mine.by == std::this_thread::get_id());
+      auto statement = mine.in(*this, which);
+      at->run(statement);
+      CHECK(mine.thread == std::this_thread::get_id());
     }
   }
   CHECK(at.workers() == workers);
@@ -197,15 +197,15 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: a lone caller executes i
 TEST_CASE_METHOD(executor_fixture,
                  "statement_executor: a renewal is never executed on a caller's thread, and goes first",
                  "[statement_executor][T19]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   fill(at, 1);
   happenings seen;
-  std::thread::id by{};
-  where->next(session_verb::renew, {.ahead = [&] {
-                by = std::this_thread::get_id();
+  std::thread::id thread{};
+  store->next(session_verb::renew, {.ahead = [&] {
+                thread = std::this_thread::get_id();
                 seen.add("renewal");
               }});
-  where->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
+  store->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
   connection_call takes, frees;
   takes.use = [&](connection&) { seen.add("take"); };
   frees.use = [&](connection&) { seen.add("free"); };
@@ -223,26 +223,26 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(freer.answered());
   CHECK(told.reached(1));
   CHECK(seen.all() == order{"renewal", "free", "take"});
-  for (const auto* each : {&std::as_const(held.caller), &taker, &freer}) CHECK(by != each->thread());
+  for (const auto* each : {&std::as_const(held.caller), &taker, &freer}) CHECK(thread != each->thread());
 }
 
 TEST_CASE_METHOD(executor_fixture,
                  "statement_executor: a renewal that somebody waits for is executed by another thread",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   fill(at, 1);
-  std::thread::id by{};
-  where->next(session_verb::renew, {.ahead = [&] { by = std::this_thread::get_id(); }});
+  std::thread::id thread{};
+  store->next(session_verb::renew, {.ahead = [&] { thread = std::this_thread::get_id(); }});
   auto renewed = renewal();
   const waiting_caller waits(*at, renewed);
   CHECK(waits.answered());
   CHECK(renewed.sent);
-  CHECK(by != waits.thread());
+  CHECK(thread != waits.thread());
 }
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: a late renewal is not sent any more, not even once it could be",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   const auto connects = hold_connects();
   auto renewed = renewal(50ms);
   at->submit(renewed);
@@ -253,12 +253,12 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: a late renewal is not se
   CHECK_FALSE(renewed.sent);
   connects->open();
   REQUIRE(clock.at_rest());
-  CHECK(where->count(session_verb::renew) == 0);
+  CHECK(store->count(session_verb::renew) == 0);
 }
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: threads are started as needed, one for each connection at most",
                  "[statement_executor]") {
-  run_executor at(where, clock, 3, false);
+  run_executor at(store, clock, 3, false);
   CHECK(at.workers() == 0);
   const auto stop = std::make_shared<gate>();
   std::deque<connection_call> calls;
@@ -274,20 +274,20 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: threads are started as n
   stop->open();
   CHECK(told.reached(10));
   CHECK(at.workers() <= 4);
-  CHECK(where->most_connections() == 3);
+  CHECK(store->most_connections() == 3);
 }
 
 TEST_CASE_METHOD(
     executor_fixture,
     "statement_executor: a caller does not come back late from a statement of others that stood before his",
     "[statement_executor]") {
-  run_executor at(where, clock, 4);
+  run_executor at(store, clock, 4);
   fill(at, 3);
   const auto stuck = std::make_shared<gate>();
   connection_call first(stuck), mine;
   std::deque<held_connection> held;
   for (int i = 0; i < 3; ++i) held.emplace_back(*this, at, line::frees);
-  where->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
+  store->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
   // Nobody's release, which hangs, goes first. Whoever waits for the take does not do that one.
   auto nobodys = first.in(*this, line::frees);
   nobodys.owner = &told;
@@ -311,7 +311,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in the order in which they came",
                  "[statement_executor]") {
-  run_executor at(where, clock, 1);
+  run_executor at(store, clock, 1);
   happenings seen;
   held_connection held(*this, at);
   std::deque<connection_call> calls;
@@ -332,7 +332,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in th
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: takes leave one connection to releases, if there are several",
                  "[statement_executor]") {
-  run_executor at(where, clock, 3);
+  run_executor at(store, clock, 3);
   const auto stop = std::make_shared<gate>();
   std::deque<connection_call> calls;
   std::deque<sent_statement> all;

@@ -122,10 +122,10 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a line goes by the key of whoever h
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes when the key is nobody's has the turn at once", "[wait_queue]") {
-  waiter one;
-  CHECK(enter("k", one));
-  CHECK(one.turn);
-  CHECK(one.woken == 0);
+  waiter waiter;
+  CHECK(enter("k", waiter));
+  CHECK(waiter.turn);
+  CHECK(waiter.woken == 0);
   CHECK(queue.in_line() == 0);
   CHECK_FALSE(queue.try_enter(named("k")));
 }
@@ -223,10 +223,10 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that comes together with the
   for (int round = 0; round < 500; ++round) {
     auto turn = queue.try_enter(named("k"));
     REQUIRE(turn);
-    sleeping_waiter one(clock);
-    REQUIRE_FALSE(enter("k", one));
+    sleeping_waiter waiter(clock);
+    REQUIRE_FALSE(enter("k", waiter));
     std::thread leaving([&] {
-      if (!queue.leave("k", one)) one.turn.hand_on();
+      if (!queue.leave("k", waiter)) waiter.turn.hand_on();
     });
     turn.hand_on();
     leaving.join();
@@ -299,14 +299,14 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant that is lost in the same mo
                  "[wait_queue][T44]") {
   for (int round = 0; round < 500; ++round) {
     auto turn = queue.try_enter(named("k"));
-    waiter one(&me);
-    REQUIRE_FALSE(enter("k", one));
+    waiter waiter(&me);
+    REQUIRE_FALSE(enter("k", waiter));
     std::thread losing([&] { turn.hand_on(true); });
     turn.granted(named("k"), &me);
     losing.join();
-    REQUIRE(one.woken == 1);
-    REQUIRE(one.enter_again != static_cast<bool>(one.turn));
-    one.turn.hand_on();
+    REQUIRE(waiter.woken == 1);
+    REQUIRE(waiter.enter_again != static_cast<bool>(waiter.turn));
+    waiter.turn.hand_on();
     REQUIRE(queue.try_enter(named("k")));
   }
 }

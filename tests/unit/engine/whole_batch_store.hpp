@@ -38,18 +38,18 @@ class whole_batch_store final : public store {
     return connect(limit, why, {});
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
-    auto made = inner_->connect(limit, why, cancel);
-    if (made == nullptr) return nullptr;
-    return std::make_unique<link>(*this, std::move(made));
+    auto connection = inner_->connect(limit, why, cancel);
+    if (connection == nullptr) return nullptr;
+    return std::make_unique<link>(*this, std::move(connection));
   }
-  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override {
+  void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override {
     {
       std::string keys;
       for (const auto& each : requests) keys += (keys.empty() ? "" : " ") + std::string(each.resource);
       const std::lock_guard lock(mutex_);
       batches_.push_back(std::move(keys));
     }
-    inner_->execute(inner(on), requests, replies);
+    inner_->execute(inner(connection), requests, replies);
     for (const auto& each : replies) {
       const bool fails = each.result == outcome::failed && each.why.contended;
       if (each.result != outcome::unknown && !fails) continue;
@@ -59,35 +59,35 @@ class whole_batch_store final : public store {
     }
     for (std::size_t i = 0; i < replies.size(); ++i) replies[i].statements = i == 0 ? 1 : 0;
   }
-  reply session(connection& on, session_verb action, const session_record& of) noexcept override {
-    return inner_->session(inner(on), action, of);
+  reply session(connection& connection, session_verb action, const session_record& record) noexcept override {
+    return inner_->session(inner(connection), action, record);
   }
-  bool terminate(connection& on, const connection_identity& lost) noexcept override {
-    return inner_->terminate(inner(on), lost);
+  bool terminate(connection& connection, const connection_identity& lost) noexcept override {
+    return inner_->terminate(inner(connection), lost);
   }
 
  private:
   class link final : public connection {
    public:
-    link(whole_batch_store& in, std::unique_ptr<connection> to) : of(in), on(std::move(to)) {}
-    void interrupt() noexcept override { on->interrupt(); }
-    bool usable() const noexcept override { return on->usable(); }
+    link(whole_batch_store& in, std::unique_ptr<connection> to) : store(in), connection(std::move(to)) {}
+    void interrupt() noexcept override { connection->interrupt(); }
+    bool usable() const noexcept override { return connection->usable(); }
     bool alive() noexcept override {
       std::shared_ptr<gate> at;
       {
-        const std::lock_guard lock(of.mutex_);
-        at = of.looks_;
+        const std::lock_guard lock(store.mutex_);
+        at = store.looks_;
       }
       const std::atomic<bool> never{false};
       if (at != nullptr) at->pass(never);
-      return on->alive();
+      return connection->alive();
     }
-    const connection_identity& identity() const noexcept override { return on->identity(); }
+    const connection_identity& identity() const noexcept override { return connection->identity(); }
 
-    whole_batch_store& of;
-    const std::unique_ptr<connection> on;
+    whole_batch_store& store;
+    const std::unique_ptr<dlock::connection> connection;
   };
-  static connection& inner(connection& on) { return *static_cast<link&>(on).on; }
+  static connection& inner(connection& connection) { return *static_cast<link&>(connection).connection; }
 
   const std::shared_ptr<store> inner_;
   mutable std::mutex mutex_;

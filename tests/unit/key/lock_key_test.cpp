@@ -204,9 +204,9 @@ TEST_CASE("sha256: every length around the padding's borders") {
 namespace {
 
 std::shared_ptr<const dlock::row_table> table_of(const std::string& name, const std::string& label, int columns = 1) {
-  dlock::row_table made{.table = name, .label = label};
-  for (int i = 0; i < columns; ++i) made.id.push_back("`id" + std::to_string(i) + "`");
-  return std::make_shared<const dlock::row_table>(made);
+  dlock::row_table table{.table = name, .label = label};
+  for (int i = 0; i < columns; ++i) table.id.push_back("`id" + std::to_string(i) + "`");
+  return std::make_shared<const dlock::row_table>(table);
 }
 
 }  // namespace

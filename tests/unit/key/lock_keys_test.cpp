@@ -19,9 +19,9 @@ using namespace dlock;
 using namespace std::chrono_literals;
 
 std::vector<std::string> texts(const lock_keys& keys) {
-  std::vector<std::string> made;
-  for (const auto& each : keys) made.emplace_back(each.view());
-  return made;
+  std::vector<std::string> texts;
+  for (const auto& each : keys) texts.emplace_back(each.view());
+  return texts;
 }
 
 template <class Key>
@@ -35,24 +35,24 @@ concept takes_as_keys = requires(lock_service& locks, const Keys& keys) {
 
 lock_key row(std::int64_t id) {
   static const auto table = [] {
-    row_table made;
-    made.table = "`orders`";
-    made.label = "orders";
-    made.id = {"`id`"};
-    return std::make_shared<const row_table>(made);
+    row_table orders;
+    orders.table = "`orders`";
+    orders.label = "orders";
+    orders.id = {"`id`"};
+    return std::make_shared<const row_table>(orders);
   }();
   return lock_key::of_row(table, {id});
 }
 
 std::vector<std::string> numbered(int count) {
-  std::vector<std::string> made;
-  for (int i = 0; i < count; ++i) made.push_back("k" + std::to_string(i));
-  return made;
+  std::vector<std::string> keys;
+  for (int i = 0; i < count; ++i) keys.push_back("k" + std::to_string(i));
+  return keys;
 }
 
-std::string refusal(const std::vector<std::string>& of) {
+std::string refusal(const std::vector<std::string>& keys) {
   try {
-    static_cast<void>(lock_keys(of));
+    static_cast<void>(lock_keys(keys));
   } catch (const std::invalid_argument& e) {
     return e.what();
   }
@@ -117,30 +117,30 @@ TEST_CASE("lock_keys: one key gives a lease, a list or range a multi_lease", "[l
   std::string text;
   std::vector<std::string> several;
   std::vector<lock_key> more;
-  const lock_key one("k");
+  const lock_key key("k");
   const lock_keys keys{"k"};
-  const lock_options how;
+  const lock_options options;
   // What the macros take.
   using detail::hold;
   using detail::try_hold;
   STATIC_CHECK(is<lease, decltype(hold("a"))>);
   STATIC_CHECK(is<lease, decltype(hold(text, {.wait = 1s}))>);
-  STATIC_CHECK(is<lease, decltype(try_hold(one, how))>);
+  STATIC_CHECK(is<lease, decltype(try_hold(key, options))>);
   STATIC_CHECK(is<multi_lease, decltype(hold({"a"}))>);
   STATIC_CHECK(is<multi_lease, decltype(hold({text}, {.wait = 1s}))>);
-  STATIC_CHECK(is<multi_lease, decltype(hold({one}, how))>);
-  STATIC_CHECK(is<multi_lease, decltype(hold({one, "a", text, row(1)}, {.wait = 1s}))>);
+  STATIC_CHECK(is<multi_lease, decltype(hold({key}, options))>);
+  STATIC_CHECK(is<multi_lease, decltype(hold({key, "a", text, row(1)}, {.wait = 1s}))>);
   STATIC_CHECK(is<multi_lease, decltype(hold(keys))>);
-  STATIC_CHECK(is<multi_lease, decltype(hold({keys}, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(hold({keys}, options))>);
   STATIC_CHECK(is<multi_lease, decltype(try_hold(several))>);
   STATIC_CHECK(is<multi_lease, decltype(try_hold(more, {.wait = 1s}))>);
   // What the service takes says its name: a list never becomes one key, nor one key a list.
   using service = lock_service&;
   STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().acquire_all({"a"}))>);
   STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().acquire_all({"a", "b"}, {.wait = 1s}))>);
-  STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().acquire_all(keys, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().acquire_all(keys, options))>);
   STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().try_acquire_all(several, {.wait = 1s}))>);
-  STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().try_acquire_all(several, how))>);
+  STATIC_CHECK(is<multi_lease, decltype(std::declval<service>().try_acquire_all(several, options))>);
   STATIC_CHECK(is<lease, decltype(std::declval<service>().acquire(text, {.wait = 1s}))>);
   STATIC_CHECK_FALSE(takes_as_key<std::vector<std::string>>);
   STATIC_CHECK_FALSE(takes_as_key<lock_keys>);

@@ -44,8 +44,8 @@ struct log_fixture {
     return result;
   }
 
-  std::string line_of(const event& what, bool hash_keys = false) {
-    observer(hash_keys)->on(what);
+  std::string line_of(const event& event, bool hash_keys = false) {
+    observer(hash_keys)->on(event);
     const auto all = lines();
     return all.size() == 1 ? all.front() : "not one line";
   }

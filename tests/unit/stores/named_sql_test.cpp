@@ -21,12 +21,12 @@ using places = std::vector<std::size_t>;
 enum class id { first, second };
 
 const table_names& names() {
-  static const table_names made = [] {
-    table_names of("x_", '`');
-    of.add_text("lock", "`x_lock`");
-    return of;
+  static const table_names names = [] {
+    table_names prefixed("x_", '`');
+    prefixed.add_text("lock", "`x_lock`");
+    return prefixed;
   }();
-  return made;
+  return names;
 }
 
 }  // namespace
@@ -55,9 +55,9 @@ TEST_CASE("named sql: a parameter that is not known, or that no statement uses, 
                            statement_source<id>{id::second, "two", "SELECT :session"}};
   CHECK_THROWS_MATCHES(make_statements<id>(sources, names(), known, marker::name), std::logic_error,
                        MessageMatches(ContainsSubstring("':now'")));
-  const auto made =
+  const auto statements =
       make_statements<id>(sources, names(), std::array<std::string_view, 2>{"key", "session"}, marker::name);
-  CHECK(made.at(0).sql == "SELECT :key FROM `x_lock`");
+  CHECK(statements.at(0).sql == "SELECT :key FROM `x_lock`");
 }
 
 TEST_CASE("named sql: statements that are not in the order of their ids fail at once", "[unit]") {

@@ -209,9 +209,9 @@ TEST_CASE("store_url: a parameter that nobody takes is an error", "[store_url]")
 
 TEST_CASE("open_store: memory stores are one by name, without one each is new", "[store_url]") {
   CHECK(open_store("memory:unit") == open_store("memory:unit"));
-  const auto one = open_store("memory:unit");
-  CHECK(one == open_store("memory:unit"));
-  CHECK(one != open_store("memory:other"));
+  const auto store = open_store("memory:unit");
+  CHECK(store == open_store("memory:unit"));
+  CHECK(store != open_store("memory:other"));
   CHECK(open_store("memory:") != open_store("memory:"));
   // A name that is read as a host would give each caller a store of its own.
   for (const char* url : {"memory://unit", "memory://unit/x", "memory://u@/x"}) {
@@ -230,15 +230,15 @@ TEST_CASE("open_store: an unknown scheme names what to link", "[store_url]") {
 }
 
 TEST_CASE("register_store: a scheme can be added once", "[store_url]") {
-  const auto made = std::make_shared<dlock::stores::memory_store>();
+  const auto store = std::make_shared<dlock::stores::memory_store>();
   std::string path;
   const auto maker = [&](store_url u) {
     path = u.path;
-    return made;
+    return store;
   };
   REQUIRE(dlock::register_store("unit-test", maker));
   CHECK_FALSE(dlock::register_store("unit-test", maker));
   CHECK_FALSE(dlock::register_store("memory", maker));
-  CHECK(open_store("unit-test:here") == made);
+  CHECK(open_store("unit-test:here") == store);
   CHECK(path == "here");
 }

@@ -21,7 +21,7 @@ using worker = time_source::worker;
 /// A thread that waits on a clock until a time, or until it is told to end; counts how often it came out of its waiting.
 class sleeper {
  public:
-  sleeper(virtual_clock& on, instant until, bool works = false) : clock_(on) {
+  sleeper(virtual_clock& clock, instant until, bool works = false) : clock_(clock) {
     if (works) clock_.told(worker::hired);
     thread_ = std::thread([this, until, works] {
       if (works) clock_.told(worker::begins);
@@ -100,22 +100,22 @@ TEST_CASE("virtual clock: a time that has come before the waiting begins is not 
 TEST_CASE("virtual clock: a time that comes while somebody goes to sleep wakes him", "[clock]") {
   for (int round = 0; round < 2'000; ++round) {
     virtual_clock clock;
-    sleeper one(clock, clock.now() + 1s);
+    sleeper asleep(clock, clock.now() + 1s);
     clock.advance(1s);
-    REQUIRE(eventually([&] { return one.over(); }));
+    REQUIRE(eventually([&] { return asleep.over(); }));
   }
 }
 
 TEST_CASE("virtual clock: not at rest while somebody has been called and did not run", "[clock]") {
   virtual_clock clock;
-  sleeper one(clock, clock.now() + 1s);
+  sleeper asleep(clock, clock.now() + 1s);
   REQUIRE(clock.at_rest({.callers = 1}));
   {
-    const auto kept = one.call();
+    const auto kept = asleep.call();
     CHECK_FALSE(clock.at_rest({}, 0ms));
   }
   CHECK(clock.at_rest({.callers = 1}));
-  CHECK(one.woken() == 1);
+  CHECK(asleep.woken() == 1);
 }
 
 TEST_CASE("virtual clock: at rest when all who work for a service wait", "[clock]") {
@@ -124,7 +124,7 @@ TEST_CASE("virtual clock: at rest when all who work for a service wait", "[clock
   CHECK_FALSE(clock.at_rest({}, 0ms));  // it is about to begin
   CHECK(clock.at_rest({.busy = 1}, 0ms));
   {
-    sleeper one(clock, clock.now() + 1s, true);
+    sleeper asleep(clock, clock.now() + 1s, true);
     sleeper caller(clock, clock.now() + 1s);  // does not make up for the one that works
     CHECK(clock.at_rest({.callers = 1, .busy = 1}));
     CHECK_FALSE(clock.at_rest({.callers = 1}, 0ms));

@@ -21,16 +21,16 @@ void fail(const std::string& store, const std::string& text) { fail(store, make_
 
 namespace {
 
-mysql_rows rows(mysql_connection& on, const std::string& store, const std::string& sql, const char* doing) {
-  mysql_rows made;
+mysql_rows rows(mysql_connection& connection, const std::string& store, const std::string& sql, const char* doing) {
+  mysql_rows rows;
   fault why;
-  if (on.query(sql, doing, &made, nullptr, why) != outcome::yes) fail(store, why);
-  return made;
+  if (connection.query(sql, doing, &rows, nullptr, why) != outcome::yes) fail(store, why);
+  return rows;
 }
 
-void check_settings(mysql_connection& on, const std::string& store) {
+void check_settings(mysql_connection& connection, const std::string& store) {
   std::map<std::string, std::string> set;
-  for (auto& row : rows(on, store,
+  for (auto& row : rows(connection, store,
                         "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', 'log_bin', "
                         "'binlog_format', 'autocommit', 'time_zone', 'version')",
                         "reading the settings")) {
@@ -50,12 +50,12 @@ void check_settings(mysql_connection& on, const std::string& store) {
   }
 }
 
-void check_clock(mysql_connection& on, const std::string& store) {
+void check_clock(mysql_connection& connection, const std::string& store) {
   // One reading in a thousand ends in 000 by chance; five in a row do if the clock has only milliseconds.
   std::string before;
   for (int i = 0; i != 5; ++i) {
     const auto now =
-        rows(on, store, std::string("SELECT ") + server_clock, "reading the clock").at(0).at(0).value_or("");
+        rows(connection, store, std::string("SELECT ") + server_clock, "reading the clock").at(0).at(0).value_or("");
     if (now.size() < 16) fail(store, fmt::format("the server's clock says {} microseconds since 1970", now));
     if (now == before) {
       fail(store, "the server's clock stands still for this connection: does init_connect set a timestamp?");
@@ -68,9 +68,9 @@ void check_clock(mysql_connection& on, const std::string& store) {
 
 }  // namespace
 
-void check_server(mysql_connection& on, const std::string& store) {
-  check_settings(on, store);
-  check_clock(on, store);
+void check_server(mysql_connection& connection, const std::string& store) {
+  check_settings(connection, store);
+  check_clock(connection, store);
 }
 
 }  // namespace dlock::stores::mysql

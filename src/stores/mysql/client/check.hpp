@@ -13,6 +13,6 @@ namespace dlock::stores::mysql {
 
 /// Whether a server will do for locks: its settings and its clock, whatever the tables. Throws store_error. At most six
 /// statements.
-void check_server(mysql_connection& on, const std::string& store);
+void check_server(mysql_connection& connection, const std::string& store);
 
 }  // namespace dlock::stores::mysql

@@ -12,15 +12,15 @@ mysql_client::mysql_client(mysql_settings settings, statement_rewrite rewrite)
                 std::unique_ptr<odb::mysql::connection_factory>(factory_)) {}
 
 mysql_opened mysql_client::open(microseconds limit, const std::stop_token& cancel, fault& why) {
-  auto made = factory_->open(limit, cancel, why);
-  if (!made.link) return made;
-  auto* const handle = made.link->handle();
+  auto opened = factory_->open(limit, cancel, why);
+  if (!opened.link) return opened;
+  auto* const handle = opened.link->handle();
   can_refuse_to_wait_.store(mysql::can_refuse_to_wait(handle), std::memory_order_relaxed);
   can_skip_locked_.store(mysql::can_skip_locked(handle), std::memory_order_relaxed);
   is_mariadb_.store(mysql::is_mariadb(handle), std::memory_order_relaxed);
   const base::lock_guard lock(mutex_);
-  server_ = made.server;
-  return made;
+  server_ = opened.server;
+  return opened;
 }
 
 void mysql_client::note(const std::exception& error, fault& why) noexcept {

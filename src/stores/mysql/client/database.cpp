@@ -52,12 +52,12 @@ class connections_by_url final : public odb::mysql::connection_pool_factory {
   }
   pooled_connection_ptr adopt(mysql_handle handle) {
 #if LIBODB_VERSION < 2050000
-    pooled_connection_ptr made(new (odb::details::shared) pooled_connection(*db_, handle.get()));
+    pooled_connection_ptr connection(new (odb::details::shared) pooled_connection(*db_, handle.get()));
 #else
-    pooled_connection_ptr made(new (odb::details::shared) pooled_connection(*this, handle.get()));
+    pooled_connection_ptr connection(new (odb::details::shared) pooled_connection(*this, handle.get()));
 #endif
     handle.release();  // the connection closes it
-    return made;
+    return connection;
   }
 
   const mysql_settings settings_;

@@ -126,23 +126,23 @@ constexpr auto table = std::to_array<table_line>({
 }  // namespace
 
 mysql_error_class classify_mysql_error(unsigned code) noexcept {
-  mysql_error_class made;
-  made.code = code;
+  mysql_error_class result;
+  result.code = code;
   const auto found = std::find_if(table.begin(), table.end(), [&](const auto& line) { return line.code == code; });
   if (found == table.end()) {
     const bool of_client = code == 0 || (code >= 2000 && code < 3000) || (code >= 5000 && code < 6000);
-    made.certainly_not_done = !of_client;
-    made.connection = of_client;
-    return made;
+    result.certainly_not_done = !of_client;
+    result.connection = of_client;
+    return result;
   }
   const std::string_view flags = found->flags;
   const auto has = [&](char flag) { return flags.find(flag) != std::string_view::npos; };
-  made.certainly_not_done = !has('u');
-  made.transient = has('t');
-  made.connection = has('c');
-  made.contended = has('b');
-  made.tells_values = has('v');
-  return made;
+  result.certainly_not_done = !has('u');
+  result.transient = has('t');
+  result.connection = has('c');
+  result.contended = has('b');
+  result.tells_values = has('v');
+  return result;
 }
 
 bool goes_as_text(unsigned code) noexcept {
@@ -161,15 +161,15 @@ bool tls_may_succeed_later(std::string_view text) noexcept {
 
 fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_view text, std::string_view doing) {
   const auto kind = classify_mysql_error(code);
-  fault made;
-  made.native = static_cast<int>(code);
-  sqlstate.substr(0, sizeof made.sqlstate - 1).copy(made.sqlstate, sizeof made.sqlstate - 1);
-  made.transient = kind.transient;
-  made.connection = kind.connection;
-  made.contended = kind.contended;
-  made.text =
+  fault why;
+  why.native = static_cast<int>(code);
+  sqlstate.substr(0, sizeof why.sqlstate - 1).copy(why.sqlstate, sizeof why.sqlstate - 1);
+  why.transient = kind.transient;
+  why.connection = kind.connection;
+  why.contended = kind.contended;
+  why.text =
       fmt::format("{}: {} ({})", doing, kind.tells_values ? std::string_view("the data was refused") : text, code);
-  return made;
+  return why;
 }
 
 std::string missing_right(std::string_view text) {
@@ -189,11 +189,11 @@ void add_reason(std::string& to, const std::string& store, std::string_view text
 }
 
 fault make_own_fault(std::string text, bool transient, bool connection) {
-  fault made;
-  made.transient = transient;
-  made.connection = connection;
-  made.text = std::move(text);
-  return made;
+  fault why;
+  why.transient = transient;
+  why.connection = connection;
+  why.text = std::move(text);
+  return why;
 }
 
 outcome outcome_of_mysql_error(unsigned code) noexcept {

@@ -27,19 +27,19 @@ unsigned long long mysql_odb_connection::execute(const char* statement, std::siz
 
 mysql_handle mysql_factory::log_in(const store_url::endpoint& to, microseconds share, const std::stop_token& cancel,
                                    mysql_server& server, fault& why) {
-  const auto where = fmt::format("dlock: {}: {}", settings_.name, settings_.where(to));
+  const auto prefix = fmt::format("dlock: {}: {}", settings_.name, settings_.where(to));
   const auto end = mysql_hosts::clock::now() + share;
   // Where there is no other host, there is nothing to go on with.
   const bool named = settings_.hosts.size() > 1 && settings_.socket.empty();
   if (named && !lookup_.answers(to.host, end, cancel)) {
-    why = make_own_fault(fmt::format("{}: the look-up of the host's name takes too long", where), true, true);
+    why = make_own_fault(fmt::format("{}: the look-up of the host's name takes too long", prefix), true, true);
     return nullptr;
   }
   const mysql_io_bound bound(end, cancel);
   auto handle = connect_mysql(settings_, to, share, why);
   if (handle == nullptr) return nullptr;
   if (!read_server(handle.get(), server, why)) {
-    why.text = fmt::format("{}: {}", where, why.text);
+    why.text = fmt::format("{}: {}", prefix, why.text);
     why.connection = true;
     return nullptr;
   }
@@ -47,12 +47,12 @@ mysql_handle mysql_factory::log_in(const store_url::endpoint& to, microseconds s
   if (!equal_names(server.database, settings_.database)) {
     why = make_own_fault(
         fmt::format("{}: the connection is in another database than {}: does the server's init_connect choose one?",
-                    where, settings_.database),
+                    prefix, settings_.database),
         false, true);
     return nullptr;
   }
   if (!server.refusal.empty()) {
-    why = make_own_fault(fmt::format("{}: {}", where, server.refusal), true, true);
+    why = make_own_fault(fmt::format("{}: {}", prefix, server.refusal), true, true);
     return nullptr;
   }
   return handle;
@@ -60,18 +60,18 @@ mysql_handle mysql_factory::log_in(const store_url::endpoint& to, microseconds s
 
 mysql_opened mysql_factory::open_host(std::size_t host, microseconds share, const std::stop_token& cancel, fault& why) {
   using clock = mysql_hosts::clock;
-  mysql_opened made{.host = host, .refusals = hosts_.refusals(host)};
+  mysql_opened opened{.host = host, .refusals = hosts_.refusals(host)};
   const auto begun = clock::now();
-  auto handle = log_in(settings_.hosts[host], share, cancel, made.server, why);
+  auto handle = log_in(settings_.hosts[host], share, cancel, opened.server, why);
   const auto took = std::chrono::duration_cast<microseconds>(clock::now() - begun);
   if (handle == nullptr) {
     if (!cancel.stop_requested()) hosts_.failed(host, clock::now(), took >= share ? share : microseconds{0});
-    return made;
+    return opened;
   }
   hosts_.succeeded(host, took);
-  made.link = odb::mysql::connection_ptr(new (odb::details::shared)
-                                             mysql_odb_connection(*database_, std::move(handle), rewrite_));
-  return made;
+  opened.link = odb::mysql::connection_ptr(new (odb::details::shared)
+                                               mysql_odb_connection(*database_, std::move(handle), rewrite_));
+  return opened;
 }
 
 mysql_opened mysql_factory::open(microseconds limit, const std::stop_token& cancel, fault& why) {
@@ -83,8 +83,8 @@ mysql_opened mysql_factory::open(microseconds limit, const std::stop_token& canc
     --others;
     const auto left = std::chrono::duration_cast<microseconds>(end - clock::now());
     why = {};
-    auto made = open_host(host, hosts_.share(host, others, std::max(left, microseconds{0})), cancel, why);
-    if (made.link) return made;
+    auto opened = open_host(host, hosts_.share(host, others, std::max(left, microseconds{0})), cancel, why);
+    if (opened.link) return opened;
     add_reason(reasons, settings_.name, why.text);
     if (cancel.stop_requested()) break;
   }
@@ -94,11 +94,11 @@ mysql_opened mysql_factory::open(microseconds limit, const std::stop_token& canc
 
 odb::mysql::connection_ptr mysql_factory::connect() {
   fault why;
-  auto made = open(settings_.connect_timeout, {}, why);
-  if (!made.link) {
+  auto opened = open(settings_.connect_timeout, {}, why);
+  if (!opened.link) {
     throw odb::mysql::database_exception(static_cast<unsigned>(why.native), why.sqlstate, why.text);
   }
-  return made.link;
+  return opened.link;
 }
 
 }  // namespace dlock::stores::mysql

@@ -16,42 +16,42 @@ namespace dlock::stores::mysql {
 /// Runs the body of a verb, which must not throw: what it throws becomes a fault. The outcome is unknown
 /// then, because the statement may have been sent.
 template <class Body>
-reply guarded(mysql_connection& on, const char* doing, Body&& body) noexcept {
-  reply made;
-  made.result = outcome::unknown;
+reply guarded(mysql_connection& connection, const char* doing, Body&& body) noexcept {
+  reply failed;
+  failed.result = outcome::unknown;
   try {
     reply answer = body();
-    on.explain(answer.why);
+    connection.explain(answer.why);
     return answer;
   } catch (const odb::mysql::database_exception& e) {
     try {
-      made.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
-      made.result = outcome_of_mysql_error(e.error());
-      on.heed(made.why);
-      on.explain(made.why);
+      failed.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
+      failed.result = outcome_of_mysql_error(e.error());
+      connection.heed(failed.why);
+      connection.explain(failed.why);
     } catch (...) {
-      made.why.transient = true;
+      failed.why.transient = true;
     }
   } catch (const odb::exception& e) {
     // ODB has exceptions without a number for a deadlock or a lost connection; the handle still has it.
     try {
-      const unsigned code = mysql_errno(on.handle());
-      made.why = make_mysql_fault(code, mysql_sqlstate(on.handle()), e.what(), doing);
-      if (code != 0) made.result = outcome_of_mysql_error(code);
-      on.heed(made.why);
+      const unsigned code = mysql_errno(connection.handle());
+      failed.why = make_mysql_fault(code, mysql_sqlstate(connection.handle()), e.what(), doing);
+      if (code != 0) failed.result = outcome_of_mysql_error(code);
+      connection.heed(failed.why);
     } catch (...) {
-      made.why.transient = true;
+      failed.why.transient = true;
     }
   } catch (const std::exception& e) {
     try {
-      made.why = make_own_fault(std::string(doing) + ": " + e.what(), true);
+      failed.why = make_own_fault(std::string(doing) + ": " + e.what(), true);
     } catch (...) {
-      made.why.transient = true;
+      failed.why.transient = true;
     }
   } catch (...) {
-    made.why.transient = true;
+    failed.why.transient = true;
   }
-  return made;
+  return failed;
 }
 
 }  // namespace dlock::stores::mysql

@@ -19,8 +19,8 @@ mysql_hosts::mysql_hosts(std::size_t count, microseconds longest) : longest_(lon
 
 std::vector<std::size_t> mysql_hosts::order(clock::time_point now) const {
   const base::lock_guard lock(mutex_);
-  std::vector<std::size_t> made(states_.size());
-  std::iota(made.begin(), made.end(), std::size_t{0});
+  std::vector<std::size_t> hosts(states_.size());
+  std::iota(hosts.begin(), hosts.end(), std::size_t{0});
   const auto place = [&](std::size_t host) {
     mutex_.assert_held();
     const auto& at = states_[host];
@@ -28,9 +28,9 @@ std::vector<std::size_t> mysql_hosts::order(clock::time_point now) const {
     if (!failed) return std::tuple(host == good_ ? 0 : 1, 0us, clock::time_point{});
     return std::tuple(at.allowed == 0us ? 2 : 3, -at.allowed, at.failed);
   };
-  std::stable_sort(made.begin(), made.end(),
+  std::stable_sort(hosts.begin(), hosts.end(),
                    [&](std::size_t left, std::size_t right) { return place(left) < place(right); });
-  return made;
+  return hosts;
 }
 
 microseconds mysql_hosts::share(std::size_t host, std::size_t others, microseconds left) const {

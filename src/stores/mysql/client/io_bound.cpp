@@ -18,9 +18,10 @@ namespace {
 thread_local const mysql_io_bound* present = nullptr;
 
 int make_wake() {
-  const int made = ::eventfd(0, EFD_CLOEXEC);
-  if (made < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for connecting");
-  return made;
+  const int descriptor = ::eventfd(0, EFD_CLOEXEC);
+  if (descriptor < 0)
+    throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for connecting");
+  return descriptor;
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ namespace {
 
 /// Whether it is known. With AI_NUMERICHOST in `flags` only an address is.
 bool look_up(const std::string& host, int flags) noexcept {
-  addrinfo how{};
-  how.ai_flags = flags;
-  how.ai_family = AF_UNSPEC;
-  how.ai_socktype = SOCK_STREAM;
+  addrinfo hints{};
+  hints.ai_flags = flags;
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), nullptr, &how, &found) != 0) return false;
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return false;
   ::freeaddrinfo(found);
   return true;
 }

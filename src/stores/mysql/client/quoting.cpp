@@ -29,9 +29,9 @@ std::string bare_table(std::string_view quoted) {
 }
 
 std::string quote_mysql_name(std::string_view name) {
-  std::string made = "`";
-  for (const char c : name) made.append(c == '`' ? 2 : 1, c);
-  return made + "`";
+  std::string text = "`";
+  for (const char c : name) text.append(c == '`' ? 2 : 1, c);
+  return text + "`";
 }
 
 std::string mysql_value_literal(const verification::parameter& value) {
@@ -44,21 +44,21 @@ std::string mysql_value_literal(const verification::parameter& value) {
       });
       return plain ? "'" + text + "'" : "_utf8mb4 " + mysql_literal(text);
     }
-    std::string operator()(const verification::bytes& of) const { return mysql_literal(of.value); }
+    std::string operator()(const verification::bytes& bytes) const { return mysql_literal(bytes.value); }
   };
   return std::visit(to_literal{}, value);
 }
 
 bound_sql& bound_sql::operator<<(std::string_view sql) {
-  made.sql += sql;
-  made.text += sql;
+  statement.sql += sql;
+  statement.text += sql;
   return *this;
 }
 
 bound_sql& bound_sql::operator<<(const bound& parameter) {
-  made.sql += "?";
-  made.text += parameter.literal.empty() ? mysql_value_literal(parameter.value) : parameter.literal;
-  made.parameters.push_back(parameter.value);
+  statement.sql += "?";
+  statement.text += parameter.literal.empty() ? mysql_value_literal(parameter.value) : parameter.literal;
+  statement.parameters.push_back(parameter.value);
   return *this;
 }
 

@@ -25,7 +25,7 @@ struct bound {
 
 /// A statement made in two forms at once: with markers and parameters, and as one text.
 struct bound_sql {
-  verification made{};
+  verification statement{};
 
   bound_sql& operator<<(std::string_view sql);
   bound_sql& operator<<(const bound& parameter);

@@ -13,8 +13,8 @@ namespace {
 enum on : unsigned { mysql = 1, mariadb = 2, mariadb_11 = 4, any_mariadb = mariadb | mariadb_11, all = 7 };
 
 struct known_variable {
-  unsigned where;
-  session_variable what;
+  unsigned servers;
+  session_variable variable;
 };
 
 // docs/operations.md says of each why it is set. What may be changed only by privileged users is not in the list.
@@ -64,7 +64,7 @@ std::vector<session_variable> session_variables(MYSQL* handle) {
   const auto here = kind_of(handle);
   std::vector<session_variable> found;
   for (const auto& each : known) {
-    if ((each.where & here) != 0) found.push_back(each.what);
+    if ((each.servers & here) != 0) found.push_back(each.variable);
   }
   return found;
 }

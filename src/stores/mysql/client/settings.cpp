@@ -68,18 +68,18 @@ void take_hosts(mysql_settings& into, store_url& url) {
 }  // namespace
 
 mysql_settings mysql_settings::take(store_url& url) {
-  mysql_settings made;
-  made.name = url.redacted();
-  made.user = url.user;
-  made.password = url.password;
+  mysql_settings settings;
+  settings.name = url.redacted();
+  settings.user = url.user;
+  settings.password = url.password;
   // Of mysql:///database too, where no host stands before it.
-  made.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
-  if (made.database.empty()) bad("there is no database: mysql://user@host/database");
-  take_hosts(made, url);
-  take_tls(made, url);
-  made.connect_timeout = parse_timeout("connect_timeout", url.take_param("connect_timeout", "5000"));
-  made.statement_timeout = parse_timeout("statement_timeout", url.take_param("statement_timeout", "5000"));
-  return made;
+  settings.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
+  if (settings.database.empty()) bad("there is no database: mysql://user@host/database");
+  take_hosts(settings, url);
+  take_tls(settings, url);
+  settings.connect_timeout = parse_timeout("connect_timeout", url.take_param("connect_timeout", "5000"));
+  settings.statement_timeout = parse_timeout("statement_timeout", url.take_param("statement_timeout", "5000"));
+  return settings;
 }
 
 std::string mysql_settings::where(const store_url::endpoint& host) const {

@@ -35,17 +35,17 @@ bool is_utf8(std::string_view text) noexcept {
 }
 
 std::string clip_utf8(std::string_view text, std::size_t characters) {
-  std::string made;
+  std::string clipped;
   for (; !text.empty() && characters != 0; --characters) {
     const auto size = code_point_size(text);
     if (size == 0) {
-      made.push_back('?');
+      clipped.push_back('?');
     } else {
-      made.append(text.substr(0, size));
+      clipped.append(text.substr(0, size));
     }
     text.remove_prefix(std::max<std::size_t>(1, size));
   }
-  return made;
+  return clipped;
 }
 
 std::string_view bytes_of(const id128& id) noexcept {
@@ -53,9 +53,9 @@ std::string_view bytes_of(const id128& id) noexcept {
 }
 
 id128 id_of(std::string_view bytes) noexcept {
-  id128 made;
-  if (bytes.size() == made.bytes.size()) std::copy(bytes.begin(), bytes.end(), made.bytes.begin());
-  return made;
+  id128 id;
+  if (bytes.size() == id.bytes.size()) std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
+  return id;
 }
 
 }  // namespace dlock::stores::mysql

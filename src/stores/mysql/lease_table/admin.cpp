@@ -38,11 +38,11 @@ holder_info info_of(const entities::held_lock_view& row) {
 
 }  // namespace
 
-reply mysql_store::query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
-                                 std::vector<holder_info>& out) {
+reply mysql_store::query_holders(native& connection, const std::string& condition, std::string_view value,
+                                 std::size_t limit, std::vector<holder_info>& out) {
   using query = odb::mysql::query_base;
   reply answer;
-  if (!on.usable()) {
+  if (!connection.usable()) {
     answer.why = make_own_fault("the connection was closed", true, true);
     return answer;
   }
@@ -50,7 +50,7 @@ reply mysql_store::query_holders(native& on, const std::string& condition, std::
   query text(sql::in_one_line(sql_.names().expand(holders + condition)));
   text += query(query::_val<odb::mysql::id_blob>(key));
   text += query(sql_.names().expand(fmt::format(" ORDER BY l.{{lock.lock_key}} LIMIT {}", limit)));
-  sql::scoped_transaction scope(on.odb());
+  sql::scoped_transaction scope(connection.odb());
   std::vector<holder_info> found;
   for (const auto& row : client_.database().query<entities::held_lock_view>(text)) found.push_back(info_of(row));
   scope.commit();
@@ -59,22 +59,22 @@ reply mysql_store::query_holders(native& on, const std::string& condition, std::
   return answer;
 }
 
-reply mysql_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
-  auto& with = static_cast<native&>(on);
+reply mysql_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
+  auto& with = static_cast<native&>(connection);
   return guarded(with, "inspect", [&] {
     if (key.row != nullptr) return find_row_holder(with, row_sql_, *key.row, found);
     return query_holders(with, "l.{lock.lock_key}=", key.resource, 1, found);
   });
 }
 
-reply mysql_store::list(connection& on, std::string_view after, std::size_t limit,
+reply mysql_store::list(connection& connection, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
-  auto& with = static_cast<native&>(on);
+  auto& with = static_cast<native&>(connection);
   return guarded(with, "list", [&] { return query_holders(with, "l.{lock.lock_key}>", after, limit, found); });
 }
 
-reply mysql_store::revoke(connection& on, const request& key) noexcept {
-  auto& with = static_cast<native&>(on);
+reply mysql_store::revoke(connection& connection, const request& key) noexcept {
+  auto& with = static_cast<native&>(connection);
   return guarded(with, "revoke", [&] {
     const auto text = key.row != nullptr
                           ? row_sql_.revoke(*key.row)

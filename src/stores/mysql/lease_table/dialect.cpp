@@ -27,15 +27,15 @@ odb::mysql::connection* native_of(odb::connection& with, const std::string& stor
     why = make_own_fault(fmt::format("{}: the connection leads to a database of another kind", store));
     return nullptr;
   }
-  auto& made = static_cast<odb::mysql::connection&>(with);
-  made.clear();  // no result of an ODB query may be left on the wire
-  return &made;
+  auto& connection = static_cast<odb::mysql::connection&>(with);
+  connection.clear();  // no result of an ODB query may be left on the wire
+  return &connection;
 }
 
 std::string lower(std::string_view text) {
-  std::string made(text);
-  for (char& c : made) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return made;
+  std::string lowered(text);
+  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lowered;
 }
 
 struct column {
@@ -179,9 +179,9 @@ class table_description {
 
 }  // namespace
 
-std::string mysql_store::address(odb::database& of) const {
-  if (of.id() != odb::id_mysql) return {};
-  const auto& to = static_cast<const odb::mysql::database&>(of);
+std::string mysql_store::address(odb::database& database) const {
+  if (database.id() != odb::id_mysql) return {};
+  const auto& to = static_cast<const odb::mysql::database&>(database);
   const char* const socket = to.socket();
   return fmt::format("{}@{}:{}:{}/{} {}", to.user(), to.host(), to.port(), socket == nullptr ? "" : socket, to.db(),
                      to.charset());
@@ -217,8 +217,8 @@ std::string mysql_store::and_here() const {
   return server.id_sql.empty() ? "" : " AND " + server.id_sql + "=" + mysql_literal(server.id);
 }
 
-std::string mysql_store::claim(const sql::claim_request& what) const {
-  return row_sql_.claim(what, zone()) + and_here();
+std::string mysql_store::claim(const sql::claim_request& request) const {
+  return row_sql_.claim(request, zone()) + and_here();
 }
 
 session_zone mysql_store::zone() const noexcept {

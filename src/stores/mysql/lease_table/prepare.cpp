@@ -44,20 +44,20 @@ bool denied(const fault& why) { return why.native == 1142 || why.native == 1143 
 /// The look at the server that prepare() takes.
 struct probe {
   const std::string& store;
-  lease_connection& on;
+  lease_connection& connection;
   const sql::table_names& names;
 
   mysql_rows rows(const std::string& sql, const char* doing) const {
-    mysql_rows made;
+    mysql_rows rows;
     fault why;
-    if (on.query(names.expand(sql), doing, &made, nullptr, why) != outcome::yes) fail(store, why);
-    return made;
+    if (connection.query(names.expand(sql), doing, &rows, nullptr, why) != outcome::yes) fail(store, why);
+    return rows;
   }
 
   std::uint64_t change(const std::string& sql, const char* doing) const {
     std::uint64_t changed = 0;
     fault why;
-    if (on.query(names.expand(sql), doing, nullptr, &changed, why) != outcome::yes) fail(store, why);
+    if (connection.query(names.expand(sql), doing, nullptr, &changed, why) != outcome::yes) fail(store, why);
     return changed;
   }
 
@@ -68,7 +68,8 @@ struct probe {
         "l.{lock.expires_at_us}, {lock.verified_by}, {lock.verifies}, {session.id}, s.{session.expires_at_us}, "
         "{session.ttl_us}, {session.beat}, {session.revoked}, {session.host}, {session.pid}, {session.label}, "
         "{session.started_at_us}, {session.boot} FROM {lock} l, {session} s WHERE 1=0");
-    return on.prepare_all(why) && on.query(columns, "looking at the tables", nullptr, nullptr, why) == outcome::yes;
+    return connection.prepare_all(why) &&
+           connection.query(columns, "looking at the tables", nullptr, nullptr, why) == outcome::yes;
   }
 
   void check_tables(sql::schema_mode mode) const {
@@ -129,7 +130,7 @@ written_version read_version(const probe& look) {
   fault why;
   const auto sql = look.names.expand(
       fmt::format("SELECT version, migration FROM {{version}} WHERE name='{}'", sql::table_names::schema));
-  if (look.on.query(sql, "reading the version of the tables", &rows, nullptr, why) != outcome::yes) {
+  if (look.connection.query(sql, "reading the version of the tables", &rows, nullptr, why) != outcome::yes) {
     if (why.native != no_such_table) fail_schema(look.store, why);
     return {};
   }
@@ -178,7 +179,7 @@ class schema_turn {
   }
   ~schema_turn() {
     fault ignored;  // it ends with the connection anyway
-    with_.on.query("DO RELEASE_LOCK(" + name_ + ")", "", nullptr, nullptr, ignored);
+    with_.connection.query("DO RELEASE_LOCK(" + name_ + ")", "", nullptr, nullptr, ignored);
   }
   schema_turn(const schema_turn&) = delete;
   schema_turn& operator=(const schema_turn&) = delete;
@@ -189,7 +190,7 @@ class schema_turn {
 };
 
 void run_schema(odb::mysql::database& database, sql::schema_mode mode, const probe& with) {
-  sql::scoped_transaction scope(with.on.odb());
+  sql::scoped_transaction scope(with.connection.odb());
   sql::ensure_schema(database, mode, with.names, with.store);
   scope.commit();
 }
@@ -198,10 +199,10 @@ void run_schema(odb::mysql::database& database, sql::schema_mode mode, const pro
 
 void mysql_store::prepare() {
   fault why;
-  const auto on = open(settings_.connect_timeout, {}, why);
-  if (!on) fail(settings_.name, why);
-  const probe look{settings_.name, *on, sql_.names()};
-  check_server(*on, settings_.name);
+  const auto connection = open(settings_.connect_timeout, {}, why);
+  if (!connection) fail(settings_.name, why);
+  const probe look{settings_.name, *connection, sql_.names()};
+  check_server(*connection, settings_.name);
   if (settings_.schema == sql::schema_mode::none) return;
   try {
     if (settings_.schema == sql::schema_mode::create) {
@@ -217,7 +218,8 @@ void mysql_store::prepare() {
   } catch (const odb::mysql::database_exception& e) {
     fail_schema(settings_.name, make_mysql_fault(e.error(), e.sqlstate(), e.message(), "the lock tables"));
   } catch (const odb::exception& e) {
-    fail_schema(settings_.name, make_own_fault(fmt::format("the lock tables: {}", e.what()), true, !on->usable()));
+    fail_schema(settings_.name,
+                make_own_fault(fmt::format("the lock tables: {}", e.what()), true, !connection->usable()));
   }
   look.check_tables(settings_.schema);
 }

@@ -37,16 +37,16 @@ std::string mysql_row_sql::expiry(const row_table& table, microseconds own_ttl, 
 
 std::string mysql_row_sql::grant(const row_table& table, const std::string& owner, const std::string& expiry,
                                  bool tell_fence) const {
-  auto made = fmt::format("{}='{}', ", table.owner, owner);
-  made +=
+  auto text = fmt::format("{}='{}', ", table.owner, owner);
+  text +=
       tell_fence ? fmt::format("{0}=LAST_INSERT_ID({0}+1), ", table.fence) : fmt::format("{0}={0}+1, ", table.fence);
-  if (fence_is_ours(table)) made += fmt::format("{0}={0}+1, ", table.version);
-  return made + fmt::format("{}={}", table.expires_at, expiry);
+  if (fence_is_ours(table)) text += fmt::format("{0}={0}+1, ", table.version);
+  return text + fmt::format("{}={}", table.expires_at, expiry);
 }
 
 // Rule 1, without a read before it.
-std::string mysql_row_sql::take(const request& what) const {
-  const auto& table = *what.row->table;
+std::string mysql_row_sql::take(const request& request) const {
+  const auto& table = *request.row->table;
   static const auto text = sql::in_one_line(R"(
 UPDATE {table}
 SET {grant}
@@ -54,13 +54,13 @@ WHERE {row}
   AND ({nobody} OR {expired})
 )");
   return expand(text, {{"table", table.table},
-                       {"grant", grant(table, owner_of(what).text(), expiry(table, own_ttl(what)), true)},
-                       {"row", where(*what.row)},
+                       {"grant", grant(table, owner_of(request).text(), expiry(table, own_ttl(request)), true)},
+                       {"row", where(*request.row)},
                        {"nobody", nobody(table)},
                        {"expired", expired(table)}});
 }
 
-std::string mysql_row_sql::look(const request& what) const { return look(what, ""); }
+std::string mysql_row_sql::look(const request& request) const { return look(request, ""); }
 
 // Not one condition for all: which values the server takes for the same id depends on the column.
 std::string mysql_row_sql::look_at_all(std::span<const request> requests) const {
@@ -71,8 +71,8 @@ std::string mysql_row_sql::look_at_all(std::span<const request> requests) const 
   return all;
 }
 
-std::string mysql_row_sql::look(const request& what, std::string_view before) const {
-  const auto& table = *what.row->table;
+std::string mysql_row_sql::look(const request& request, std::string_view before) const {
+  const auto& table = *request.row->table;
   const auto left = expand(by_column(table) ? "CAST((UNIX_TIMESTAMP(t.{expires_at})+1)*1000000 AS SIGNED)-{now}"
                                             : "IFNULL(t.{expires_at}, s.{session.expires_at_us})-{now}",
                            {{"expires_at", table.expires_at}});
@@ -90,7 +90,7 @@ WHERE {row}
                        {"expires_at", table.expires_at},
                        {"left", left},
                        {"table", table.table},
-                       {"row", where(*what.row, "t.")}});
+                       {"row", where(*request.row, "t.")}});
 }
 
 std::string mysql_row_sql::ask(const row_id& row) const {
@@ -117,11 +117,11 @@ WHERE {session.id} = (
 }
 
 // Rule 2: about the holder and the grant that were seen. Another program has no session: only its expiry ends its lock.
-std::string mysql_row_sql::take_over(const request& what) const {
-  const auto& table = *what.row->table;
-  const bool foreign = what.expected->holder == sql::foreign_owner;
+std::string mysql_row_sql::take_over(const request& request) const {
+  const auto& table = *request.row->table;
+  const bool foreign = request.expected->holder == sql::foreign_owner;
   const auto holder = foreign ? fmt::format("{}<>''", table.owner)
-                              : ours(table, sql::row_owner{what.expected->holder, what.expected->nonce});
+                              : ours(table, sql::row_owner{request.expected->holder, request.expected->nonce});
   const auto dead = by_column(table) || foreign
                         ? expired(table)
                         : expand(
@@ -129,7 +129,7 @@ std::string mysql_row_sql::take_over(const request& what) const {
                               "s.{session.id}=X'{holder}')))",
                               {{"expired", expired(table)},
                                {"expires_at", table.expires_at},
-                               {"holder", what.expected->holder.hex()}});
+                               {"holder", request.expected->holder.hex()}});
   static const auto text = sql::in_one_line(R"(
 UPDATE {table}
 SET {grant}
@@ -139,25 +139,25 @@ WHERE {row}
   AND {dead}
 )");
   return expand(text, {{"table", table.table},
-                       {"grant", grant(table, owner_of(what).text(), expiry(table, own_ttl(what)), true)},
-                       {"row", where(*what.row)},
+                       {"grant", grant(table, owner_of(request).text(), expiry(table, own_ttl(request)), true)},
+                       {"row", where(*request.row)},
                        {"holder", holder},
                        {"fence", table.fence},
-                       {"seen_fence", std::to_string(what.expected->fence)},
+                       {"seen_fence", std::to_string(request.expected->fence)},
                        {"dead", dead}});
 }
 
-std::string mysql_row_sql::fence_of(const request& what) const {
-  const auto& table = *what.row->table;
+std::string mysql_row_sql::fence_of(const request& request) const {
+  const auto& table = *request.row->table;
   return expand("SELECT {fence} FROM {table} WHERE {row} AND {ours}", {{"fence", table.fence},
                                                                        {"table", table.table},
-                                                                       {"row", where(*what.row)},
-                                                                       {"ours", ours(table, owner_of(what))}});
+                                                                       {"row", where(*request.row)},
+                                                                       {"ours", ours(table, owner_of(request))}});
 }
 
-std::string mysql_row_sql::extend(const request& what) const {
-  const auto& table = *what.row->table;
-  const auto fence = fence_is_ours(table) ? fmt::format(" AND {}={}", table.fence, what.fence) : std::string();
+std::string mysql_row_sql::extend(const request& request) const {
+  const auto& table = *request.row->table;
+  const auto fence = fence_is_ours(table) ? fmt::format(" AND {}={}", table.fence, request.fence) : std::string();
   static const auto text = sql::in_one_line(R"(
 UPDATE {table}
 SET {expires_at}=GREATEST({expires_at}, {expiry})
@@ -167,9 +167,9 @@ WHERE {row}
 )");
   return expand(text, {{"table", table.table},
                        {"expires_at", table.expires_at},
-                       {"expiry", expiry(table, what.ttl)},
-                       {"row", where(*what.row)},
-                       {"ours", ours(table, owner_of(what))},
+                       {"expiry", expiry(table, request.ttl)},
+                       {"row", where(*request.row)},
+                       {"ours", ours(table, owner_of(request))},
                        {"fence", fence},
                        {"alive", alive(table)}});
 }
@@ -185,12 +185,12 @@ std::string freed(const row_table& table, session_zone in) {
 }  // namespace
 
 // Rule 6: names session and nonce: the attempt, whatever fence it got.
-std::string mysql_row_sql::cancel(const request& what) const {
-  const auto& table = *what.row->table;
+std::string mysql_row_sql::cancel(const request& request) const {
+  const auto& table = *request.row->table;
   return expand("UPDATE {table} SET {freed} WHERE {row} AND {ours}", {{"table", table.table},
                                                                       {"freed", freed(table, session_zone::utc)},
-                                                                      {"row", where(*what.row)},
-                                                                      {"ours", ours(table, owner_of(what))}});
+                                                                      {"row", where(*request.row)},
+                                                                      {"ours", ours(table, owner_of(request))}});
 }
 
 verification mysql_row_sql::release(const request& grant, session_zone in) const {
@@ -198,7 +198,7 @@ verification mysql_row_sql::release(const request& grant, session_zone in) const
   bound_sql to;
   to << zone_prefix(table, in) << "UPDATE " << table.table << " SET " << freed(table, in) << " WHERE ";
   bind_ours(to, grant);
-  return std::move(to.made);
+  return std::move(to.statement);
 }
 
 // An update that changes nothing would not be part of what a cluster certifies, so the owner's text goes to and fro.
@@ -209,7 +209,7 @@ verification mysql_row_sql::verify(const request& grant) const {
   to << "UPDATE " << table.table << " SET " << table.owner << "=IF(" << table.owner << "=" << bound{who.text()} << ","
      << bound{who.verified_text()} << "," << bound{who.text()} << ") WHERE ";
   bind_ours(to, grant);
-  return std::move(to.made);
+  return std::move(to.statement);
 }
 
 // ---- for statements of the application's ----------------------------------------------------------------------------
@@ -218,13 +218,13 @@ namespace {
 
 /// The table with all its columns named as they may stand in a statement about several tables.
 row_table qualified(const row_table& table) {
-  auto made = table;
+  auto full = table;
   const auto before = quote_mysql_name(bare_table(table.table)) + ".";
-  for (auto* const column : {&made.owner, &made.expires_at, &made.fence, &made.version}) {
+  for (auto* const column : {&full.owner, &full.expires_at, &full.fence, &full.version}) {
     if (!column->empty()) *column = before + *column;
   }
-  for (auto& column : made.id) column = before + column;
-  return made;
+  for (auto& column : full.id) column = before + column;
+  return full;
 }
 
 }  // namespace
@@ -250,41 +250,41 @@ std::string mysql_row_sql::abandoned_rows(const row_table& table) const {
   return expand(text, {{"expires_at", as.expires_at}, {"owner", as.owner}});
 }
 
-std::string mysql_row_sql::claim(const sql::claim_request& what, session_zone in) const {
-  const auto owner = sql::row_owner{what.session, what.nonce}.text();
+std::string mysql_row_sql::claim(const sql::claim_request& request, session_zone in) const {
+  const auto owner = sql::row_owner{request.session, request.nonce}.text();
   return expand("{zone}UPDATE {table} SET {grant} WHERE {rows} AND {free}",
-                {{"zone", zone_prefix(what.table, in)},
-                 {"table", what.table.table},
-                 {"grant", grant(what.table, owner, expiry(what.table, what.own_ttl, in), false)},
-                 {"rows", rows_by_id(what.table, what.rows)},
-                 {"free", free_rows(what.table)}});
+                {{"zone", zone_prefix(request.table, in)},
+                 {"table", request.table.table},
+                 {"grant", grant(request.table, owner, expiry(request.table, request.own_ttl, in), false)},
+                 {"rows", rows_by_id(request.table, request.rows)},
+                 {"free", free_rows(request.table)}});
 }
 
 std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
   const auto as = qualified(table);
-  std::string made;
+  std::string text;
   if (as.id.size() == 1) {
     for (const auto* row : rows) {
-      made += (made.empty() ? as.id[0] + " IN (" : ",") + literal_of(*row, 0);
+      text += (text.empty() ? as.id[0] + " IN (" : ",") + literal_of(*row, 0);
     }
-    return made + ")";
+    return text + ")";
   }
   // Not (a, b) IN ((1, 2), ...): MariaDB reads the whole index for that.
   const auto before = quote_mysql_name(bare_table(table.table)) + ".";
-  for (const auto* row : rows) made += fmt::format("{}({})", made.empty() ? "(" : " OR ", where(*row, before));
-  return made + ")";
+  for (const auto* row : rows) text += fmt::format("{}({})", text.empty() ? "(" : " OR ", where(*row, before));
+  return text + ")";
 }
 
 std::string mysql_row_sql::add_columns(const row_table& table) const {
-  auto made = fmt::format("ALTER TABLE {} ADD COLUMN {} VARCHAR(50) {}", table.table, table.owner,
+  auto text = fmt::format("ALTER TABLE {} ADD COLUMN {} VARCHAR(50) {}", table.table, table.owner,
                           table.owner_not_null ? "NOT NULL DEFAULT ''" : "NULL");
   // A default of its own: without one, older servers make the first TIMESTAMP follow every update.
-  made += fmt::format(", ADD COLUMN {} {}", table.expires_at,
+  text += fmt::format(", ADD COLUMN {} {}", table.expires_at,
                       by_column(table) ? "TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP" : "BIGINT NULL");
   if (fence_is_ours(table) || (table.version.empty() && !by_column(table))) {
-    made += fmt::format(", ADD COLUMN {} BIGINT UNSIGNED NOT NULL DEFAULT 0", table.fence);
+    text += fmt::format(", ADD COLUMN {} BIGINT UNSIGNED NOT NULL DEFAULT 0", table.fence);
   }
-  return made;
+  return text;
 }
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -26,20 +26,20 @@ class mysql_row_sql {
   /// The table names of these have their database.
   const sql::table_names& names() const noexcept { return names_; }
 
-  std::string take(const request& what) const;
+  std::string take(const request& request) const;
   /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, revoked.
-  std::string look(const request& what) const;
+  std::string look(const request& request) const;
   /// The same of many rows of one table, with the number of its request before each.
   std::string look_at_all(std::span<const request> requests) const;
   /// Rule 12: the session that keeps the row.
   std::string revoke(const row_id& row) const;
   /// Whether somebody's transaction has the row locked: an error, if so.
   std::string ask(const row_id& row) const;
-  std::string take_over(const request& what) const;
+  std::string take_over(const request& request) const;
   /// The fence of a row that this attempt was granted.
-  std::string fence_of(const request& what) const;
-  std::string extend(const request& what) const;
-  std::string cancel(const request& what) const;
+  std::string fence_of(const request& request) const;
+  std::string extend(const request& request) const;
+  std::string cancel(const request& request) const;
   /// In the store's own connection, or in a transaction of the application's.
   verification release(const request& grant, session_zone in = session_zone::utc) const;
   /// Writes the owner in another way that means the same.
@@ -47,12 +47,12 @@ class mysql_row_sql {
 
   std::string free_rows(const row_table& table) const;
   std::string abandoned_rows(const row_table& table) const;
-  std::string claim(const sql::claim_request& what, session_zone in) const;
+  std::string claim(const sql::claim_request& request, session_zone in) const;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const;
   std::string add_columns(const row_table& table) const;
 
  private:
-  std::string look(const request& what, std::string_view before) const;
+  std::string look(const request& request, std::string_view before) const;
   std::string expand(std::string_view text, std::initializer_list<sql::named_part> parts = {}) const;
   std::string grant(const row_table& table, const std::string& owner, const std::string& expiry, bool tell_fence) const;
   std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) const;

@@ -21,27 +21,27 @@ namespace {
 constexpr microseconds no_end = std::chrono::hours{1};
 
 reply refused(std::string text) {
-  reply made;
-  made.why = make_own_fault(std::move(text));
-  return made;
+  reply answer;
+  answer.why = make_own_fault(std::move(text));
+  return answer;
 }
 
-reply change(lease_connection& on, const std::string& sql, const char* doing) {
-  reply made;
+reply change(lease_connection& connection, const std::string& sql, const char* doing) {
+  reply answer;
   std::uint64_t rows = 0;
-  made.result = on.query(sql, doing, nullptr, &rows, made.why);
-  if (made.result == outcome::yes && rows == 0) made.result = outcome::no;
-  return made;
+  answer.result = connection.query(sql, doing, nullptr, &rows, answer.why);
+  if (answer.result == outcome::yes && rows == 0) answer.result = outcome::no;
+  return answer;
 }
 
-reply grant(lease_connection& on, const mysql_row_sql& sql, const request& what, const std::string& text,
+reply grant(lease_connection& connection, const mysql_row_sql& sql, const request& request, const std::string& text,
             const char* doing) {
-  reply made = change(on, std::string(on.quick_prefix()) + text, doing);
-  if (made.result == outcome::yes) {
+  reply answer = change(connection, std::string(connection.quick_prefix()) + text, doing);
+  if (answer.result == outcome::yes) {
     tell_fence(
-        on, mysql_insert_id(on.handle()), [&] { return sql.fence_of(what); }, made);
+        connection, mysql_insert_id(connection.handle()), [&] { return sql.fence_of(request); }, answer);
   }
-  return made;
+  return answer;
 }
 
 std::int64_t number(const std::optional<std::string>& from) {
@@ -51,47 +51,47 @@ std::int64_t number(const std::optional<std::string>& from) {
 }  // namespace
 
 seen seen_in_row(const row_table& table, const mysql_rows::value_type& row) {
-  seen made;
-  made.fence = static_cast<std::uint64_t>(number(row.at(1)));
+  seen shown;
+  shown.fence = static_cast<std::uint64_t>(number(row.at(1)));
   const auto text = row.at(0).value_or("");
-  if (text.empty()) return made;
+  if (text.empty()) return shown;
   const bool kept = number(row.at(2)) != 0;
-  made.kind = kept ? lease_kind::session : sql::kind_of_expiry(table);
+  shown.kind = kept ? lease_kind::session : sql::kind_of_expiry(table);
   const auto left = number(row.at(4));
-  made.expired = left <= 0;
-  made.left = microseconds{std::max<std::int64_t>(0, left)};
+  shown.expired = left <= 0;
+  shown.left = microseconds{std::max<std::int64_t>(0, left)};
   const auto owner = sql::row_owner::parse(text);
   if (!owner) {
-    made.holder = sql::foreign_owner;
-    made.who = clip_utf8(text, 255);
+    shown.holder = sql::foreign_owner;
+    shown.who = clip_utf8(text, 255);
     // Nothing tells whether that program lives: a lock of its without an expiry is its own for ever.
     if (kept) {
-      made.expired = false;
-      made.left = no_end;
+      shown.expired = false;
+      shown.left = no_end;
     }
-    return made;
+    return shown;
   }
-  made.holder = owner->session;
-  made.nonce = owner->nonce;
+  shown.holder = owner->session;
+  shown.nonce = owner->nonce;
   const bool no_session = number(row.at(3)) != 0;
-  made.gone = kept && no_session;
-  if (!no_session) made.who = describe_holder(row.at(5).value_or(""), number(row.at(6)), row.at(7).value_or(""));
-  return made;
+  shown.gone = kept && no_session;
+  if (!no_session) shown.who = describe_holder(row.at(5).value_or(""), number(row.at(6)), row.at(7).value_or(""));
+  return shown;
 }
 
 namespace {
 
-reply look(lease_connection& on, const row_table& table, const std::string& sql) {
-  reply made;
+reply look(lease_connection& connection, const row_table& table, const std::string& sql) {
+  reply answer;
   mysql_rows rows;
-  made.result = on.query(sql, "look at a row", &rows, nullptr, made.why);
-  if (made.result != outcome::yes) return made;
+  answer.result = connection.query(sql, "look at a row", &rows, nullptr, answer.why);
+  if (answer.result != outcome::yes) return answer;
   if (rows.empty()) {
-    made.result = outcome::absent;
+    answer.result = outcome::absent;
   } else {
-    made.holder = seen_in_row(table, rows.front());
+    answer.holder = seen_in_row(table, rows.front());
   }
-  return made;
+  return answer;
 }
 
 }  // namespace
@@ -100,18 +100,18 @@ std::string describe_holder(std::string_view host, std::int64_t pid, std::string
   return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label);
 }
 
-reply find_row_holder(lease_connection& on, const mysql_row_sql& sql, const row_id& row,
+reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, const row_id& row,
                       std::vector<holder_info>& out) {
-  reply made;
+  reply answer;
   mysql_rows rows;
   request about;
   about.row = &row;
-  made.result = on.query(sql.look(about), "look at a row", &rows, nullptr, made.why);
-  if (made.result != outcome::yes || rows.empty()) return made;
+  answer.result = connection.query(sql.look(about), "look at a row", &rows, nullptr, answer.why);
+  if (answer.result != outcome::yes || rows.empty()) return answer;
   const auto& found = rows.front();
   const auto now = seen_in_row(*row.table, found);
   const bool kept = now.kind == lease_kind::session;
-  if (!now.holder || (!kept && now.expired)) return made;
+  if (!now.holder || (!kept && now.expired)) return answer;
   const bool theirs = now.holder == sql::foreign_owner;
   holder_info info{.session = theirs ? id128{} : now.holder, .fence = now.fence, .kind = now.kind};
   info.host = found.at(5).value_or("");
@@ -121,29 +121,29 @@ reply find_row_holder(lease_connection& on, const mysql_row_sql& sql, const row_
   info.dead = !theirs && kept && (now.gone || now.expired);
   if (!theirs || !kept) info.left = now.left;
   out.push_back(std::move(info));
-  return made;
+  return answer;
 }
 
-reply execute_on_row(lease_connection& on, const mysql_row_sql& sql, const request& what) {
-  const auto& row = *what.row;
+reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, const request& request) {
+  const auto& row = *request.row;
   if (row.values.empty() || row.values.size() != row.table->id.size()) {
     return refused(fmt::format("a row of {}: {} values for the {} columns of its primary key", row.table->table,
                                row.values.size(), row.table->id.size()));
   }
-  const bool grants = what.action == verb::take || what.action == verb::take_over;
-  if (grants && row.table->renewal == row_renewal::column && what.ttl.count() <= 0) {
+  const bool grants = request.action == verb::take || request.action == verb::take_over;
+  if (grants && row.table->renewal == row_renewal::column && request.ttl.count() <= 0) {
     return refused(fmt::format("a row of {}: a lock that its column {} keeps needs an expiry", row.table->table,
                                row.table->expires_at));
   }
-  switch (what.action) {
-    case verb::take: return grant(on, sql, what, sql.take(what), "take a row");
-    case verb::take_over: return grant(on, sql, what, sql.take_over(what), "take over a row");
-    case verb::look: return look(on, *row.table, sql.look(what));
+  switch (request.action) {
+    case verb::take: return grant(connection, sql, request, sql.take(request), "take a row");
+    case verb::take_over: return grant(connection, sql, request, sql.take_over(request), "take over a row");
+    case verb::look: return look(connection, *row.table, sql.look(request));
     // Rows are the application's: none is made by being locked.
     case verb::insert: return {outcome::absent, 0, {}, {}};
-    case verb::extend: return change(on, sql.extend(what), "extend a row's lock");
-    case verb::release: return change(on, sql.release(what).text, "release a row");
-    case verb::cancel: return change(on, sql.cancel(what), "cancel a row's lock");
+    case verb::extend: return change(connection, sql.extend(request), "extend a row's lock");
+    case verb::release: return change(connection, sql.release(request).text, "release a row");
+    case verb::cancel: return change(connection, sql.cancel(request), "cancel a row's lock");
   }
   return refused("no such verb");
 }

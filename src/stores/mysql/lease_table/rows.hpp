@@ -11,13 +11,14 @@
 namespace dlock::stores::mysql::lease_table {
 
 /// Executes a request whose `row` is set: one statement.
-reply execute_on_row(lease_connection& on, const mysql_row_sql& sql, const request& what);
+reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, const request& request);
 
 /// What the columns of mysql_row_sql::look() show.
 seen seen_in_row(const row_table& table, const mysql_rows::value_type& row);
 
 /// Who holds a row: one statement. Nobody: `out` stays as it is.
-reply find_row_holder(lease_connection& on, const mysql_row_sql& sql, const row_id& row, std::vector<holder_info>& out);
+reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, const row_id& row,
+                      std::vector<holder_info>& out);
 
 /// For messages: "host/pid label".
 std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label);

@@ -35,9 +35,9 @@ struct idle_key {
 /// One step: at most `limit` keys and `limit` sessions go.
 class sweeper {
  public:
-  sweeper(lease_connection& on, const sql::table_names& names, mysql_sweep_place& at, microseconds idle,
+  sweeper(lease_connection& connection, const sql::table_names& names, mysql_sweep_place& at, microseconds idle,
           std::size_t limit)
-      : on_(on), names_(names), at_(at), idle_(idle.count()), limit_(limit) {}
+      : connection_(connection), names_(names), at_(at), idle_(idle.count()), limit_(limit) {}
 
   reply run() {
     if (!step()) at_ = {};
@@ -63,7 +63,7 @@ class sweeper {
   }
 
   bool run(std::string_view text, mysql_rows* rows, std::uint64_t* changed) {
-    result_.result = on_.query(sql::in_one_line(names_.expand(text)), "sweep", rows, changed, result_.why);
+    result_.result = connection_.query(sql::in_one_line(names_.expand(text)), "sweep", rows, changed, result_.why);
     return result_.result == outcome::yes;
   }
 
@@ -71,7 +71,7 @@ class sweeper {
   did change(const std::string& text, std::uint64_t& changed) {
     const auto began = std::chrono::steady_clock::now();
     changed = 0;
-    if (run(std::string(on_.quick_prefix()) + text, nullptr, &changed)) return did::it;
+    if (run(std::string(connection_.quick_prefix()) + text, nullptr, &changed)) return did::it;
     if (result_.result != outcome::failed || !result_.why.contended) return did::failed;
     result_ = {.result = outcome::yes};
     waited_ = waited_ || std::chrono::steady_clock::now() - began > long_wait;
@@ -88,7 +88,7 @@ class sweeper {
   /// wait instead.
   template <class Candidates, class Name>
   bool leave_out_locked(const std::string& from, const std::string& column, Candidates& candidates, Name name) {
-    if (candidates.empty() || !on_.quick_prefix().empty()) return true;
+    if (candidates.empty() || !connection_.quick_prefix().empty()) return true;
     std::vector<std::string> names;
     for (const auto& each : candidates) names.push_back(mysql_literal(name(each)));
     mysql_rows rows;
@@ -214,9 +214,9 @@ WHERE {floor.id} = 1
 
   // A dead holder's row goes to nobody, exactly as a taker would get it (rule 2): holder and fence named, the
   // session killed first. A key that nobody asks for again could never be cleaned up otherwise.
-  bool free_dead(const idle_key& what) {
-    const auto holder = mysql_literal(what.holder);
-    if (what.kept && !change(sql::write_values(R"(
+  bool free_dead(const idle_key& idle) {
+    const auto holder = mysql_literal(idle.holder);
+    if (idle.kept && !change(sql::write_values(R"(
 DELETE FROM {session}
 WHERE {session.id} = :holder
   AND {session.expires_at_us} + {session.ttl_us} <= {now}
@@ -237,17 +237,17 @@ WHERE {lock.lock_key} = :key
        OR ({lock.expires_at_us} IS NULL
            AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))
 )",
-        {{"key", mysql_literal(what.key)}, {"holder", holder}, {"seen_fence", std::to_string(what.fence)}}));
+        {{"key", mysql_literal(idle.key)}, {"holder", holder}, {"seen_fence", std::to_string(idle.fence)}}));
   }
 
-  bool delete_key(const idle_key& what) {
+  bool delete_key(const idle_key& idle) {
     if (!change(sql::write_values(R"(
 DELETE FROM {lock}
 WHERE {lock.lock_key} = :key
   AND {lock.session_id} IS NULL
   AND {lock.fence} <= :seen_fence
 )",
-                                  {{"key", mysql_literal(what.key)}, {"seen_fence", std::to_string(what.fence)}}))) {
+                                  {{"key", mysql_literal(idle.key)}, {"seen_fence", std::to_string(idle.fence)}}))) {
       return false;
     }
     gone_ += gone_now_;
@@ -292,7 +292,7 @@ WHERE {session.id} = :dead
     return true;
   }
 
-  lease_connection& on_;
+  lease_connection& connection_;
   const sql::table_names& names_;
   mysql_sweep_place& at_;
   const std::int64_t idle_;
@@ -305,8 +305,8 @@ WHERE {session.id} = :dead
 
 }  // namespace
 
-reply mysql_store::clean_up(connection& on, microseconds idle, std::size_t limit) noexcept {
-  auto& with = static_cast<native&>(on);
+reply mysql_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept {
+  auto& with = static_cast<native&>(connection);
   return guarded(with, "sweep", [&] {
     // Another service on this store is at it: who closes must not wait for the other's statements.
     if (!sweep_mutex_.try_lock()) return reply{.result = outcome::yes, .statements = 0};

@@ -40,11 +40,11 @@ verification about(const request& grant, const sql::table_names& names, const ch
 
 }  // namespace
 
-verification mysql_store::on_this_server(verification of) const {
+verification mysql_store::on_this_server(verification statement) const {
   const auto condition = and_here();
-  of.sql += condition;
-  of.text += condition;
-  return of;
+  statement.sql += condition;
+  statement.text += condition;
+  return statement;
 }
 
 verification mysql_store::verification_of(const request& grant) const {
@@ -59,8 +59,8 @@ verification mysql_store::release_of(const request& grant) const {
                               {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
 }
 
-reply mysql_store::blocker(connection& on, const request& key, connection_identity& out) noexcept {
-  auto& with = static_cast<native&>(on);
+reply mysql_store::blocker(connection& connection, const request& key, connection_identity& out) noexcept {
+  auto& with = static_cast<native&>(connection);
   return guarded(with, "look for a verified transaction", [&] {
     reply answer;
     answer.result = outcome::no;

@@ -114,13 +114,13 @@ void sqlite_connection::roll_back() noexcept {
 }
 
 reply sqlite_connection::refused(int code, bool wrote) {
-  reply made{.result = wrote && may_be_committed(code) ? outcome::unknown : outcome::failed};
+  reply answer{.result = wrote && may_be_committed(code) ? outcome::unknown : outcome::failed};
   // The connection's message is about its last call; a wait that ended otherwise made none.
   const bool own = ::sqlite3_extended_errcode(handle()) == code && !is_busy(code);
-  made.why = sqlite_fault(code, file_->settings.path, own ? ::sqlite3_errmsg(handle()) : "");
-  if (code == SQLITE_ERROR) explain(made.why);
-  if (made.why.connection) broken_.store(true);
-  return made;
+  answer.why = sqlite_fault(code, file_->settings.path, own ? ::sqlite3_errmsg(handle()) : "");
+  if (code == SQLITE_ERROR) explain(answer.why);
+  if (answer.why.connection) broken_.store(true);
+  return answer;
 }
 
 }  // namespace dlock::stores::sqlite

@@ -91,8 +91,8 @@ int sqlite_connection::run(sqlite_statement& statement, std::string_view sql, sq
     code = statement ? SQLITE_OK : ready(statement, sql);
     if (code != SQLITE_OK) continue;  // to the question whether to try again
     const struct ending {
-      sqlite_statement& of;
-      ~ending() { of.reset(); }
+      sqlite_statement& statement;
+      ~ending() { statement.reset(); }
     } at_the_end{statement};
     bind(statement, file_->now());
     while ((code = statement.step()) == SQLITE_ROW) row(statement);
@@ -109,8 +109,8 @@ bool sqlite_connection::transact(sqlite_turn& turn, reply& failed, Body&& body) 
     return false;
   }
   const struct ending {
-    sqlite_connection& of;
-    ~ending() { of.roll_back(); }
+    sqlite_connection& connection;
+    ~ending() { connection.roll_back(); }
   } at_the_end{*this};
   if (!body()) return false;
   const int code = run(commit_, "COMMIT", turn, nothing, nothing);

@@ -43,9 +43,9 @@ class patient_connections final : public odb::sqlite::connection_pool_factory {
 
  protected:
   pooled_connection_ptr create() override {
-    auto made = odb::sqlite::connection_pool_factory::create();
-    ::sqlite3_busy_handler(made->handle(), &wait_while_busy, &patience_);
-    return made;
+    auto connection = odb::sqlite::connection_pool_factory::create();
+    ::sqlite3_busy_handler(connection->handle(), &wait_while_busy, &patience_);
+    return connection;
   }
 
  private:

@@ -50,23 +50,23 @@ bool asks_for_rights(int code) noexcept {
 
 fault sqlite_fault(int code, const std::string& path, std::string detail) {
   if (detail.empty()) detail = ::sqlite3_errstr(code);
-  fault made{.native = code};
+  fault why{.native = code};
   const auto found = std::find_if(std::begin(rules), std::end(rules),
                                   [code](const rule& r) { return r.code == code || r.code == (code & 0xff); });
   const char* advice = "";
   if (found != std::end(rules)) {
-    made.transient = found->transient;
-    made.connection = found->connection;
-    made.contended = found->contended;
+    why.transient = found->transient;
+    why.connection = found->connection;
+    why.contended = found->contended;
     advice = found->advice;
   }
-  made.text = fmt::format("SQLite file '{}': {} (code {}){}{}", path, detail, code, *advice ? ": " : "", advice);
+  why.text = fmt::format("SQLite file '{}': {} (code {}){}{}", path, detail, code, *advice ? ": " : "", advice);
   if (asks_for_rights(code)) {
     std::string missing = not_writable(path);
     if (missing.empty()) missing = folder_not_writable(path);
-    if (!missing.empty()) made.text += "; " + missing;
+    if (!missing.empty()) why.text += "; " + missing;
   }
-  return made;
+  return why;
 }
 
 bool may_open_later(int code) noexcept {
@@ -91,10 +91,10 @@ void refuse(std::string text) { refuse(fault{.text = std::move(text)}); }
 
 reply out_of_memory() noexcept {
   // Unknown, because it is not known at which point memory ran out.
-  reply made{.result = outcome::unknown};
-  made.why.native = SQLITE_NOMEM;
-  made.why.transient = true;
-  return made;
+  reply answer{.result = outcome::unknown};
+  answer.why.native = SQLITE_NOMEM;
+  answer.why.transient = true;
+  return answer;
 }
 
 }  // namespace dlock::stores::sqlite

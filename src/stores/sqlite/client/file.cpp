@@ -11,9 +11,9 @@ namespace dlock::stores::sqlite {
 namespace {
 
 std::unique_ptr<sqlite_link_factory> make_links(statement_rewrite rewrite, sqlite_link_factory*& seen) {
-  auto made = std::make_unique<sqlite_link_factory>(std::move(rewrite));
-  seen = made.get();
-  return made;
+  auto links = std::make_unique<sqlite_link_factory>(std::move(rewrite));
+  seen = links.get();
+  return links;
 }
 
 }  // namespace

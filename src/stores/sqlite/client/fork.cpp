@@ -9,7 +9,7 @@ namespace {
 
 struct opened_file {
   file_id file{};
-  ::pid_t by = 0;
+  ::pid_t pid = 0;
   std::atomic<unsigned> connections{0};
   opened_file* next = nullptr;
 };
@@ -20,12 +20,12 @@ std::atomic<opened_file*> newest{nullptr};
 opened_file& entry_of(const file_id& file) {
   const auto self = ::getpid();
   for (auto* each = newest.load(); each != nullptr; each = each->next) {
-    if (each->by == self && each->file == file) return *each;
+    if (each->pid == self && each->file == file) return *each;
   }
-  auto* const made = new opened_file{.file = file, .by = self};
-  made->next = newest.load();
-  while (!newest.compare_exchange_weak(made->next, made)) continue;
-  return *made;
+  auto* const entry = new opened_file{.file = file, .pid = self};
+  entry->next = newest.load();
+  while (!newest.compare_exchange_weak(entry->next, entry)) continue;
+  return *entry;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ sqlite_open_mark::sqlite_open_mark(const file_id& file) : connections_(entry_of(
 bool carried_over_fork(const file_id& file) noexcept {
   const auto self = ::getpid();
   for (const auto* each = newest.load(); each != nullptr; each = each->next) {
-    if (each->by != self && each->file == file && each->connections.load() > 0) return true;
+    if (each->pid != self && each->file == file && each->connections.load() > 0) return true;
   }
   return false;
 }

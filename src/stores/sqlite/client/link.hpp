@@ -66,9 +66,9 @@ class sqlite_link_factory final : public odb::sqlite::connection_factory {
   }
 
   odb::sqlite::connection_ptr connect() override { return connect(0); }
-  void database(odb::sqlite::database& of) override {
+  void database(odb::sqlite::database& database) override {
 #if LIBODB_VERSION < 2050000
-    database_ = &of;
+    database_ = &database;
 #else
     odb::sqlite::connection_factory::database(of);
 #endif

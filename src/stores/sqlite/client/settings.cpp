@@ -11,7 +11,7 @@ namespace dlock::stores::sqlite {
 
 namespace {
 
-[[noreturn]] void bad(const std::string& what) { throw std::invalid_argument("dlock: sqlite URL: " + what); }
+[[noreturn]] void bad(const std::string& problem) { throw std::invalid_argument("dlock: sqlite URL: " + problem); }
 
 std::chrono::milliseconds parse_busy_timeout(const std::string& text) {
   int ms = 0;
@@ -44,15 +44,15 @@ void check_path(const store_url& url) {
 }  // namespace
 
 sqlite_settings sqlite_settings::take(store_url& url) {
-  sqlite_settings made;
-  made.name = url.redacted();
+  sqlite_settings settings;
+  settings.name = url.redacted();
   check_path(url);
   // Absolute from now on: the process may change its working directory.
   const auto slashes = url.path.find_first_not_of('/');  // one is enough
-  made.path = std::filesystem::absolute(url.path.substr(slashes > 1 ? slashes - 1 : 0)).string();
-  made.busy_timeout = parse_busy_timeout(url.take_param("busy_timeout", "5000"));
-  made.any_file_system = parse_any_file_system(url.take_param("filesystem", "local"));
-  return made;
+  settings.path = std::filesystem::absolute(url.path.substr(slashes > 1 ? slashes - 1 : 0)).string();
+  settings.busy_timeout = parse_busy_timeout(url.take_param("busy_timeout", "5000"));
+  settings.any_file_system = parse_any_file_system(url.take_param("filesystem", "local"));
+  return settings;
 }
 
 }  // namespace dlock::stores::sqlite

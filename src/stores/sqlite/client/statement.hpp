@@ -21,10 +21,10 @@ class sqlite_statement {
  public:
   /// Returns SQLite's code; on failure the statement stays empty and may be prepared again.
   int prepare(sqlite3* handle, std::string_view sql) noexcept {
-    sqlite3_stmt* made = nullptr;
+    sqlite3_stmt* prepared = nullptr;
     const int code = ::sqlite3_prepare_v3(handle, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
-                                          &made, nullptr);
-    raw_.reset(made);
+                                          &prepared, nullptr);
+    raw_.reset(prepared);
     return code;
   }
   explicit operator bool() const noexcept { return raw_ != nullptr; }

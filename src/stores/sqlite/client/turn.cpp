@@ -12,21 +12,21 @@ namespace dlock::stores::sqlite {
 
 using std::chrono::microseconds;
 
-sqlite_turn::sqlite_turn(sqlite_connection& on, lane how, microseconds limit) noexcept
-    : on_(on), how_(how), end_(clock::now() + limit) {
-  if (how_ == lane::renewal) urgent_.emplace(on_.file().queue);
+sqlite_turn::sqlite_turn(sqlite_connection& connection, lane lane, microseconds limit) noexcept
+    : connection_(connection), lane_(lane), end_(clock::now() + limit) {
+  if (lane_ == lane::renewal) urgent_.emplace(connection_.file().queue);
 }
 
 sqlite_turn::~sqlite_turn() {
-  if (in_queue_) on_.file().queue.leave();
+  if (in_queue_) connection_.file().queue.leave();
 }
 
 int sqlite_turn::begin() noexcept {
-  if (on_.interrupted().load(std::memory_order_relaxed)) return SQLITE_INTERRUPT;
-  if (how_ != lane::write || in_queue_) return SQLITE_OK;
-  auto& queue = on_.file().queue;
-  in_queue_ = queue.enter(on_.place(), end_, on_.interrupted());
-  if (!in_queue_) return on_.interrupted().load() ? SQLITE_INTERRUPT : SQLITE_BUSY;
+  if (connection_.interrupted().load(std::memory_order_relaxed)) return SQLITE_INTERRUPT;
+  if (lane_ != lane::write || in_queue_) return SQLITE_OK;
+  auto& queue = connection_.file().queue;
+  in_queue_ = queue.enter(connection_.place(), end_, connection_.interrupted());
+  if (!in_queue_) return connection_.interrupted().load() ? SQLITE_INTERRUPT : SQLITE_BUSY;
   // Lets renewals of this process go first, without waiting for those that wait for somebody else.
   for (int i = 0; i < 4 && queue.urgent_waiting(); ++i) std::this_thread::sleep_for(microseconds{100});
   return SQLITE_OK;
@@ -34,19 +34,19 @@ int sqlite_turn::begin() noexcept {
 
 bool sqlite_turn::again(int& code) noexcept {
   if (!is_busy(code)) return false;
-  if (on_.interrupted().load()) {
+  if (connection_.interrupted().load()) {
     code = SQLITE_INTERRUPT;
     return false;
   }
   if (clock::now() >= end_) return false;
   pause();
   // Renewals of this process go first: they poll meanwhile.
-  if (how_ == lane::write && on_.file().queue.urgent_waiting()) pause();
+  if (lane_ == lane::write && connection_.file().queue.urgent_waiting()) pause();
   return true;
 }
 
 void sqlite_turn::pause() noexcept {
-  if (how_ == lane::renewal) {
+  if (lane_ == lane::renewal) {
     // Halved after each 16 tries: who has waited long gets in before who has just come.
     const auto shorter = microseconds{100} / (1 << std::min(tries_++ / 16, 4U));
     std::this_thread::sleep_for(std::max(shorter, microseconds{20}));

@@ -23,7 +23,7 @@ enum class lane {
 class sqlite_turn {
  public:
   /// The limit counts from here.
-  sqlite_turn(sqlite_connection& on, lane how, std::chrono::microseconds limit) noexcept;
+  sqlite_turn(sqlite_connection& connection, lane lane, std::chrono::microseconds limit) noexcept;
   ~sqlite_turn();
   sqlite_turn(const sqlite_turn&) = delete;
   sqlite_turn& operator=(const sqlite_turn&) = delete;
@@ -39,8 +39,8 @@ class sqlite_turn {
   using clock = std::chrono::steady_clock;
   void pause() noexcept;
 
-  sqlite_connection& on_;
-  lane how_;
+  sqlite_connection& connection_;
+  lane lane_;
   clock::time_point end_;
   bool in_queue_ = false;
   unsigned tries_ = 0;

@@ -55,20 +55,20 @@ WHERE l.{lock.session_id} IS NOT NULL
   AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > t.now))";
 
 /// The held locks that `condition` chooses. Several tries see the same place in `out`.
-reply select_held(lease_connection& on, const query& condition, std::vector<holder_info>& out) {
-  sqlite_turn turn(on, lane::read, on.file().settings.statement_timeout());
-  const auto& names = on.file().names;
+reply select_held(lease_connection& connection, const query& condition, std::vector<holder_info>& out) {
+  sqlite_turn turn(connection, lane::read, connection.file().settings.statement_timeout());
+  const auto& names = connection.file().names;
   const std::size_t before = out.size();
   int code = turn.begin();
-  if (code != SQLITE_OK) return on.refused(code, false);
+  if (code != SQLITE_OK) return connection.refused(code, false);
   do {
     try {
       out.resize(before);
-      sql::scoped_transaction scope(on.odb());
-      const std::int64_t now = on.file().now();
+      sql::scoped_transaction scope(connection.odb());
+      const std::int64_t now = connection.file().now();
       const query text = query(sql::in_one_line(names.expand(held_until_now))) + query::_val(now) + "AS now," +
-                         query::_val(on.file().boot) + sql::in_one_line(names.expand(held_since_now));
-      for (const held_lock_view& row : on.file().database().query<held_lock_view>(text + condition)) {
+                         query::_val(connection.file().boot) + sql::in_one_line(names.expand(held_since_now));
+      for (const held_lock_view& row : connection.file().database().query<held_lock_view>(text + condition)) {
         out.push_back(sql::described(row));
       }
       scope.commit();
@@ -79,19 +79,19 @@ reply select_held(lease_connection& on, const query& condition, std::vector<hold
       code = e.extended_error();
     }
   } while (turn.again(code));
-  return on.refused(code, false);
+  return connection.refused(code, false);
 }
 
 /// Who holds a row of the application's. Nobody: `out` stays as it is.
-reply find_row_holder(lease_connection& on, const row_id& row, std::vector<holder_info>& out) {
-  sqlite_turn turn(on, lane::read, on.file().settings.statement_timeout());
+reply find_row_holder(lease_connection& connection, const row_id& row, std::vector<holder_info>& out) {
+  sqlite_turn turn(connection, lane::read, connection.file().settings.statement_timeout());
   const bool column = row.table->renewal == row_renewal::column;
   std::int64_t sessions_now = 0;
   bool found = false;
   holder_info info;
   const auto read = [&](const sqlite_statement& s) {
     const auto owner = sql::row_owner::parse(s.text(0));
-    const auto now = column ? row_time::wall_clock().count() : sessions_now + on.file().row_epoch().count();
+    const auto now = column ? row_time::wall_clock().count() : sessions_now + connection.file().row_epoch().count();
     const bool too_far = !column && s.integer(2) > now + row_horizon.count();
     found = !s.text(0).empty() && (s.is_null(2) || (s.integer(2) > now && !too_far));
     info = {.session = owner ? owner->session : id128{},
@@ -103,14 +103,14 @@ reply find_row_holder(lease_connection& on, const row_id& row, std::vector<holde
     info.revoked = s.is_null(2) && s.integer(7) != 0;
     const auto end = !s.is_null(2) ? s.integer(2) - now : s.is_null(3) ? 0 : s.integer(3) - sessions_now;
     info.left = microseconds{std::max<std::int64_t>(0, end)};
-    const bool other_boot = s.text(9) != on.file().boot && end > s.integer(8);
+    const bool other_boot = s.text(9) != connection.file().boot && end > s.integer(8);
     info.dead = owner && s.is_null(2) && (end <= 0 || other_boot);
   };
   sqlite_statement statement;
-  const int code = on.run(
-      statement, row_holder(row, on.file().names), turn,
+  const int code = connection.run(
+      statement, row_holder(row, connection.file().names), turn,
       [&](sqlite_statement&, std::int64_t now) { sessions_now = now; }, read);
-  if (code != SQLITE_DONE) return on.refused(code, false);
+  if (code != SQLITE_DONE) return connection.refused(code, false);
   if (found) out.push_back(std::move(info));
   return {.result = outcome::yes};
 }
@@ -120,12 +120,12 @@ std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()};
 /// Calls `body` on a connection that may be used; what it throws becomes the reply.
 template <class Body>
 reply guarded(connection& connection, Body body) noexcept try {
-  auto& on = static_cast<lease_connection&>(connection);
-  if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
+  auto& link = static_cast<lease_connection&>(connection);
+  if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
   try {
-    return body(on);
+    return body(link);
   } catch (const odb::exception& e) {
-    return {.why = {.text = "SQLite file '" + on.file().settings.path + "': " + e.what()}};
+    return {.why = {.text = "SQLite file '" + link.file().settings.path + "': " + e.what()}};
   }
 } catch (...) {
   return out_of_memory();
@@ -133,17 +133,17 @@ reply guarded(connection& connection, Body body) noexcept try {
 
 }  // namespace
 
-reply sqlite_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
-  return guarded(on, [&](lease_connection& c) {
+reply sqlite_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
+  return guarded(connection, [&](lease_connection& c) {
     if (key.row != nullptr) return find_row_holder(c, *key.row, found);
     const query name(query::_val<odb::sqlite::id_blob>(bytes(key.resource)));
     return select_held(c, query(c.file().names.expand("AND l.{lock.lock_key} =")) + name, found);
   });
 }
 
-reply sqlite_store::list(connection& on, std::string_view after, std::size_t limit,
+reply sqlite_store::list(connection& connection, std::string_view after, std::size_t limit,
                          std::vector<holder_info>& found) noexcept {
-  return guarded(on, [&](lease_connection& c) {
+  return guarded(connection, [&](lease_connection& c) {
     const auto& names = c.file().names;
     const query order = query(names.expand("ORDER BY l.{lock.lock_key} LIMIT")) + query::_val(clamped(limit));
     if (after.empty()) return select_held(c, order, found);
@@ -152,8 +152,8 @@ reply sqlite_store::list(connection& on, std::string_view after, std::size_t lim
   });
 }
 
-reply sqlite_store::revoke(connection& on, const request& key) noexcept {
-  return guarded(on, [&](lease_connection& c) -> reply {
+reply sqlite_store::revoke(connection& connection, const request& key) noexcept {
+  return guarded(connection, [&](lease_connection& c) -> reply {
     if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
     sqlite_turn turn(c, lane::write, file_->settings.statement_timeout());
     int code = SQLITE_DONE;

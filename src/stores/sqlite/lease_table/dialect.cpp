@@ -27,11 +27,11 @@ namespace dlock::stores::sqlite::lease_table {
 namespace {
 
 std::string lower(std::string_view text) {
-  std::string made(text);
-  for (char& c : made) {
+  std::string lowered(text);
+  for (char& c : lowered) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  return made;
+  return lowered;
 }
 
 struct column {
@@ -73,8 +73,8 @@ std::string check_columns(const description& found, row_table& table) {
     const auto at = found.columns.find(lower(bare_name(name)));
     return at == found.columns.end() ? nullptr : &at->second;
   };
-  const auto missing = [](const std::string& name, const char* what) {
-    return fmt::format("has no column {} ({})", name, what);
+  const auto missing = [](const std::string& name, const char* purpose) {
+    return fmt::format("has no column {} ({})", name, purpose);
   };
   const column* owner = find(table.owner);
   if (owner == nullptr) return missing(table.owner, "the owner: TEXT");
@@ -114,9 +114,9 @@ verification sqlite_store::verification_of(const request& grant) const {
 
 verification sqlite_store::release_of(const request& grant) const { return sqlite_release(grant, file_->names); }
 
-std::string sqlite_store::address(odb::database& of) const {
-  if (of.id() != odb::id_sqlite) return {};
-  const auto& path = static_cast<const odb::sqlite::database&>(of).name();
+std::string sqlite_store::address(odb::database& database) const {
+  if (database.id() != odb::id_sqlite) return {};
+  const auto& path = static_cast<const odb::sqlite::database&>(database).name();
   const auto id = file_id::of(path.c_str());
   if (id == file_id{}) return {};  // in memory, or not there yet
   return fmt::format("{}:{}:{}", id.device, id.inode, path);
@@ -150,8 +150,8 @@ sql::transaction_state sqlite_store::transaction_on(odb::connection& with) const
 
 outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& why) const {
   auto* const theirs = as_sqlite(with);
-  const auto refuse = [&](std::string_view what) {
-    why = {.text = fmt::format("SQLite file '{}': table {} {}", file_->settings.path, table.table, what)};
+  const auto refuse = [&](std::string_view problem) {
+    why = {.text = fmt::format("SQLite file '{}': table {} {}", file_->settings.path, table.table, problem)};
     return outcome::failed;
   };
   if (theirs == nullptr) return refuse("is not in it: the connection is to another kind of database");
@@ -173,9 +173,9 @@ std::unique_ptr<odb::database> sqlite_store::open_database() const {
   return open_application_database(file_->settings);
 }
 
-odb::transaction_impl* sqlite_store::begin_to_write(odb::connection& on) const {
-  auto* const theirs = as_sqlite(on);
-  return theirs == nullptr ? on.begin() : theirs->begin_immediate();
+odb::transaction_impl* sqlite_store::begin_to_write(odb::connection& connection) const {
+  auto* const theirs = as_sqlite(connection);
+  return theirs == nullptr ? connection.begin() : theirs->begin_immediate();
 }
 
 fault sqlite_store::fault_of(const std::exception& error) const {
@@ -185,9 +185,9 @@ fault sqlite_store::fault_of(const std::exception& error) const {
   }
   if (dynamic_cast<const odb::timeout*>(&error) != nullptr) {
     // ODB does not tell which of the two it was.
-    fault made = sqlite_fault(SQLITE_BUSY, path);
-    made.text += fmt::format("; or {}", busy_snapshot_advice);
-    return made;
+    fault why = sqlite_fault(SQLITE_BUSY, path);
+    why.text += fmt::format("; or {}", busy_snapshot_advice);
+    return why;
   }
   if (dynamic_cast<const odb::deadlock*>(&error) != nullptr) return sqlite_fault(SQLITE_LOCKED, path);
   return {.text = fmt::format("SQLite file '{}': {}", path, error.what())};
@@ -201,9 +201,9 @@ std::string sqlite_store::abandoned_rows(const row_table& table) const {
   return row_abandoned(table, file_->names, microseconds{file_->now()});
 }
 
-std::string sqlite_store::claim(const sql::claim_request& what) const {
-  const std::string owner = sql::row_owner{what.session, what.nonce}.text();
-  return row_claim(what.table, owner, row_ids(what.table, what.rows), row_now(what.table), what.own_ttl);
+std::string sqlite_store::claim(const sql::claim_request& request) const {
+  const std::string owner = sql::row_owner{request.session, request.nonce}.text();
+  return row_claim(request.table, owner, row_ids(request.table, request.rows), row_now(request.table), request.own_ttl);
 }
 
 std::string sqlite_store::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {

@@ -48,32 +48,32 @@ void check_system(const sqlite_file& file) {
 }
 
 /// Why a statement of ours can't be prepared, by SQLite; empty: all can, so tables and columns are there.
-std::string unfit_tables(lease_connection& on) {
+std::string unfit_tables(lease_connection& connection) {
   for (std::size_t i = 0; i < statement_count; ++i) {
     sqlite_statement s;
-    if (s.prepare(on.handle(), on.file().sql.statement(static_cast<statement_id>(i)).sql) != SQLITE_OK)
-      return ::sqlite3_errmsg(on.handle());
+    if (s.prepare(connection.handle(), connection.file().sql.statement(static_cast<statement_id>(i)).sql) != SQLITE_OK)
+      return ::sqlite3_errmsg(connection.handle());
   }
   return {};
 }
 
 /// Whether the statement, which may name our tables' :schema and :version, shows a row. Throws as ODB does.
-bool finds_row(lease_connection& on, const std::string& sql) {
+bool finds_row(lease_connection& connection, const std::string& sql) {
   sqlite_statement s;
-  int code = s.prepare(on.handle(), sql);
+  int code = s.prepare(connection.handle(), sql);
   if (code == SQLITE_OK) {
     s.bind_named(":schema", std::string_view(sql::table_names::schema));
-    s.bind_named(":version",
-                 std::uint64_t{odb::schema_catalog::current_version(on.file().database(), sql::table_names::schema)});
+    s.bind_named(":version", std::uint64_t{odb::schema_catalog::current_version(connection.file().database(),
+                                                                                sql::table_names::schema)});
     code = s.step();
   }
   if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
-  throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(on.handle()));
+  throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(connection.handle()));
 }
 
 /// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
-bool is_made(lease_connection& on) try {
-  return unfit_tables(on).empty() && finds_row(on, on.file().names.expand(R"(
+bool is_made(lease_connection& connection) try {
+  return unfit_tables(connection).empty() && finds_row(connection, connection.file().names.expand(R"(
 SELECT 1
 FROM {version}
 WHERE name = :schema
@@ -87,39 +87,40 @@ WHERE name = :schema
 
 /// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the
 /// statements one by one may: what is missing can be made as if nothing had been begun.
-void begin_anew(lease_connection& on) {
-  const auto& names = on.file().names;
+void begin_anew(lease_connection& connection) {
+  const auto& names = connection.file().names;
   const std::string there = fmt::format(
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE", names.table("schema_version"));
-  if (!finds_row(on, there)) return;
-  finds_row(on, names.expand("DELETE FROM {version} WHERE name = :schema AND migration AND version <= :version"));
+  if (!finds_row(connection, there)) return;
+  finds_row(connection,
+            names.expand("DELETE FROM {version} WHERE name = :schema AND migration AND version <= :version"));
 }
 
-void make_schema(lease_connection& on) {
-  lease_file& file = on.file();
-  if (is_made(on)) return;
-  on.odb().writes = file.schema == sql::schema_mode::create;
-  patiently(on, [&] {
-    sql::scoped_transaction scope(on.odb());
-    if (on.odb().writes) begin_anew(on);
+void make_schema(lease_connection& connection) {
+  lease_file& file = connection.file();
+  if (is_made(connection)) return;
+  connection.odb().writes = file.schema == sql::schema_mode::create;
+  patiently(connection, [&] {
+    sql::scoped_transaction scope(connection.odb());
+    if (connection.odb().writes) begin_anew(connection);
     sql::ensure_schema(file.database(), file.schema, file.names, file.settings.name);
-    if (const std::string why = unfit_tables(on); !why.empty()) refuse_tables(file, why);
-    if (on.odb().writes) {
+    if (const std::string why = unfit_tables(connection); !why.empty()) refuse_tables(file, why);
+    if (connection.odb().writes) {
       // Above what can be seen: if the row was lost, nobody knows what has been given out and swept.
-      on.odb().execute(file.names.expand(R"(
+      connection.odb().execute(file.names.expand(R"(
 INSERT INTO {floor} ({floor.id}, {floor.fence})
 SELECT 1, COALESCE(MAX({lock.fence}), 0)
 FROM {lock}
 WHERE TRUE
 ON CONFLICT DO NOTHING
 )"));
-    } else if (!finds_row(on, file.names.expand("SELECT 1 FROM {floor} WHERE {floor.id} = 1"))) {
+    } else if (!finds_row(connection, file.names.expand("SELECT 1 FROM {floor} WHERE {floor.id} = 1"))) {
       refuse(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it", file.settings.path,
                          file.names.table("floor")));
     }
     scope.commit();
   });
-  on.odb().writes = false;
+  connection.odb().writes = false;
 }
 
 }  // namespace
@@ -129,11 +130,11 @@ void sqlite_store::prepare() {
   const bool create = file_->schema == sql::schema_mode::create;
   check_location(*file_, create);
   fault why;
-  const auto on = std::make_unique<lease_connection>(file_);
-  if (!on->open(file_->settings.busy_timeout, create, why)) refuse(why);
+  const auto connection = std::make_unique<lease_connection>(file_);
+  if (!connection->open(file_->settings.busy_timeout, create, why)) refuse(why);
   try {
-    make_schema(*on);
-    forget_other_boots(*on);
+    make_schema(*connection);
+    forget_other_boots(*connection);
   } catch (const odb::exception& e) {
     refuse(fmt::format("SQLite file '{}': {}", file_->settings.path, e.what()));
   }

@@ -15,15 +15,15 @@
 namespace dlock::stores::sqlite::lease_table {
 
 /// Frees what was held under a boot that is over. What may be alive stays, whatever its boot id says.
-void forget_other_boots(lease_connection& on);
+void forget_other_boots(lease_connection& connection);
 
 /// Calls `step` until SQLite is not busy. The step leaves no transaction open.
 template <class Step>
-void patiently(sqlite_connection& on, Step step) {
-  sqlite_turn turn(on, lane::write, on.file().settings.busy_timeout);
+void patiently(sqlite_connection& connection, Step step) {
+  sqlite_turn turn(connection, lane::write, connection.file().settings.busy_timeout);
   int code = turn.begin();
   std::string text;
-  if (code != SQLITE_OK) refuse(sqlite_fault(code, on.file().settings.path));
+  if (code != SQLITE_OK) refuse(sqlite_fault(code, connection.file().settings.path));
   do {
     try {
       return step();
@@ -34,7 +34,7 @@ void patiently(sqlite_connection& on, Step step) {
       text = e.message();
     }
   } while (turn.again(code));
-  refuse(sqlite_fault(code, on.file().settings.path, is_busy(code) ? "" : text));
+  refuse(sqlite_fault(code, connection.file().settings.path, is_busy(code) ? "" : text));
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

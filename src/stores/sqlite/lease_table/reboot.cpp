@@ -56,18 +56,18 @@ constexpr const char* lacks_rows = "(SELECT COUNT(*) FROM {floor} WHERE {floor.i
 /// Statements that run once.
 class statements {
  public:
-  explicit statements(lease_connection& on) : on_(on), names_(on.file().names) {
+  explicit statements(lease_connection& connection) : connection_(connection), names_(connection.file().names) {
     names_.add_text("of_the_future", names_.expand(of_the_future));
     names_.add_text("lacks_rows", names_.expand(lacks_rows));
   }
 
   /// Whether a row came back; found() is its first column. Throws what ODB throws.
   bool run(std::string_view sql) {
-    lease_file& file = on_.file();
+    lease_file& file = connection_.file();
     const std::int64_t now = file.now();
     const microseconds epoch = file.wall_clock() - microseconds{now};
     sqlite_statement s;
-    int code = s.prepare(on_.handle(), names_.expand(sql));
+    int code = s.prepare(connection_.handle(), names_.expand(sql));
     if (code == SQLITE_OK) {
       s.bind_named(":now", now);
       s.bind_named(":boot", file.boot);
@@ -76,25 +76,25 @@ class statements {
       if (code == SQLITE_ROW) found_ = s.integer(0);
     }
     if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
-    throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(on_.handle()));
+    throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(connection_.handle()));
   }
   std::int64_t found() const noexcept { return found_; }
 
  private:
-  lease_connection& on_;
+  lease_connection& connection_;
   sql::table_names names_;
   std::int64_t found_ = 0;
 };
 
 }  // namespace
 
-void forget_other_boots(lease_connection& on) {
-  statements file(on);
-  patiently(on, [&] {
+void forget_other_boots(lease_connection& connection) {
+  statements file(connection);
+  patiently(connection, [&] {
     // By reading: where there is nothing to do, opening a file waits for no writer.
     if (!file.run("SELECT 1 WHERE {of_the_future} OR {lacks_rows}")) return;
-    on.odb().writes = true;
-    sql::scoped_transaction scope(on.odb());
+    connection.odb().writes = true;
+    sql::scoped_transaction scope(connection.odb());
     // Again, now that nobody else writes: what was written before is of the past, unless another boot wrote it.
     if (file.run("SELECT 1 WHERE {of_the_future}")) {
       for (const char* sql : free_the_dead) file.run(sql);
@@ -102,9 +102,9 @@ void forget_other_boots(lease_connection& on) {
     file.run(add_rows);
     scope.commit();
   });
-  on.odb().writes = false;
-  patiently(on, [&] { file.run("SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 3"); });
-  on.file().row_epoch(microseconds{file.found()});
+  connection.odb().writes = false;
+  patiently(connection, [&] { file.run("SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 3"); });
+  connection.file().row_epoch(microseconds{file.found()});
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

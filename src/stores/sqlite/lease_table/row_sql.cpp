@@ -54,21 +54,21 @@ std::string named_id(const row_table& table) {
 /// SQL ends at a zero byte, and bytes that are cast to text would be taken for the file's encoding.
 std::string quoted(const std::string& text) {
   const bool zeros = text.find('\0') != std::string::npos;
-  std::string made = zeros ? "('" : "'";
+  std::string literal = zeros ? "('" : "'";
   for (const char c : text) {
     if (c == '\0') {
-      made += "' || char(0) || '";
+      literal += "' || char(0) || '";
     } else {
-      made.append(c == '\'' ? 2 : 1, c);
+      literal.append(c == '\'' ? 2 : 1, c);
     }
   }
-  return made + (zeros ? "')" : "'");
+  return literal + (zeros ? "')" : "'");
 }
 
 std::string hex(std::string_view bytes) {
-  std::string made = "x'";
-  for (const char c : bytes) fmt::format_to(std::back_inserter(made), "{:02x}", static_cast<unsigned char>(c));
-  return made + '\'';
+  std::string text = "x'";
+  for (const char c : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(c));
+  return text + '\'';
 }
 
 }  // namespace
@@ -213,20 +213,20 @@ std::string bare_name(std::string_view name) {
 }
 
 std::string quoted_name(std::string_view name) {
-  std::string made = "\"";
-  for (const char c : name) made.append(c == '"' ? 2 : 1, c);
-  return made + '"';
+  std::string text = "\"";
+  for (const char c : name) text.append(c == '"' ? 2 : 1, c);
+  return text + '"';
 }
 
 namespace {
 
 /// With all columns named as they may stand in a statement about several tables.
 row_table qualified(const row_table& table) {
-  row_table made = table;
+  row_table full = table;
   const std::string before = quoted_name(bare_name(table.table)) + '.';
-  for (std::string* const column : {&made.owner, &made.expires_at, &made.fence}) *column = before + *column;
-  for (std::string& column : made.id) column = before + column;
-  return made;
+  for (std::string* const column : {&full.owner, &full.expires_at, &full.fence}) *column = before + *column;
+  for (std::string& column : full.id) column = before + column;
+  return full;
 }
 
 /// (a, b) IN (VALUES ...) would read the whole table. Halved again and again, because SQLite bounds how deep a

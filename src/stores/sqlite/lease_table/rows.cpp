@@ -115,7 +115,7 @@ class row_values {
 };
 
 /// Fills in what became of the session that the row names.
-int look_at_session(lease_connection& on, sqlite_turn& turn, seen& now) {
+int look_at_session(lease_connection& connection, sqlite_turn& turn, seen& now) {
   lease_values values{.session = now.holder};
   bool found = false;
   const auto begin = [&found] { found = false; };
@@ -127,13 +127,13 @@ int look_at_session(lease_connection& on, sqlite_turn& turn, seen& now) {
     now.left = microseconds{std::max<std::int64_t>(0, s.integer(0) - values.now)};
     now.expired = s.integer(0) <= values.now;
   };
-  const int code = on.run(statement_id::look_session, turn, values, begin, row);
+  const int code = connection.run(statement_id::look_session, turn, values, begin, row);
   if (code == SQLITE_DONE && !found && now.kind == lease_kind::session) now.gone = now.expired = true;
   return code;
 }
 
 /// Session and row are read one after the other: a take-over looks at both again, in one statement.
-reply look(lease_connection& on, sqlite_turn& turn, const request& q, row_values& values,
+reply look(lease_connection& connection, sqlite_turn& turn, const request& q, row_values& values,
            sqlite_row_statements::prepared& prepared) {
   reply answer{.result = outcome::absent};
   microseconds asked{0};
@@ -152,8 +152,8 @@ reply look(lease_connection& on, sqlite_turn& turn, const request& q, row_values
     end.reset();
     if (!s.is_null(2)) end = microseconds{s.integer(2)};
   };
-  int code = on.run(prepared.statement, prepared.text.sql, turn, bind, row);
-  if (code != SQLITE_DONE) return on.refused(code, false);
+  int code = connection.run(prepared.statement, prepared.text.sql, turn, bind, row);
+  if (code != SQLITE_DONE) return connection.refused(code, false);
   if (owner.empty()) return answer;
   const auto ours = sql::row_owner::parse(owner);
   answer.holder.kind = end ? sql::kind_of_expiry(*q.row->table) : lease_kind::session;
@@ -169,8 +169,8 @@ reply look(lease_connection& on, sqlite_turn& turn, const request& q, row_values
     return answer;
   }
   answer.holder.nonce = ours->nonce;
-  code = look_at_session(on, turn, answer.holder);
-  return code == SQLITE_DONE ? answer : on.refused(code, false);
+  code = look_at_session(connection, turn, answer.holder);
+  return code == SQLITE_DONE ? answer : connection.refused(code, false);
 }
 
 }  // namespace
@@ -190,15 +190,15 @@ sqlite_row_statements::prepared& sqlite_row_statements::of(const std::shared_ptr
   return statement;
 }
 
-reply run_row(lease_connection& on, sqlite_turn& turn, const request& q) {
+reply run_row(lease_connection& connection, sqlite_turn& turn, const request& q) {
   if (q.action == verb::insert) return {.result = outcome::absent};  // making rows is the application's business
   const bool needs_ttl = q.action == verb::take || q.action == verb::take_over || q.action == verb::extend;
   if (needs_ttl && q.ttl.count() == 0 && q.row->table->renewal == row_renewal::column) {
     return {.why = {.text = fmt::format("table {}: row_renewal::column needs a ttl", q.row->table->table)}};
   }
-  row_values values(q, on.file());
-  auto& prepared = on.rows().of(q.row->table, statement_for(q), on.file().names);
-  if (q.action == verb::look) return look(on, turn, q, values, prepared);
+  row_values values(q, connection.file());
+  auto& prepared = connection.rows().of(q.row->table, statement_for(q), connection.file().names);
+  if (q.action == verb::look) return look(connection, turn, q, values, prepared);
   if (q.action == verb::take || q.action == verb::take_over) {
     reply answer{.result = outcome::no};
     // The row is shown before the change is committed: it counts only after SQLITE_DONE.
@@ -209,13 +209,13 @@ reply run_row(lease_connection& on, sqlite_turn& turn, const request& q) {
       answer = {.result = outcome::no};
       values.bind(s, prepared.text, boot_time);
     };
-    const int code = on.run(prepared.statement, prepared.text.sql, turn, bind, row);
-    return code == SQLITE_DONE ? answer : on.refused(code, true);
+    const int code = connection.run(prepared.statement, prepared.text.sql, turn, bind, row);
+    return code == SQLITE_DONE ? answer : connection.refused(code, true);
   }
   const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) { values.bind(s, prepared.text, boot_time); };
-  const int code = on.run(prepared.statement, prepared.text.sql, turn, bind, no_rows);
-  if (code != SQLITE_DONE) return on.refused(code, true);
-  return {.result = on.changed() ? outcome::yes : outcome::no};
+  const int code = connection.run(prepared.statement, prepared.text.sql, turn, bind, no_rows);
+  if (code != SQLITE_DONE) return connection.refused(code, true);
+  return {.result = connection.changed() ? outcome::yes : outcome::no};
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -41,6 +41,6 @@ class sqlite_row_statements {
 };
 
 /// One request about a row. Throws only std::bad_alloc.
-reply run_row(lease_connection& on, sqlite_turn& turn, const request& q);
+reply run_row(lease_connection& connection, sqlite_turn& turn, const request& q);
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -16,11 +16,11 @@ struct lease_settings : sqlite_settings {
 
   /// Throws std::invalid_argument.
   static lease_settings parse(store_url url) {
-    lease_settings made{sqlite_settings::take(url)};
-    made.schema = sql::parse_schema_mode(url.take_param("schema", "create"));
-    made.prefix = url.take_param("prefix", std::string(sql::table_names::default_prefix));
+    lease_settings settings{sqlite_settings::take(url)};
+    settings.schema = sql::parse_schema_mode(url.take_param("schema", "create"));
+    settings.prefix = url.take_param("prefix", std::string(sql::table_names::default_prefix));
     url.expect_no_more_params();
-    return made;
+    return settings;
   }
 };
 

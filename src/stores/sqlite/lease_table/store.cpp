@@ -13,9 +13,9 @@ namespace dlock::stores::sqlite::lease_table {
 
 std::unique_ptr<connection> sqlite_store::connect(microseconds limit, fault& why,
                                                   const std::stop_token& cancel) noexcept try {
-  auto made = std::make_unique<lease_connection>(file_);
-  if (!made->open(limit, false, why, cancel)) return nullptr;
-  return made;
+  auto connection = std::make_unique<lease_connection>(file_);
+  if (!connection->open(limit, false, why, cancel)) return nullptr;
+  return connection;
 } catch (...) {
   why = out_of_memory().why;
   return nullptr;

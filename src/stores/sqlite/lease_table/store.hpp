@@ -30,8 +30,8 @@ class sqlite_store final : public store, private store_admin, private transactio
     return connect(limit, why, {});
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
-  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  reply session(connection& on, session_verb action, const session_record& of) noexcept override;
+  void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  reply session(connection& connection, session_verb action, const session_record& record) noexcept override;
   /// A statement runs within the call that made it: when a connection is lost, nothing of it is left.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return this; }
@@ -40,27 +40,27 @@ class sqlite_store final : public store, private store_admin, private transactio
   outcome shares(odb::connection& with, fault& why) const override;
   outcome glance(odb::connection& with) const noexcept override;
   sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
-  std::string address(odb::database& of) const override;
+  std::string address(odb::database& database) const override;
   outcome describe(odb::connection& with, row_table& table, fault& why) const override;
   std::unique_ptr<odb::database> open_database() const override;
-  odb::transaction_impl* begin_to_write(odb::connection& on) const override;
+  odb::transaction_impl* begin_to_write(odb::connection& connection) const override;
   fault fault_of(const std::exception& error) const override;
   bool may_be_done(const fault& why) const noexcept override;
   std::string free_rows(const row_table& table) const override;
   std::string abandoned_rows(const row_table& table) const override;
   /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.
   std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
-  std::string claim(const sql::claim_request& what) const override;
+  std::string claim(const sql::claim_request& request) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
   std::string add_columns(const row_table& table) const override;
 
  private:
   // store_admin
-  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
-  reply list(connection& on, std::string_view after, std::size_t limit,
+  reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
-  reply revoke(connection& on, const request& key) noexcept override;
-  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  reply revoke(connection& connection, const request& key) noexcept override;
+  reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept override;
 
   // transactional_store
   verification verification_of(const request& grant) const override;

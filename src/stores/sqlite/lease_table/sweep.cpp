@@ -25,8 +25,8 @@ struct candidate {
 
 class sweeper {
  public:
-  sweeper(lease_connection& on, microseconds idle, std::size_t limit, sqlite_sweep_position& at)
-      : on_(on), idle_(idle.count()), limit_(std::max<std::size_t>(1, limit)), at_(at) {}
+  sweeper(lease_connection& connection, microseconds idle, std::size_t limit, sqlite_sweep_position& at)
+      : connection_(connection), idle_(idle.count()), limit_(std::max<std::size_t>(1, limit)), at_(at) {}
 
   reply run() {
     // All keys have to be read to find the sessions that hold none: once in a round, unless there are more.
@@ -66,9 +66,9 @@ class sweeper {
       }
       found_.push_back(std::move(next));
     };
-    sqlite_turn turn(on_, lane::read, on_.file().settings.statement_timeout());
-    const int code = on_.run(kind, turn, values, begin, row);
-    if (code != SQLITE_DONE) failed_ = on_.refused(code, false);
+    sqlite_turn turn(connection_, lane::read, connection_.file().settings.statement_timeout());
+    const int code = connection_.run(kind, turn, values, begin, row);
+    if (code != SQLITE_DONE) failed_ = connection_.refused(code, false);
     return code == SQLITE_DONE;
   }
 
@@ -78,8 +78,8 @@ class sweeper {
                            return a.fence < b.fence;
                          })->fence;
     std::uint64_t gone = 0;
-    sqlite_turn turn(on_, lane::write, on_.file().settings.statement_timeout());
-    const bool done = on_.transact(turn, failed_, [&] {
+    sqlite_turn turn(connection_, lane::write, connection_.file().settings.statement_timeout());
+    const bool done = connection_.transact(turn, failed_, [&] {
       // What tells of those that go, first.
       lease_values values{.seen_fence = highest, .idle = idle_};
       if (!change(turn, keys ? statement_id::sweep_floor : statement_id::latest, values)) return false;
@@ -87,7 +87,7 @@ class sweeper {
         values.key = each.name;
         values.session = each.session;
         const bool executed = change(turn, keys ? statement_id::sweep_key : statement_id::sweep_session, values);
-        gone += executed && on_.changed() ? 1 : 0;
+        gone += executed && connection_.changed() ? 1 : 0;
         return executed;
       });
     });
@@ -96,12 +96,12 @@ class sweeper {
   }
 
   bool change(sqlite_turn& turn, statement_id which, lease_values& values) {
-    const int code = on_.run(which, turn, values);
-    if (code != SQLITE_DONE) failed_ = on_.refused(code, true);
+    const int code = connection_.run(which, turn, values);
+    if (code != SQLITE_DONE) failed_ = connection_.refused(code, true);
     return code == SQLITE_DONE;
   }
 
-  lease_connection& on_;
+  lease_connection& connection_;
   const std::int64_t idle_;
   const std::size_t limit_;
   sqlite_sweep_position& at_;
@@ -113,10 +113,10 @@ class sweeper {
 }  // namespace
 
 reply sqlite_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept try {
-  auto& on = static_cast<lease_connection&>(connection);
-  if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
+  auto& link = static_cast<lease_connection&>(connection);
+  if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
   const base::lock_guard lock(sweep_mutex_);
-  return sweeper(on, idle, limit, sweep_at_).run();
+  return sweeper(link, idle, limit, sweep_at_).run();
 } catch (...) {
   return out_of_memory();
 }

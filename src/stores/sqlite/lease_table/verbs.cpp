@@ -29,28 +29,28 @@ lease_values values_of(const request& asked) {
 }
 
 /// take, insert, take_over: the row comes back with its new fence.
-reply granted(lease_connection& on, sqlite_turn& turn, statement_id which, const request& asked) {
+reply granted(lease_connection& connection, sqlite_turn& turn, statement_id which, const request& asked) {
   auto values = values_of(asked);
   std::uint64_t fence = 0;
   const auto begin = [&fence] { fence = 0; };  // what an earlier try has shown was not committed
   // The row is shown before the change is committed: it counts only after SQLITE_DONE.
   const auto row = [&fence](const sqlite_statement& s) { fence = static_cast<std::uint64_t>(s.integer(0)); };
-  const int code = on.run(which, turn, values, begin, row);
+  const int code = connection.run(which, turn, values, begin, row);
   if (code == SQLITE_DONE && fence > 0) return {.result = outcome::yes, .fence = fence};
   if (asked.action == verb::insert && code == SQLITE_CONSTRAINT_PRIMARYKEY) return {.result = outcome::no};
   if (asked.action == verb::insert && code == SQLITE_DONE) {
     return {.why = {.text = fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it",
-                                        on.file().settings.path, on.file().names.table("floor"))}};
+                                        connection.file().settings.path, connection.file().names.table("floor"))}};
   }
-  return code == SQLITE_DONE ? reply{.result = outcome::no} : on.refused(code, true);
+  return code == SQLITE_DONE ? reply{.result = outcome::no} : connection.refused(code, true);
 }
 
 /// extend, release, cancel: one row changed, or none.
-reply changed(lease_connection& on, sqlite_turn& turn, statement_id which, const request& asked) {
+reply changed(lease_connection& connection, sqlite_turn& turn, statement_id which, const request& asked) {
   auto values = values_of(asked);
-  const int code = on.run(which, turn, values);
-  if (code != SQLITE_DONE) return on.refused(code, true);
-  return {.result = on.changed() ? outcome::yes : outcome::no};
+  const int code = connection.run(which, turn, values);
+  if (code != SQLITE_DONE) return connection.refused(code, true);
+  return {.result = connection.changed() ? outcome::yes : outcome::no};
 }
 
 /// The columns of the statement `look`.
@@ -70,7 +70,7 @@ seen seen_of(const sqlite_statement& row, std::int64_t now) {
   return shown;
 }
 
-reply look(lease_connection& on, sqlite_turn& turn, const request& asked) {
+reply look(lease_connection& connection, sqlite_turn& turn, const request& asked) {
   auto values = values_of(asked);
   reply answer;
   const auto begin = [&] { answer = {.result = outcome::absent}; };
@@ -80,12 +80,12 @@ reply look(lease_connection& on, sqlite_turn& turn, const request& asked) {
     answer.result = outcome::yes;
     answer.holder = seen_of(s, values.now);
   };
-  const int code = on.run(statement_id::look, turn, values, begin, row);
-  return code == SQLITE_DONE ? answer : on.refused(code, false);
+  const int code = connection.run(statement_id::look, turn, values, begin, row);
+  return code == SQLITE_DONE ? answer : connection.refused(code, false);
 }
 
 /// One SELECT; each request gets its own answer.
-void look_at_some(lease_connection& on, sqlite_turn& turn, std::span<const request> requests,
+void look_at_some(lease_connection& connection, sqlite_turn& turn, std::span<const request> requests,
                   std::span<reply> replies) {
   std::int64_t asked = 0;
   const auto bind = [&](sqlite_statement& to, std::int64_t now) {
@@ -103,42 +103,44 @@ void look_at_some(lease_connection& on, sqlite_turn& turn, std::span<const reque
         replies[i] = {.result = outcome::yes, .holder = seen_of(s, asked), .statements = 0};
     }
   };
-  const int code = on.look_at_all(turn, bind, row);
-  if (code != SQLITE_DONE) std::fill(replies.begin(), replies.end(), on.refused(code, false));
+  const int code = connection.look_at_all(turn, bind, row);
+  if (code != SQLITE_DONE) std::fill(replies.begin(), replies.end(), connection.refused(code, false));
   for (auto& each : replies) each.statements = 0;
   replies.front().statements = 1;
 }
 
-void look_at_all(lease_connection& on, sqlite_turn& turn, std::span<const request> requests, std::span<reply> replies) {
+void look_at_all(lease_connection& connection, sqlite_turn& turn, std::span<const request> requests,
+                 std::span<reply> replies) {
   for (std::size_t done = 0; done < requests.size(); done += lease_sql::most_looks) {
     const auto some = std::min(requests.size() - done, lease_sql::most_looks);
-    look_at_some(on, turn, requests.subspan(done, some), replies.subspan(done, some));
+    look_at_some(connection, turn, requests.subspan(done, some), replies.subspan(done, some));
   }
 }
 
-reply execute_one(lease_connection& on, sqlite_turn& turn, const request& asked) {
-  if (asked.row != nullptr) return run_row(on, turn, asked);
+reply execute_one(lease_connection& connection, sqlite_turn& turn, const request& asked) {
+  if (asked.row != nullptr) return run_row(connection, turn, asked);
   switch (asked.action) {
-    case verb::take: return granted(on, turn, statement_id::take, asked);
-    case verb::insert: return granted(on, turn, statement_id::insert, asked);
-    case verb::look: return look(on, turn, asked);
-    case verb::take_over: return granted(on, turn, statement_id::take_over, asked);
-    case verb::extend: return changed(on, turn, statement_id::extend, asked);
+    case verb::take: return granted(connection, turn, statement_id::take, asked);
+    case verb::insert: return granted(connection, turn, statement_id::insert, asked);
+    case verb::look: return look(connection, turn, asked);
+    case verb::take_over: return granted(connection, turn, statement_id::take_over, asked);
+    case verb::extend: return changed(connection, turn, statement_id::extend, asked);
     case verb::release: {
       const bool later = asked.min_hold.count() > 0;
-      return changed(on, turn, later ? statement_id::release_min_hold : statement_id::release, asked);
+      return changed(connection, turn, later ? statement_id::release_min_hold : statement_id::release, asked);
     }
-    case verb::cancel: return changed(on, turn, statement_id::cancel, asked);
+    case verb::cancel: return changed(connection, turn, statement_id::cancel, asked);
   }
   return {};
 }
 
 /// Several writes cost one commit. The answers count only once that is done.
-void run_batch(lease_connection& on, sqlite_turn& turn, std::span<const request> requests, std::span<reply> replies) {
+void run_batch(lease_connection& connection, sqlite_turn& turn, std::span<const request> requests,
+               std::span<reply> replies) {
   reply failed;
-  const bool done = on.transact(turn, failed, [&] {
+  const bool done = connection.transact(turn, failed, [&] {
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      replies[i] = execute_one(on, turn, requests[i]);
+      replies[i] = execute_one(connection, turn, requests[i]);
       if (replies[i].result != outcome::failed && replies[i].result != outcome::unknown) continue;
       // A statement of a transaction that is rolled back did certainly nothing.
       failed = {.result = outcome::failed, .why = std::move(replies[i].why)};
@@ -150,12 +152,13 @@ void run_batch(lease_connection& on, sqlite_turn& turn, std::span<const request>
 }
 
 /// The row goes, the time that it told stays. The change of the one counts only with the other.
-reply close_session(lease_connection& on, sqlite_turn& turn, lease_values& values) {
+reply close_session(lease_connection& connection, sqlite_turn& turn, lease_values& values) {
   reply answer;
-  on.transact(turn, answer, [&] {
-    int code = on.run(statement_id::latest, turn, values);
-    if (code == SQLITE_DONE) code = on.run(statement_id::session_close, turn, values);
-    answer = code == SQLITE_DONE ? reply{.result = on.changed() ? outcome::yes : outcome::no} : on.refused(code, true);
+  connection.transact(turn, answer, [&] {
+    int code = connection.run(statement_id::latest, turn, values);
+    if (code == SQLITE_DONE) code = connection.run(statement_id::session_close, turn, values);
+    answer = code == SQLITE_DONE ? reply{.result = connection.changed() ? outcome::yes : outcome::no}
+                                 : connection.refused(code, true);
     return code == SQLITE_DONE;
   });
   return answer;
@@ -165,9 +168,9 @@ reply close_session(lease_connection& on, sqlite_turn& turn, lease_values& value
 
 void sqlite_store::execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept
     try {
-  auto& on = static_cast<lease_connection&>(connection);
-  if (const int code = on.check(); code != SQLITE_OK) {
-    std::fill(replies.begin(), replies.end(), on.refused(code, false));
+  auto& link = static_cast<lease_connection&>(connection);
+  if (const int code = link.check(); code != SQLITE_OK) {
+    std::fill(replies.begin(), replies.end(), link.refused(code, false));
     return;
   }
   const bool reads = requests.front().action == verb::look;
@@ -175,34 +178,38 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
     std::fill(replies.begin(), replies.end(), reply{.why = why});
     return;
   }
-  sqlite_turn turn(on, reads ? lane::read : lane::write, file_->settings.statement_timeout());
-  if (requests.size() > 1 && !reads) return run_batch(on, turn, requests, replies);
+  sqlite_turn turn(link, reads ? lane::read : lane::write, file_->settings.statement_timeout());
+  if (requests.size() > 1 && !reads) return run_batch(link, turn, requests, replies);
   const auto of_key = [](const request& each) { return each.action == verb::look && each.row == nullptr; };
   if (requests.size() > 1 && std::all_of(requests.begin(), requests.end(), of_key)) {
-    return look_at_all(on, turn, requests, replies);
+    return look_at_all(link, turn, requests, replies);
   }
-  for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = execute_one(on, turn, requests[i]);
+  for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = execute_one(link, turn, requests[i]);
 } catch (...) {
   for (reply& r : replies) r = out_of_memory();
 }
 
-reply sqlite_store::session(connection& connection, session_verb action, const session_record& of) noexcept try {
-  auto& on = static_cast<lease_connection&>(connection);
-  if (const int code = on.check(); code != SQLITE_OK) return on.refused(code, false);
+reply sqlite_store::session(connection& connection, session_verb action, const session_record& record) noexcept try {
+  auto& link = static_cast<lease_connection&>(connection);
+  if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
   if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
   const bool renews = action == session_verb::renew;
   const auto& settings = file_->settings;
-  sqlite_turn turn(on, renews ? lane::renewal : lane::write,
+  sqlite_turn turn(link, renews ? lane::renewal : lane::write,
                    renews ? settings.busy_timeout : settings.statement_timeout());
-  lease_values values{
-      .session = of.id, .ttl = of.ttl.count(), .host = of.host, .pid = of.pid, .label = of.label, .boot = file_->boot};
-  if (action == session_verb::close) return close_session(on, turn, values);
+  lease_values values{.session = record.id,
+                      .ttl = record.ttl.count(),
+                      .host = record.host,
+                      .pid = record.pid,
+                      .label = record.label,
+                      .boot = file_->boot};
+  if (action == session_verb::close) return close_session(link, turn, values);
   constexpr statement_id statements[] = {statement_id::session_open, statement_id::session_renew,
                                          statement_id::session_remove_expired};
-  const int code = on.run(statements[static_cast<std::size_t>(action)], turn, values);
+  const int code = link.run(statements[static_cast<std::size_t>(action)], turn, values);
   if (code == SQLITE_CONSTRAINT_PRIMARYKEY) return {.result = outcome::no};  // opened before
-  if (code != SQLITE_DONE) return on.refused(code, true);
-  return {.result = on.changed() ? outcome::yes : outcome::no};
+  if (code != SQLITE_DONE) return link.refused(code, true);
+  return {.result = link.changed() ? outcome::yes : outcome::no};
 } catch (...) {
   return out_of_memory();
 }

@@ -17,7 +17,7 @@ class mysql_store_place final : public store_place {
 };
 
 /// The server's number of an actor's connection.
-inline std::uint64_t connection_id(const actor& of) { return of.on->identity().id; }
+inline std::uint64_t connection_id(const actor& actor) { return actor.connection->identity().id; }
 
 /// An application whose sessions live eight hours ahead of the server's.
 class mysql_application final : public application {
@@ -40,7 +40,7 @@ class mysql_row_place final : public row_place {
   std::shared_ptr<const row_table> make_table(const row_shape& shape) override;
   std::unique_ptr<application> connect() override;
   std::string literal(const std::string& text) const override;
-  std::string plain_take(const row_table& table, const std::string& where, const std::string& owner,
+  std::string plain_take(const row_table& table, const std::string& condition, const std::string& owner,
                          int seconds) const override;
   std::string plain_expiry(int seconds) const override;
   std::string expiry(microseconds from_now) const override;

@@ -25,9 +25,9 @@ std::uint64_t mysql_application::run(const std::string& sql) {
 
 std::vector<std::string> mysql_application::all(const std::string& sql) {
   try {
-    std::vector<std::string> made;
-    for (const auto& row : raw.rows(sql)) made.push_back(row.at(0).value_or(""));
-    return made;
+    std::vector<std::string> columns;
+    for (const auto& row : raw.rows(sql)) columns.push_back(row.at(0).value_or(""));
+    return columns;
   } catch (const std::runtime_error& e) {
     throw failed(e.what());
   }
@@ -54,42 +54,42 @@ mysql_row_place::~mysql_row_place() {
 std::shared_ptr<const row_table> mysql_row_place::make_table(const row_shape& shape) {
   const bool column = shape.renewal == row_renewal::column;
   const bool own_fence = !column && !shape.fence_is_version;
-  auto made = std::make_shared<row_table>();
-  made->label = locks.prefix() + "rows" + std::to_string(tables_.size());
-  made->table = "`" + store_url::parse(app_url()).path + "`.`" + made->label + "`";
-  made->owner = "`lock_owner`";
-  made->expires_at = column ? "`lock_expire_time`" : "`lock_expires_at_us`";
-  made->fence = own_fence ? "`lock_fence`" : "`version`";
-  made->version = "`version`";
-  made->renewal = shape.renewal;
-  made->owner_not_null = shape.owner_not_null || column;
+  auto table = std::make_shared<row_table>();
+  table->label = locks.prefix() + "rows" + std::to_string(tables_.size());
+  table->table = "`" + store_url::parse(app_url()).path + "`.`" + table->label + "`";
+  table->owner = "`lock_owner`";
+  table->expires_at = column ? "`lock_expire_time`" : "`lock_expires_at_us`";
+  table->fence = own_fence ? "`lock_fence`" : "`version`";
+  table->version = "`version`";
+  table->renewal = shape.renewal;
+  table->owner_not_null = shape.owner_not_null || column;
   constexpr const char* text = "VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL";
   std::string columns;
   switch (shape.id) {
     case row_id_kind::integer:
-      made->id = {"`id`"};
+      table->id = {"`id`"};
       columns = "`id` BIGINT NOT NULL PRIMARY KEY";
       break;
     case row_id_kind::text:
-      made->id = {"`id`"};
+      table->id = {"`id`"};
       columns = fmt::format("`id` {} PRIMARY KEY", text);
       break;
     case row_id_kind::composite:
-      made->id = {"`region`", "`name`"};
+      table->id = {"`region`", "`name`"};
       columns = fmt::format("`region` BIGINT NOT NULL, `name` {}, PRIMARY KEY (`region`, `name`)", text);
       break;
   }
   columns += ", payload INT NOT NULL DEFAULT 0, version INT NOT NULL DEFAULT 0";
   if (!shape.without_lock_columns) {
-    columns += made->owner_not_null ? ", lock_owner VARCHAR(50) NOT NULL DEFAULT ''" : ", lock_owner VARCHAR(50) NULL";
+    columns += table->owner_not_null ? ", lock_owner VARCHAR(50) NOT NULL DEFAULT ''" : ", lock_owner VARCHAR(50) NULL";
     columns +=
         column ? ", lock_expire_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP" : ", lock_expires_at_us BIGINT NULL";
     if (own_fence) columns += ", lock_fence BIGINT UNSIGNED NOT NULL DEFAULT 0";
   }
-  tables_.push_back(made->table);
+  tables_.push_back(table->table);
   raw_mysql app(app_url());
-  app.run(fmt::format("CREATE TABLE {} ({}) ENGINE=InnoDB", made->table, columns));
-  return made;
+  app.run(fmt::format("CREATE TABLE {} ({}) ENGINE=InnoDB", table->table, columns));
+  return table;
 }
 
 std::unique_ptr<application> mysql_row_place::connect() { return std::make_unique<mysql_application>(app_url()); }
@@ -100,12 +100,12 @@ std::string mysql_row_place::literal(const std::string& text) const {
   return "_utf8mb4 x'" + hex + "'";
 }
 
-std::string mysql_row_place::plain_take(const row_table& table, const std::string& where, const std::string& owner,
+std::string mysql_row_place::plain_take(const row_table& table, const std::string& condition, const std::string& owner,
                                         int seconds) const {
   return fmt::format(
       "update {0} set {1}='{2}', {3}=date_add(now(), interval {4} second), {5}={5}+1 where {6} and ({1}='' or "
       "{3}<now())",
-      table.table, table.owner, owner, table.expires_at, seconds, table.fence, where);
+      table.table, table.owner, owner, table.expires_at, seconds, table.fence, condition);
 }
 
 std::string mysql_row_place::plain_expiry(int seconds) const {

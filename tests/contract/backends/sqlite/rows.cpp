@@ -17,12 +17,12 @@ namespace {
 
 class sqlite_application final : public application {
  public:
-  explicit sqlite_application(const std::string& path) : on_(path) {}
+  explicit sqlite_application(const std::string& path) : client_(path) {}
 
   std::uint64_t run(const std::string& sql) override {
     return guarded([&] {
-      on_.run(sql);
-      return static_cast<std::uint64_t>(on_.changes());
+      client_.run(sql);
+      return static_cast<std::uint64_t>(client_.changes());
     });
   }
   std::optional<std::string> one(const std::string& sql) override {
@@ -30,15 +30,15 @@ class sqlite_application final : public application {
     return found.empty() ? std::nullopt : found.front();
   }
   std::vector<std::string> all(const std::string& sql) override {
-    std::vector<std::string> made;
-    for (const auto& value : values(sql)) made.push_back(value.value_or(""));
-    return made;
+    std::vector<std::string> columns;
+    for (const auto& value : values(sql)) columns.push_back(value.value_or(""));
+    return columns;
   }
   void begin() override { run("BEGIN IMMEDIATE"); }
 
  private:
   std::vector<std::optional<std::string>> values(const std::string& sql) {
-    return guarded([&] { return on_.column(sql); });
+    return guarded([&] { return client_.column(sql); });
   }
   template <class Call>
   static std::invoke_result_t<Call> guarded(Call call) {
@@ -49,7 +49,7 @@ class sqlite_application final : public application {
     }
   }
 
-  raw_sqlite on_;
+  raw_sqlite client_;
 };
 
 #ifndef DLOCK_TEST_ENCODING
@@ -60,23 +60,23 @@ class sqlite_row_place final : public row_place {
  public:
   sqlite_row_place() { make_sqlite_file(path_, DLOCK_TEST_ENCODING); }
   std::shared_ptr<store> open() override {
-    auto made = open_store("sqlite:" + path_);
-    made->prepare();
-    return made;
+    auto store = open_store("sqlite:" + path_);
+    store->prepare();
+    return store;
   }
   std::unique_ptr<application> connect() override { return std::make_unique<sqlite_application>(path_); }
   bool locks_rows() const override { return false; }
 
   std::string literal(const std::string& text) const override {
-    std::string made = "'";
-    for (const char c : text) made.append(c == '\'' ? 2 : 1, c);
-    return made + "'";
+    std::string quoted = "'";
+    for (const char c : text) quoted.append(c == '\'' ? 2 : 1, c);
+    return quoted + "'";
   }
-  std::string plain_take(const row_table& table, const std::string& where, const std::string& owner,
+  std::string plain_take(const row_table& table, const std::string& condition, const std::string& owner,
                          int seconds) const override {
     return fmt::format(
         "UPDATE {0} SET {1} = '{2}', {3} = {4}, version = version + 1 WHERE {5} AND ({1} = '' OR {3} < {6})",
-        table.table, table.owner, owner, table.expires_at, plain_expiry(seconds), where, "datetime('now')");
+        table.table, table.owner, owner, table.expires_at, plain_expiry(seconds), condition, "datetime('now')");
   }
   std::string plain_expiry(int seconds) const override {
     return fmt::format("datetime('now', '{:+} seconds')", seconds);
@@ -88,29 +88,29 @@ class sqlite_row_place final : public row_place {
   }
 
   std::shared_ptr<const row_table> make_table(const row_shape& shape) override {
-    row_table made;
-    made.label = fmt::format("order {}", ++tables_);  // a name that needs its quotation marks
-    made.table = '"' + made.label + '"';
+    row_table table;
+    table.label = fmt::format("order {}", ++tables_);  // a name that needs its quotation marks
+    table.table = '"' + table.label + '"';
     const bool column = shape.renewal == row_renewal::column;
-    made.renewal = shape.renewal;
-    made.owner_not_null = shape.owner_not_null || column;
-    made.owner = "\"lock_owner\"";
-    made.expires_at = column ? "\"lock_expire_time\"" : "\"lock_expires_at_us\"";
+    table.renewal = shape.renewal;
+    table.owner_not_null = shape.owner_not_null || column;
+    table.owner = "\"lock_owner\"";
+    table.expires_at = column ? "\"lock_expire_time\"" : "\"lock_expires_at_us\"";
     const bool version_counts = shape.fence_is_version || column;
-    made.fence = version_counts ? "\"version\"" : "\"lock_fence\"";
-    made.version = "\"version\"";
-    made.id = shape.id == row_id_kind::composite ? std::vector<std::string>{"\"region\"", "\"name\""}
-                                                 : std::vector<std::string>{"\"id\""};
-    create(made, shape, column, version_counts);
-    return std::make_shared<const row_table>(std::move(made));
+    table.fence = version_counts ? "\"version\"" : "\"lock_fence\"";
+    table.version = "\"version\"";
+    table.id = shape.id == row_id_kind::composite ? std::vector<std::string>{"\"region\"", "\"name\""}
+                                                  : std::vector<std::string>{"\"id\""};
+    create(table, shape, column, version_counts);
+    return std::make_shared<const row_table>(std::move(table));
   }
 
  private:
-  void create(const row_table& made, const row_shape& shape, bool column, bool version_counts) {
+  void create(const row_table& table, const row_shape& shape, bool column, bool version_counts) {
     std::string columns = "payload INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 0";
     if (!shape.without_lock_columns) {
       columns += ", lock_owner TEXT";
-      if (made.owner_not_null) columns += " NOT NULL DEFAULT ''";
+      if (table.owner_not_null) columns += " NOT NULL DEFAULT ''";
       columns += column ? ", lock_expire_time TIMESTAMP NOT NULL DEFAULT '1970-01-01 00:00:00'"
                         : ", lock_expires_at_us INTEGER";
       if (!version_counts) columns += ", lock_fence INTEGER NOT NULL DEFAULT 0";
@@ -119,7 +119,7 @@ class sqlite_row_place final : public row_place {
                            : shape.id == row_id_kind::text  ? "id TEXT PRIMARY KEY"
                                                             : "region INTEGER NOT NULL, name TEXT NOT NULL";
     if (shape.id == row_id_kind::composite) columns += ", PRIMARY KEY (region, name)";
-    raw_sqlite(path_).run(fmt::format("CREATE TABLE {} ({}, {})", made.table, id, columns));
+    raw_sqlite(path_).run(fmt::format("CREATE TABLE {} ({}, {})", table.table, id, columns));
   }
 
   scratch_folder folder_;

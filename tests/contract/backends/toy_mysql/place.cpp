@@ -13,9 +13,9 @@ class toy_place final : public store_place {
   ~toy_place() override { raw_mysql(owner_).run("DROP TABLE IF EXISTS " + table_); }
 
   std::shared_ptr<store> open() override {
-    auto made = std::make_shared<toy_mysql_store>(store_url::parse(owner_), table_);
-    made->prepare();
-    return made;
+    auto store = std::make_shared<toy_mysql_store>(store_url::parse(owner_), table_);
+    store->prepare();
+    return store;
   }
 
  private:

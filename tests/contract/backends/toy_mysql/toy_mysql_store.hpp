@@ -30,13 +30,14 @@ struct toy_sql {
     // [statements]
     const auto take =
         sql("UPDATE {t} SET owner=?, nonce=?, fence=LAST_INSERT_ID(fence+1), taken={now}, expiry=?+{now} WHERE id=? ");
-    of = {take + sql("AND (owner IS NULL OR expiry<={now})"),
-          sql("INSERT INTO {t} SET owner=?, nonce=?, fence=LAST_INSERT_ID(1), taken={now}, expiry=?+{now}, id=?"),
-          sql("SELECT owner, fence, expiry-{now} FROM {t} WHERE id=?"),
-          take + sql("AND owner=? AND fence=? AND expiry<={now}"),
-          sql("UPDATE {t} SET expiry=GREATEST(expiry, ?+{now}) WHERE id=? AND owner=? AND fence=? AND expiry>{now}"),
-          sql("UPDATE {t} SET owner=IF(taken+?>{now}, owner, NULL), expiry=taken+? WHERE id=? AND owner=? AND fence=?"),
-          sql("UPDATE {t} SET owner=NULL WHERE id=? AND owner=? AND nonce=?")};
+    texts = {
+        take + sql("AND (owner IS NULL OR expiry<={now})"),
+        sql("INSERT INTO {t} SET owner=?, nonce=?, fence=LAST_INSERT_ID(1), taken={now}, expiry=?+{now}, id=?"),
+        sql("SELECT owner, fence, expiry-{now} FROM {t} WHERE id=?"),
+        take + sql("AND owner=? AND fence=? AND expiry<={now}"),
+        sql("UPDATE {t} SET expiry=GREATEST(expiry, ?+{now}) WHERE id=? AND owner=? AND fence=? AND expiry>{now}"),
+        sql("UPDATE {t} SET owner=IF(taken+?>{now}, owner, NULL), expiry=taken+? WHERE id=? AND owner=? AND fence=?"),
+        sql("UPDATE {t} SET owner=NULL WHERE id=? AND owner=? AND nonce=?")};
     // [/statements]
     held = sql("SELECT id, owner, fence, expiry-{now} FROM {t} WHERE owner IS NOT NULL AND expiry>{now} AND ");
     create =
@@ -44,7 +45,7 @@ struct toy_sql {
             "fence BIGINT UNSIGNED NOT NULL, taken BIGINT NOT NULL, expiry BIGINT NOT NULL)");
   }
 
-  std::array<std::string, 7> of{};  ///< in the order of `verb`
+  std::array<std::string, 7> texts{};  ///< in the order of `verb`
   std::string held{}, create{};
 };
 
@@ -58,7 +59,7 @@ class toy_connection final : public mysql_connection {
     const auto t = mysql_field::number(ttl), hold = mysql_field::number(min_hold);
     const std::vector<std::vector<mysql_field>> fields{
         {o, n, t, k}, {o, n, t, k}, {k}, {o, n, t, k, seen, sf}, {t, k, o, f}, {hold, hold, k, o, f}, {k, o, n}};
-    for (std::size_t i = 0; i != fields.size(); ++i) statements.emplace_back(sql.of[i], "toy", fields[i]);
+    for (std::size_t i = 0; i != fields.size(); ++i) statements.emplace_back(sql.texts[i], "toy", fields[i]);
   }
 
   mysql_bytes<255> key{};
@@ -77,22 +78,22 @@ class toy_mysql_store final : public store, private store_admin {
   capabilities caps() const noexcept override { return {.session_leases = false, .batch = false, .take_waits = true}; }
   void prepare() override {
     fault why;
-    const auto on = client_.open<toy_connection>(client_.settings().connect_timeout, {}, why, sql_);
-    if (!on) fail(name(), why);
-    check_server(*on, name());
-    if (on->query(sql_.create, "make the table", nullptr, nullptr, why) != outcome::yes) fail(name(), why);
+    const auto connection = client_.open<toy_connection>(client_.settings().connect_timeout, {}, why, sql_);
+    if (!connection) fail(name(), why);
+    check_server(*connection, name());
+    if (connection->query(sql_.create, "make the table", nullptr, nullptr, why) != outcome::yes) fail(name(), why);
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return client_.open<toy_connection>(limit, {}, why, sql_);
   }
-  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override {
-    auto& with = static_cast<toy_connection&>(on);
+  void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override {
+    auto& with = static_cast<toy_connection&>(connection);
     std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
       return guarded(with, "lock", [&] { return each.action == verb::look ? look(with, each) : change(with, each); });
     });
   }
-  bool terminate(connection& on, const connection_identity& lost) noexcept override {
-    return end_lost_connection(static_cast<toy_connection&>(on), lost);
+  bool terminate(connection& connection, const connection_identity& lost) noexcept override {
+    return end_lost_connection(static_cast<toy_connection&>(connection), lost);
   }
   /// No lease is kept by a session here, so none has a row.
   reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
@@ -100,57 +101,61 @@ class toy_mysql_store final : public store, private store_admin {
   // [/store]
 
  private:
-  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override {
-    return holders(on, "id=" + mysql_literal(key.resource), found);
+  reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override {
+    return holders(connection, "id=" + mysql_literal(key.resource), found);
   }
-  reply list(connection& on, std::string_view after, std::size_t limit,
+  reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override {
-    return holders(on, fmt::format("id>{} ORDER BY id LIMIT {}", mysql_literal(after), limit), found);
+    return holders(connection, fmt::format("id>{} ORDER BY id LIMIT {}", mysql_literal(after), limit), found);
   }
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
   reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
   // [change]
-  static reply change(toy_connection& on, const request& of) {
-    on.key.assign(of.resource);
-    on.owner.assign(bytes_of(of.session));
-    const seen expected = of.expected != nullptr ? *of.expected : seen{};
-    on.seen_owner.assign(bytes_of(expected.holder));
-    std::tie(on.nonce, on.fence, on.seen_fence) = std::tie(of.nonce, of.fence, expected.fence);
-    std::tie(on.ttl, on.min_hold) = std::pair(of.ttl.count(), of.min_hold.count());
-    reply made;
+  static reply change(toy_connection& connection, const request& request) {
+    connection.key.assign(request.resource);
+    connection.owner.assign(bytes_of(request.session));
+    const seen expected = request.expected != nullptr ? *request.expected : seen{};
+    connection.seen_owner.assign(bytes_of(expected.holder));
+    std::tie(connection.nonce, connection.fence, connection.seen_fence) =
+        std::tie(request.nonce, request.fence, expected.fence);
+    std::tie(connection.ttl, connection.min_hold) = std::pair(request.ttl.count(), request.min_hold.count());
+    reply answer;
     mysql_done done;
-    made.result = on.run(on.statements.at(static_cast<std::size_t>(of.action)), done, made.why);
-    if (made.why.native == static_cast<int>(mysql_duplicate_key)) return {.result = outcome::no};
-    if (made.result == outcome::yes && done.rows == 0) made.result = outcome::no;
-    made.fence = done.insert_id;
-    return made;
+    answer.result =
+        connection.run(connection.statements.at(static_cast<std::size_t>(request.action)), done, answer.why);
+    if (answer.why.native == static_cast<int>(mysql_duplicate_key)) return {.result = outcome::no};
+    if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
+    answer.fence = done.insert_id;
+    return answer;
   }
   // [/change]
   // [look]
-  static reply look(toy_connection& on, const request& of) {
-    on.key.assign(of.resource);
-    reply made;
+  static reply look(toy_connection& connection, const request& request) {
+    connection.key.assign(request.resource);
+    reply answer;
     mysql_bytes<16> owner;
     std::int64_t left = 0;
-    const std::array row{mysql_field::bytes(owner), mysql_field::number(made.holder.fence), mysql_field::number(left)};
-    made.result = on.fetch(on.statements.at(static_cast<std::size_t>(of.action)), row, made.why);
-    made.holder.holder = id_of(owner.view());
-    made.holder.expired = left <= 0;
-    made.holder.left = microseconds{std::max<std::int64_t>(0, left)};
-    return made;
+    const std::array row{mysql_field::bytes(owner), mysql_field::number(answer.holder.fence),
+                         mysql_field::number(left)};
+    answer.result =
+        connection.fetch(connection.statements.at(static_cast<std::size_t>(request.action)), row, answer.why);
+    answer.holder.holder = id_of(owner.view());
+    answer.holder.expired = left <= 0;
+    answer.holder.left = microseconds{std::max<std::int64_t>(0, left)};
+    return answer;
   }
   // [/look]
-  reply holders(connection& on, const std::string& which, std::vector<holder_info>& out) noexcept {
-    auto& with = static_cast<toy_connection&>(on);
+  reply holders(connection& connection, const std::string& which, std::vector<holder_info>& out) noexcept {
+    auto& with = static_cast<toy_connection&>(connection);
     return guarded(with, "list", [&] {
-      reply made;
+      reply answer;
       mysql_rows rows;
-      made.result = with.query(sql_.held + which, "list", &rows, nullptr, made.why);
+      answer.result = with.query(sql_.held + which, "list", &rows, nullptr, answer.why);
       for (const auto& row : rows) {
         out.push_back({.key = *row[0], .session = id_of(*row[1]), .fence = std::stoull(*row[2])});
         out.back().left = microseconds{std::stoll(*row[3])};
       }
-      return made;
+      return answer;
     });
   }
 

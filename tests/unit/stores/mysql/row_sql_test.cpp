@@ -22,10 +22,10 @@ using Catch::Matchers::StartsWith;
 namespace {
 
 struct row_sql {
-  explicit row_sql(row_table of = {}) : table(std::make_shared<row_table>(std::move(of))) {}
+  explicit row_sql(row_table mapped = {}) : table(std::make_shared<row_table>(std::move(mapped))) {}
 
-  request about(verb what) const {
-    return {.action = what,
+  request about(verb action) const {
+    return {.action = action,
             .resource = key.view(),
             .session = session,
             .row = key.row(),
@@ -55,19 +55,19 @@ row_table by_session() {
 }
 
 row_table by_column() {
-  auto made = by_session();
-  made.expires_at = "`lock_expire_time`";
-  made.fence = "`version`";
-  made.renewal = row_renewal::column;
-  made.owner_not_null = true;
-  return made;
+  auto table = by_session();
+  table.expires_at = "`lock_expire_time`";
+  table.fence = "`version`";
+  table.renewal = row_renewal::column;
+  table.owner_not_null = true;
+  return table;
 }
 
 const std::string me = "ab000000000000000000000000000000/000000000000002a";
 
-std::size_t count(const std::string& in, const std::string& what) {
+std::size_t count(const std::string& in, const std::string& part) {
   std::size_t found = 0;
-  for (auto at = in.find(what); at != std::string::npos; at = in.find(what, at + 1)) ++found;
+  for (auto at = in.find(part); at != std::string::npos; at = in.find(part, at + 1)) ++found;
   return found;
 }
 
@@ -124,15 +124,15 @@ TEST_CASE("mysql row sql: a version that is the fence is raised once and proves 
 TEST_CASE("mysql row sql: claims of composite ids name the columns one by one", "[unit]") {
   auto table = by_session();
   table.id = {"`region`", "`name`"};
-  const auto of = std::make_shared<row_table>(table);
-  const auto first = lock_key::of_row(of, {std::int64_t{1}, std::string("it's")});
-  const auto second = lock_key::of_row(of, {std::int64_t{2}, std::string("b")});
+  const auto shared = std::make_shared<row_table>(table);
+  const auto first = lock_key::of_row(shared, {std::int64_t{1}, std::string("it's")});
+  const auto second = lock_key::of_row(shared, {std::int64_t{2}, std::string("b")});
   const std::vector<const row_id*> rows{first.row(), second.row()};
   const row_sql s(by_session());
-  CHECK(s.sql.rows_by_id(*of, rows) ==
+  CHECK(s.sql.rows_by_id(table, rows) ==
         "((`orders`.`region`=1 AND `orders`.`name`=_utf8mb4 X'69742773') OR (`orders`.`region`=2 AND "
         "`orders`.`name`='b'))");
-  CHECK_THAT(s.sql.claim({*of, rows, s.session, 1, {}}, session_zone::utc),
+  CHECK_THAT(s.sql.claim({table, rows, s.session, 1, {}}, session_zone::utc),
              ContainsSubstring("`lock_fence`=`lock_fence`+1"));
 }
 

@@ -29,46 +29,46 @@ std::string complaint(const std::string& url) {
 }  // namespace
 
 TEST_CASE("mysql settings: a plain URL gets the documented defaults", "[unit]") {
-  const auto made = parsed("mysql://ann:s3cret@db1/locks");
-  CHECK(made.user == "ann");
-  CHECK(made.password == "s3cret");
-  REQUIRE(made.hosts.size() == 1);
-  CHECK(made.hosts[0].host == "db1");
-  CHECK(made.hosts[0].port == 3306);
-  CHECK(made.database == "locks");
-  CHECK(made.tls == tls_mode::prefer);
-  CHECK(made.schema == schema_mode::create);
-  CHECK(made.prefix == "dlock_");
-  CHECK(made.connect_timeout == 5s);
-  CHECK(made.statement_timeout == 5s);
+  const auto settings = parsed("mysql://ann:s3cret@db1/locks");
+  CHECK(settings.user == "ann");
+  CHECK(settings.password == "s3cret");
+  REQUIRE(settings.hosts.size() == 1);
+  CHECK(settings.hosts[0].host == "db1");
+  CHECK(settings.hosts[0].port == 3306);
+  CHECK(settings.database == "locks");
+  CHECK(settings.tls == tls_mode::prefer);
+  CHECK(settings.schema == schema_mode::create);
+  CHECK(settings.prefix == "dlock_");
+  CHECK(settings.connect_timeout == 5s);
+  CHECK(settings.statement_timeout == 5s);
 }
 
 TEST_CASE("mysql settings: every parameter has its effect", "[unit]") {
-  const auto made = parsed(
+  const auto settings = parsed(
       "mysql://u:p@a:3307,b/d?tls=verify&tls_ca=/ca&tls_cert=/c&tls_key=/k&schema=none&prefix=x_&connect_timeout=250"
       "&statement_timeout=1500");
-  REQUIRE(made.hosts.size() == 2);
-  CHECK(made.where(made.hosts[0]) == "a:3307");
-  CHECK(made.where(made.hosts[1]) == "b:3306");
-  CHECK(made.tls == tls_mode::verify);
-  CHECK(made.tls_ca == "/ca");
-  CHECK(made.tls_cert == "/c");
-  CHECK(made.tls_key == "/k");
-  CHECK(made.schema == schema_mode::none);
-  CHECK(made.prefix == "x_");
-  CHECK(made.connect_timeout == 250ms);
-  CHECK(made.statement_timeout == 1500ms);
+  REQUIRE(settings.hosts.size() == 2);
+  CHECK(settings.where(settings.hosts[0]) == "a:3307");
+  CHECK(settings.where(settings.hosts[1]) == "b:3306");
+  CHECK(settings.tls == tls_mode::verify);
+  CHECK(settings.tls_ca == "/ca");
+  CHECK(settings.tls_cert == "/c");
+  CHECK(settings.tls_key == "/k");
+  CHECK(settings.schema == schema_mode::none);
+  CHECK(settings.prefix == "x_");
+  CHECK(settings.connect_timeout == 250ms);
+  CHECK(settings.statement_timeout == 1500ms);
 }
 
 TEST_CASE("mysql settings: a socket takes the place of a host and needs no TLS", "[unit]") {
-  const auto made = parsed("mysql://u@/d?socket=/run/s");
-  CHECK(made.socket == "/run/s");
+  const auto settings = parsed("mysql://u@/d?socket=/run/s");
+  CHECK(settings.socket == "/run/s");
   CHECK(parsed("mysql:///d?socket=/run/s").database == "d");
-  CHECK(made.database == "d");
-  REQUIRE(made.hosts.size() == 1);
-  CHECK(made.hosts[0].host.empty());
-  CHECK(made.tls == tls_mode::off);
-  CHECK(made.where(made.hosts[0]) == "/run/s");
+  CHECK(settings.database == "d");
+  REQUIRE(settings.hosts.size() == 1);
+  CHECK(settings.hosts[0].host.empty());
+  CHECK(settings.tls == tls_mode::off);
+  CHECK(settings.where(settings.hosts[0]) == "/run/s");
   CHECK(parsed("mysql://u@localhost/d?socket=/run/s").hosts.size() == 1);
   CHECK(complaint("mysql://u@db1/d?socket=/run/s").find("exclude each other") != std::string::npos);
 }

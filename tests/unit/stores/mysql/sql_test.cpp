@@ -98,12 +98,12 @@ TEST_CASE("mysql sql: a statement that is sent as text has each value in its pla
 }
 
 TEST_CASE("odb names: ODB's own statements get the prefix and may meet tables that are there", "[unit]") {
-  const auto made = names("x_");
-  CHECK(made.adapt("CREATE TABLE `dlock_lock` (`lock_key` VARBINARY(255))") ==
+  const auto prefixed = names("x_");
+  CHECK(prefixed.adapt("CREATE TABLE `dlock_lock` (`lock_key` VARBINARY(255))") ==
         "CREATE TABLE IF NOT EXISTS `x_lock` (`lock_key` VARBINARY(255))");
-  CHECK(made.adapt("INSERT IGNORE INTO `dlock_schema_version` (`name`) VALUES ('dlock')") ==
+  CHECK(prefixed.adapt("INSERT IGNORE INTO `dlock_schema_version` (`name`) VALUES ('dlock')") ==
         "INSERT IGNORE INTO `x_schema_version` (`name`) VALUES ('dlock')");
-  CHECK(made.table("lock") == "x_lock");
+  CHECK(prefixed.table("lock") == "x_lock");
 }
 
 TEST_CASE("odb names: a prefix is a word of at most 40 characters", "[unit]") {

@@ -12,11 +12,11 @@ using dlock::stores::sqlite::sqlite_fault;
 
 TEST_CASE("sqlite error: a busy file counts as contended, whatever made it busy", "[unit][sqlite]") {
   for (const int code : {SQLITE_BUSY, SQLITE_BUSY_SNAPSHOT, SQLITE_BUSY_RECOVERY}) {
-    const fault made = sqlite_fault(code, "l.db");
-    CHECK(made.native == code);
-    CHECK(made.contended);
-    CHECK(made.transient);
-    CHECK_FALSE(made.connection);
+    const fault why = sqlite_fault(code, "l.db");
+    CHECK(why.native == code);
+    CHECK(why.contended);
+    CHECK(why.transient);
+    CHECK_FALSE(why.connection);
     CHECK(is_busy(code));
     CHECK_FALSE(may_be_committed(code));
   }

@@ -31,19 +31,19 @@ TEST_CASE("sqlite URL: a path alone gives the defaults", "[unit][sqlite]") {
 }
 
 TEST_CASE("sqlite URL: three slashes begin an absolute path, as in other URLs of files", "[unit][sqlite]") {
-  const auto made = parsed("sqlite:///var/lib/locks.db?prefix=x_");
-  CHECK(made.path == "/var/lib/locks.db");
-  CHECK(made.name == "sqlite:/var/lib/locks.db?prefix=x_");
+  const auto settings = parsed("sqlite:///var/lib/locks.db?prefix=x_");
+  CHECK(settings.path == "/var/lib/locks.db");
+  CHECK(settings.name == "sqlite:/var/lib/locks.db?prefix=x_");
   CHECK(parsed("sqlite:///var/app@1/locks.db").path == "/var/app@1/locks.db");
   CHECK(parsed("sqlite:////var/lib/locks.db").path == "/var/lib/locks.db");  // a path with its slash, behind three
 }
 
 TEST_CASE("sqlite URL: parameters change what they name", "[unit][sqlite]") {
-  const auto made = parsed("sqlite:a%20b.db?schema=verify&prefix=x_&busy_timeout=250");
-  CHECK(made.path == std::filesystem::current_path() / "a b.db");
-  CHECK(made.schema == stores::sql::schema_mode::verify);
-  CHECK(made.prefix == "x_");
-  CHECK(made.busy_timeout == 250ms);
+  const auto settings = parsed("sqlite:a%20b.db?schema=verify&prefix=x_&busy_timeout=250");
+  CHECK(settings.path == std::filesystem::current_path() / "a b.db");
+  CHECK(settings.schema == stores::sql::schema_mode::verify);
+  CHECK(settings.prefix == "x_");
+  CHECK(settings.busy_timeout == 250ms);
   CHECK(parsed("sqlite:a?schema=none").schema == stores::sql::schema_mode::none);
 }
 

@@ -89,7 +89,7 @@ TEST_CASE("sqlite write queue: renewals announce themselves as long as they wait
   sqlite_write_queue queue;
   CHECK_FALSE(queue.urgent_waiting());
   {
-    const sqlite_write_queue::urgent one(queue), two(queue);
+    const sqlite_write_queue::urgent first(queue), second(queue);
     CHECK(queue.urgent_waiting());
   }
   CHECK_FALSE(queue.urgent_waiting());
