@@ -84,6 +84,29 @@ void application::run_thread() {
   }
 }
 
+void application::prove_alive() {
+  for (int i = 0; i < 2; ++i) {
+    ++busy_;
+    process_.start_thread([this] {
+      for (const auto& key : scene_.keys) {
+        const auto begun = scene_.in.now();
+        try {
+          const auto held = service_->acquire(key, {.ttl = 1s, .wait = 20s});
+          process_.sleep(5 * millisecond);
+        } catch (const dlock::error& failed) {
+          scene_.in.fail(
+              fmt::format("I4: key {}: {} can't have it any more: {}", key.view(), process_.name(), failed.what()));
+        }
+        if (scene_.in.now() - begun > 3'000 * millisecond) {
+          scene_.in.fail(
+              fmt::format("liveness: key {}: {} gets it long after it is free", key.view(), process_.name()));
+        }
+      }
+      --busy_;
+    });
+  }
+}
+
 void application::end() {
   ++busy_;
   process_.start_thread([this] {

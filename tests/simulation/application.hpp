@@ -42,6 +42,8 @@ class application {
   application& operator=(const application&) = delete;
 
   void begin();
+  /// When nobody holds anything and nothing fails: two of its threads get each key, one after the other, and soon.
+  void prove_alive();
   /// Ends the service, on a thread of the process.
   void end();
   /// How many of its threads have not ended.

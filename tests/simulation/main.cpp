@@ -2,6 +2,7 @@
 // The simulator as a program: ./dev simulate.
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,6 +100,18 @@ double seconds_since(std::chrono::steady_clock::time_point begun) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
 }
 
+/// Of the processor, for this process and those that it has waited for.
+double processor_seconds() {
+  double all = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    all += static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+  }
+  return all;
+}
+
 void draw(const plan& how, mistake wrong, const std::string& file) {
   if (file.empty()) return;
   const auto drawn = picture(simulate(how, wrong, true));
@@ -183,12 +196,12 @@ int main(int argc, char** argv) try {
   const bool well = want.jobs == 1 || one_seed ? run_all(want, want.first, 1, all) : run_in_processes(want, all);
   if (well && one_seed) draw(plan::of(want.first, want.allowed), want.wrong, want.svg);
   if (!well && want.quiet) return 1;
-  const auto took = seconds_since(begun);
+  const auto used = processor_seconds();
   fmt::print("{} runs, {} acquires, {} grants ({} take-overs), {} statements, {} faults, {} steps\n", all.runs,
              all.acquires, all.grants, all.take_overs, all.statements, all.faults, all.steps);
-  fmt::print(
-      "{:.0f} s simulated in {:.1f} s, {:.0f} acquires a second; the longest a call took beyond its wait: {} ms\n",
-      static_cast<double>(all.time) / 1e6, took, static_cast<double>(all.acquires) / took, all.longest / 1'000);
+  fmt::print("{:.0f} s simulated in {:.1f} s, {:.1f} of the processor: {:.0f} acquires a second and processor\n",
+             static_cast<double>(all.time) / 1e6, seconds_since(begun), used, static_cast<double>(all.acquires) / used);
+  fmt::print("the longest a call took beyond its wait: {} ms\n", all.longest / 1'000);
   return well ? 0 : 1;
 } catch (const std::exception& error) {
   fmt::print(stderr, "simulate: {}\n", error.what());

@@ -173,6 +173,11 @@ void run::settle() {
   world_.run(never, world_.now() + 16 * second);
   if (world_.failed()) return;
   checker_.check_free(checker_.sessions());
+  for (const auto& each : applications_) {
+    if (each->of().dead()) continue;
+    each->prove_alive();
+    if (!until_idle(600 * second, "a thread waits for a key that is free")) return;
+  }
   if (world_.random.chance(100'000)) {
     world_.run(never, world_.now() + 150 * second);
     for (const auto& [id, row] : server_.data.all_sessions()) {
