@@ -59,6 +59,16 @@ have_boost_pfr() { # Boost.PFR came with 1.75; Debian 12 keeps its default at 1.
   [ -n "$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' 'libboost1.*-dev' 2>/dev/null |
     sed -nE 's/^installed (libboost1\.(7[5-9]|[89][0-9])-dev)$/\1/p')" ]
 }
+# Boost.Context, for the fibres of the simulation: that of the Boost whose headers are used.
+boost_context_package() {
+  local headers
+  headers=libboost-dev
+  if ! { [ -n "$(installed libboost-dev)" ] && at_least "$(installed libboost-dev)" 1.75; }; then
+    headers=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' 'libboost1.*-dev' 2>/dev/null |
+      sed -nE 's/^installed (libboost1\.(7[5-9]|[89][0-9])-dev)$/\1/p' | tail -n 1)
+  fi
+  printf '%s\n' "${headers/libboost/libboost-context}"
+}
 # ODB's compiler is a plug-in of one g++ release, which it runs by name; its package does not depend on that release.
 odb_gcc() {
   local odb
@@ -70,7 +80,11 @@ missing_packages() {
     if [ -z "$(installed "$package")" ]; then printf '%s\n' "$package"; fi
   done
   if ! have_catch2; then echo catch2; fi
-  if ! have_boost_pfr; then echo boost; fi
+  if ! have_boost_pfr; then
+    echo boost # and then its Boost.Context, when it is known which one that is
+  elif [ -z "$(installed "$(boost_context_package)")" ]; then
+    boost_context_package
+  fi
 }
 
 # ---- more suites of the same mirror (Debian 12) ---------------------------------------------------------------

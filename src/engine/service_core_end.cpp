@@ -52,10 +52,10 @@ void service_core::wind_down_if_done() noexcept {
 
 void service_core::see_off(std::chrono::milliseconds limit) noexcept {
   if (serving_ == this) return;
-  using clock = std::chrono::steady_clock;
-  const auto end = clock::now() + shared_.options.release_limit;
+  auto& clock = threads_->farewells();
+  const auto end = clock.now() + shared_.options.release_limit;
   threads_->wait(limit);
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock.now());
   // What connects may not be to be ended: it is left.
   connecting_->wait(std::max<std::chrono::milliseconds>(left, 50ms));
   connecting_->forsake();

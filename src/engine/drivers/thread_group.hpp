@@ -5,18 +5,18 @@
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
+#include "engine/drivers/thread_host.hpp"
 
 namespace dlock::engine {
 
 /// Threads of a service, counted apart from it: the last of them may be what ends it.
 class thread_group {
  public:
-  explicit thread_group(time_source& time) noexcept : time_(time) {}
+  explicit thread_group(time_source& time) noexcept : time_(time), host_(host_of(time)) {}
   thread_group(const thread_group&) = delete;
   thread_group& operator=(const thread_group&) = delete;
 
@@ -25,7 +25,7 @@ class thread_group {
   static void start(const std::shared_ptr<thread_group>& in, Body body) {
     in->begin();
     try {
-      std::thread([in, body = std::move(body)]() mutable {
+      in->host_.start([in, body = std::move(body)]() mutable {
         in->tell(time_source::worker::begins);
         {
           auto mine = std::move(body);
@@ -34,7 +34,7 @@ class thread_group {
         }
         // Only now: then whoever waits for that ends what the body held, not a stray thread.
         in->end();
-      }).detach();
+      });
     } catch (...) {
       in->tell(time_source::worker::ends);
       in->end();
@@ -44,12 +44,13 @@ class thread_group {
 
   /// Until there are none, or no longer than that.
   void wait(std::chrono::milliseconds limit) {
+    auto& clock = farewells();
+    const auto until = clock.now() + limit;
     base::unique_lock lock(mutex_);
-    changed_.wait_for(lock.native(), limit, [this] {
-      mutex_.assert_held();
-      return running_ == 0;
-    });
+    while (running_ > 0 && clock.now() < until) clock.wait_until(changed_, lock.native(), until);
   }
+  /// The clock by which it is waited.
+  time_source& farewells() noexcept { return host_.farewells(); }
   /// Those that still run are waited for no more, and do not use the time source.
   void forsake() noexcept {
     const base::lock_guard lock(mutex_);
@@ -74,10 +75,11 @@ class thread_group {
   void end() noexcept {
     const base::lock_guard lock(mutex_);
     --running_;
-    changed_.notify_all();
+    farewells().notify(changed_);
   }
 
   time_source& time_;
+  thread_host& host_;
   base::mutex mutex_;
   std::condition_variable changed_;
   std::size_t running_ DLOCK_GUARDED_BY(mutex_) = 0;

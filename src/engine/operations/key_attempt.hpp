@@ -71,10 +71,11 @@ class key_attempt {
   instant trusted_until(instant now) const noexcept;
   /// granted: it is ours from now on, and has the turn. Null: its session is over; give_back() must follow.
   std::shared_ptr<grant> admit(queue_turn& turn, instant now) noexcept;
+  bool admitted() const noexcept { return asked_ == nullptr; }
   action give_back(instant now) { return go(step::give_back, now); }
   /// Whether it undoes something, which must be seen to its end.
   bool undoes() const noexcept { return doing_ >= doing::terminating; }
-  /// granted: what cancels it; then cancelled(), once that has been answered by yes or no.
+  /// granted, and not admitted: what cancels it; then cancelled(), once that has been answered by yes or no.
   request cancellation() const noexcept { return asked_->ask(verb::cancel); }
   void cancelled() noexcept { ours_ = ours::no; }
   /// What may have been granted and was not admitted is cancelled in the background.

@@ -123,7 +123,8 @@ key_round::part* key_round::refused() noexcept {
 
 action key_round::give_back(instant now) {
   for (auto& each : parts_) {
-    each.open = each.attempt.at() == step::granted;
+    // What was admitted ends as a lease does.
+    each.open = each.attempt.at() == step::granted && !each.attempt.admitted();
     if (!each.open) continue;
     each.send.ask = each.attempt.cancellation();
   }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/drivers/thread_host.hpp"
+
+#include <thread>
+#include <utility>
+
+namespace dlock::engine {
+
+namespace {
+
+class system_threads final : public thread_host {
+ public:
+  void start(std::function<void()> body) override { std::thread(std::move(body)).detach(); }
+  time_source& farewells() noexcept override { return system_time(); }
+};
+
+}  // namespace
+
+thread_host& host_of(time_source& time) noexcept {
+  // Never destroyed: threads of a service that outlives main() may still end.
+  static auto* const system = new system_threads;
+  auto* const own = dynamic_cast<thread_host*>(&time);
+  return own != nullptr ? *own : *system;
+}
+
+}  // namespace dlock::engine

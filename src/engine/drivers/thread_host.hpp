@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+
+#include "dlock/store/clock.hpp"
+
+namespace dlock::engine {
+
+/// Where the threads of a service come from. A time source that is one as well makes them itself, as a simulation does, in
+/// which they are no threads. Those of all other time sources are threads of the system.
+class thread_host {
+ public:
+  /// Starts one that runs `body`, and is waited for by nobody. Throws std::system_error.
+  virtual void start(std::function<void()> body) = 0;
+  /// The clock by which the end of threads is waited for. It is used for as long as one of them runs.
+  virtual time_source& farewells() noexcept = 0;
+
+ protected:
+  ~thread_host() = default;
+};
+
+thread_host& host_of(time_source& time) noexcept;
+
+}  // namespace dlock::engine

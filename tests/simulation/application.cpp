@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulation/application.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <stop_token>
+
+#include "simulation/transactions.hpp"
+
+namespace dlock::simulation {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr moment millisecond = 1'000;
+/// What a call may take longer than its wait. A statement that is under way at its end has 2 s, and so have those that must follow:
+/// on a server that is slow again and again a session is opened, a take is refused, a look follows, an attempt is undone.
+constexpr moment grace = 12'000'000;
+
+const std::shared_ptr<engine::grant>& grant_of(const lease& held) { return detail::access::grant_of(held); }
+}  // namespace
+
+application::timed::timed(application& in, const char* what, std::chrono::microseconds wait)
+    : in_(in), what_(what), wait_(wait.count()), begun_(in.scene_.in.now()), lost_(in.process_.time_lost()) {}
+
+application::timed::~timed() {
+  auto& world = in_.scene_.in;
+  if (in_.process_.buried()) return;
+  const auto took = world.now() - begun_ - (in_.process_.time_lost() - lost_);
+  in_.scene_.longest = std::max(in_.scene_.longest, took - wait_);
+  if (took > wait_ + grace) {
+    world.fail(fmt::format("liveness: {}: {} with a wait of {} ms took {} ms", in_.process_.name(), what_,
+                           wait_ / millisecond, took / millisecond));
+  }
+}
+
+application::application(scene& on, process& of)
+    : scene_(on), process_(of), store_(std::make_shared<simulated_store>(on.by, of)) {}
+
+application::service_pointer application::make_service() {
+  service_options how{
+      .label = process_.name(), .connections = scene_.how.connections, .observer = news_, .time = &process_};
+  how.close_limit = 2s;
+  how.sweep_every = has(hazard::clean_up) ? 1s : 0s;
+  how.idle_key = 500ms;
+  if (often(20)) how.break_verified_after = 1s;
+  return std::make_shared<lock_service>(store_, how);
+}
+
+void application::news::on(const event& what) {
+  auto& in = of_.scene_.in;
+  if (what.what == event::kind::lost) {
+    in.tell(of_.process_.name(),
+            [&] { return fmt::format("key {}: loses fence {}: {}", what.key, what.fence, to_string(what.reason)); });
+  }
+  const bool alarm = what.what == event::kind::split_found && !of_.scene_.sees.is_forced(what.key);
+  if (alarm) in.fail(fmt::format("I1: key {}: a release of fence {} finds another holder", what.key, what.fence));
+}
+
+void application::begin() {
+  for (unsigned i = 0; i < scene_.how.threads; ++i) {
+    ++busy_;
+    process_.start_thread([this] {
+      run_thread();
+      --busy_;
+    });
+  }
+}
+
+void application::run_thread() {
+  if (service_ == nullptr) service_ = make_service();
+  std::optional<owner_scope> named;
+  if (has(hazard::reentry)) named.emplace();
+  for (unsigned i = 0; i < scene_.how.rounds && goes_on(); ++i) {
+    try {
+      one_round();
+    } catch (const dlock::error& error) {
+      ++scene_.refused;
+      scene_.in.tell(process_.name(), [&] { return std::string("gets ") + error.what(); });
+    }
+    if (often(5)) linger(200 * millisecond);
+  }
+}
+
+void application::prove_alive() {
+  for (int i = 0; i < 2; ++i) {
+    ++busy_;
+    process_.start_thread([this] {
+      for (const auto& key : scene_.keys) {
+        const auto begun = scene_.in.now();
+        try {
+          const auto held = service_->acquire(key, {.ttl = 1s, .wait = 20s});
+          process_.sleep(5 * millisecond);
+        } catch (const dlock::error& failed) {
+          scene_.in.fail(
+              fmt::format("I4: key {}: {} can't have it any more: {}", key.view(), process_.name(), failed.what()));
+        }
+        if (scene_.in.now() - begun > 3'000 * millisecond) {
+          scene_.in.fail(
+              fmt::format("liveness: key {}: {} gets it long after it is free", key.view(), process_.name()));
+        }
+      }
+      --busy_;
+    });
+  }
+}
+
+void application::end() {
+  ++busy_;
+  process_.start_thread([this] {
+    while (busy_ > 1) process_.sleep(100 * millisecond);  // of a crashed one the others are still in their calls
+    abandoned_.clear();
+    if (service_ != nullptr) bounded("the service's end", 8s, [&] { service_.reset(); });
+    --busy_;
+  });
+}
+
+// ---- rounds ---------------------------------------------------------------------------------------------------------
+
+lock_options application::options_by_chance() {
+  auto& chance = scene_.in.random;
+  lock_options how{.ttl = 1s, .wait = std::chrono::milliseconds{chance.between(0, 2'500)}};
+  if (often(20)) how.ttl = std::chrono::milliseconds{chance.between(1'000, 6'000)};
+  how.reentry = reentry::busy;  // of a lease that was abandoned; what is meant to enter again says so
+  how.retry = {.pause = std::chrono::milliseconds{scene_.how.first_pause},
+               .max_pause = std::chrono::milliseconds{10 * scene_.how.first_pause}};
+  if (has(hazard::unkept) && often(25)) {
+    how.renewal = often(50) ? renewal::none : renewal::manual;
+    how.ttl = std::chrono::milliseconds{chance.between(100, 3'000)};
+  }
+  if (has(hazard::limits) && often(10)) how.min_hold = std::chrono::milliseconds{chance.between(1, 300)};
+  if (has(hazard::limits) && often(10)) how.max_hold = std::chrono::milliseconds{chance.between(300, 1'500)};
+  if (has(hazard::cancels) && often(25)) {
+    std::stop_source cancel;
+    how.cancel = cancel.get_token();
+    scene_.in.after(chance.between(0, often(50) ? 5 * scene_.how.travel : 500 * millisecond),
+                    [cancel]() mutable { cancel.request_stop(); });
+  }
+  return how;
+}
+
+void application::one_round() {
+  auto how = options_by_chance();
+  const auto once = often(8);
+  if (once) how.wait.reset();
+  for (const auto& each : abandoned_) scene_.sees.check(process_, *grant_of(each));
+  if (has(hazard::closes) && often(2)) return restart_service();
+  if (often(2)) return operate();
+  if (has(hazard::several) && often(20)) return lock_several(how, once);
+  if (has(hazard::asynchronous) && often(40)) return lock_async(how, once);
+  lock(how, once);
+}
+
+application::asking::asking(application& in, const lock_key& key) : in_(in), key_(key) {
+  in_.scene_.in.tell(in_.process_.name(), [&] { return fmt::format("key {}: asks", key_.view()); });
+}
+
+application::asking::~asking() {
+  if (has_it_) return;
+  in_.scene_.in.tell(in_.process_.name(), [&] { return fmt::format("key {}: gets nothing", key_.view()); });
+}
+
+void application::took(const lease& held) {
+  ++scene_.acquires;
+  if (!held.reentered()) scene_.sees.handed_out(process_, grant_of(held));
+  scene_.in.tell(process_.name(),
+                 [&] { return fmt::format("key {}: has fence {}", held.key(), held.fencing_token()); });
+}
+
+void application::lock(const lock_options& how, bool once) {
+  const auto& key = key_by_chance();
+  const auto service = service_;
+  auto options = how;
+  if (key.row() != nullptr) options.min_hold.reset();
+  asking now(*this, key);
+  const bool quiet = often(80);  // no exception says that it was busy: those take most of a run's time
+  auto held = bounded(once ? "try_acquire" : "acquire", once ? 0ms : *how.wait, [&] {
+    return once || quiet ? service->try_acquire(key, options) : service->acquire(key, options);
+  });
+  if (!held) return;
+  now.has_it();
+  took(held);
+  if (engine::in_owner_scope() && often(20)) {
+    const auto again = bounded("re-entry", 0ms, [&] {
+      return service->try_acquire(key, {.ttl = options.ttl, .renewal = options.renewal, .reentry = reentry::allow});
+    });
+    if (again && again.fencing_token() != held.fencing_token() && held.remaining() > 0us) {
+      scene_.in.fail(fmt::format("re-entry: {} gets fence {} while it has {}", process_.name(), again.fencing_token(),
+                                 held.fencing_token()));
+    }
+    hold(held);
+  }
+  hold(held);
+  let_go(std::move(held));
+}
+
+void application::lock_async(const lock_options& how, bool once) {
+  struct call {
+    bool over = false;
+    std::exception_ptr failure{};
+    lease held{};
+    std::function<void()> wake{};
+  };
+  const auto& key = key_by_chance();
+  const auto service = service_;
+  auto options = how;
+  if (key.row() != nullptr) options.min_hold.reset();
+  asking now(*this, key);
+  const auto mine = std::make_shared<call>();
+  auto told = [mine, this](std::exception_ptr failure, lease held) {
+    if (mine->over) scene_.in.fail("a handler is called a second time");
+    mine->over = true;
+    mine->failure = std::move(failure);
+    mine->held = std::move(held);
+    if (const auto wake = std::exchange(mine->wake, nullptr)) wake();
+  };
+  bounded("an asynchronous call", once ? 0ms : *how.wait, [&] {
+    if (once || often(80)) {
+      service->async_try_acquire(key, options, std::move(told));
+    } else {
+      service->async_acquire(key, options, std::move(told));
+    }
+    if (mine->over) return;
+    mine->wake = process_.waker();
+    process_.wait_for_waker();
+  });
+  if (mine->failure != nullptr) std::rethrow_exception(mine->failure);
+  if (!mine->held) return;
+  now.has_it();
+  auto held = std::move(mine->held);
+  took(held);
+  hold(held);
+  if (often(70)) {
+    let_go_async(std::move(held));
+  } else {
+    let_go(std::move(held));
+  }
+}
+
+std::vector<lock_key> application::keys_by_chance() {
+  auto all = scene_.keys;
+  auto& chance = scene_.in.random;
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[chance.below(i)]);
+  all.erase(all.begin() + 1 + static_cast<std::ptrdiff_t>(chance.below(all.size())), all.end());
+  return all;
+}
+
+void application::lock_several(const lock_options& how, bool once) {
+  const auto keys = keys_by_chance();
+  const auto service = service_;
+  auto options = how;
+  if (std::any_of(keys.begin(), keys.end(), [](const auto& each) { return each.row() != nullptr; }))
+    options.min_hold.reset();
+  const bool quiet = often(80);
+  auto held = bounded(once ? "try_acquire_all" : "acquire_all", once ? 0ms : *how.wait, [&] {
+    return once || quiet ? service->try_acquire_all(keys, options) : service->acquire_all(keys, options);
+  });
+  if (!held) return;
+  for (const auto& key : keys) took(held[key]);
+  linger(20 * millisecond);
+  for (const auto& key : keys) scene_.sees.check(process_, *grant_of(held[key]));
+  scene_.in.tell(process_.name(), [] { return std::string("lets several keys go"); });
+  bounded("the release of several", 0ms, [&] { held.release(); });
+}
+
+void application::restart_service() {
+  const auto before = std::exchange(service_, make_service());
+  if (before == nullptr) return;
+  scene_.in.tell(process_.name(), [] { return std::string("closes its service"); });
+  if (often(50)) {
+    bounded("close", 3s, [&] { before->close(300ms, release_all); });
+  } else {
+    bounded("close", 300ms, [&] { before->close(300ms); });
+  }
+}
+
+void application::operate() {
+  const auto& key = key_by_chance();
+  const auto service = service_;
+  if (has(hazard::force) && often(50)) {
+    scene_.sees.forced(std::string(key.view()));
+    const auto at = scene_.at.data.locks().find(key.view());
+    const auto fence = at == scene_.at.data.locks().end() ? 0 : at->second.fence;
+    if (bounded("force_release", 0ms, [&] { return service->force_release(key); })) {
+      scene_.sees.force_done(std::string(key.view()), fence);
+    }
+  } else if (often(50)) {
+    bounded("holder", 0ms, [&] { static_cast<void>(service->holder(key)); });
+  } else {
+    bounded("held_keys", 0ms, [&] { static_cast<void>(service->held_keys()); });
+  }
+}
+
+// ---- with a lease ---------------------------------------------------------------------------------------------------
+
+void application::linger(moment most) { process_.sleep(scene_.in.random.between(1, most)); }
+
+void application::hold(lease& held) {
+  const auto grant = grant_of(held);
+  const auto length = often(has(hazard::long_holds) ? 10 : 1) ? 1'500 * millisecond
+                      : often(30)                             ? 50 * millisecond
+                                                              : 2 * millisecond;
+  for (auto looks = scene_.in.random.between(1, 2); looks > 0; --looks) {
+    linger(length);
+    if (process_.buried()) return;
+    if (scene_.sees.check(process_, *grant)) scene_.sees.write(std::string(held.key()), held.fencing_token());
+    if (grant->renewable && often(40)) bounded("renew", 0ms, [&] { held.renew(); });
+  }
+  if (has(hazard::transactions) && often(30)) write_verified(held);
+}
+
+void application::write_verified(const lease& held) {
+  open_transaction in(scene_.by, process_);
+  if (!in.verify(held)) return;
+  linger(often(5) ? 2'000 * millisecond : 20 * millisecond);
+  const auto key = std::string(held.key());
+  in.at_commit([&sees = scene_.sees, key, fence = held.fencing_token()] { sees.write(key, fence); });
+  in.commit();
+}
+
+void application::let_go(lease held) {
+  scene_.in.tell(process_.name(),
+                 [&] { return fmt::format("key {}: lets fence {} go", held.key(), held.fencing_token()); });
+  if (has(hazard::abandoned) && often(3)) {
+    abandoned_.push_back(std::move(held));  // until the end of the service
+    return;
+  }
+  if (has(hazard::transactions) && often(10)) {
+    open_transaction in(scene_.by, process_);
+    const bool verified = in.verify(held);
+    bounded("release in a transaction", 0ms, [&] { const auto ends = std::move(held); });
+    linger(20 * millisecond);
+    if (verified) in.commit();
+    return;
+  }
+  if (often(50)) {
+    bounded("release", 0ms, [&] { held.release(); });
+  } else {
+    bounded("a lease's end", 0ms, [&] { const auto ends = std::move(held); });
+  }
+}
+
+void application::let_go_async(lease held) {
+  struct call {
+    bool over = false;
+    std::function<void()> wake{};
+  };
+  const auto mine = std::make_shared<call>();
+  bounded("an asynchronous release", 0ms, [&] {
+    async_release(std::move(held), [mine](const std::exception_ptr&) {
+      mine->over = true;
+      if (const auto wake = std::exchange(mine->wake, nullptr)) wake();
+    });
+    if (mine->over || often(50)) return;
+    mine->wake = process_.waker();
+    process_.wait_for_waker();
+  });
+}
+
+}  // namespace dlock::simulation

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/access.hpp"
+#include "dlock/async.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/observer.hpp"
+#include "dlock/owner.hpp"
+#include "simulation/checker.hpp"
+#include "simulation/process.hpp"
+#include "simulation/store.hpp"
+
+namespace dlock::simulation {
+
+/// What all processes of a run share.
+struct scene {
+  const plan& how;
+  world& in;
+  server& at;
+  network& by;
+  checker& sees;
+  std::vector<lock_key> keys{};
+  bool over = false;  ///< no new rounds
+  // What was done.
+  std::uint64_t acquires = 0;  ///< that gave leases
+  std::uint64_t refused = 0;   ///< calls that ended by an exception of dlock
+  moment longest = 0;          ///< how much longer than its wait a call took at most
+};
+
+/// The program of one process: a service, and threads that use it by chance.
+class application {
+ public:
+  application(scene& on, process& of);
+  application(const application&) = delete;
+  application& operator=(const application&) = delete;
+
+  void begin();
+  /// When nobody holds anything and nothing fails: two of its threads get each key, one after the other, and soon.
+  void prove_alive();
+  /// Ends the service, on a thread of the process.
+  void end();
+  /// How many of its threads have not ended.
+  unsigned busy() const noexcept { return busy_; }
+  process& of() noexcept { return process_; }
+
+ private:
+  using service_pointer = std::shared_ptr<lock_service>;
+
+  bool goes_on() const noexcept { return !scene_.over && !process_.buried(); }
+  service_pointer make_service();
+  void run_thread();
+  void one_round();
+  lock_options options_by_chance();
+  const lock_key& key_by_chance() { return scene_.keys[scene_.in.random.below(scene_.keys.size())]; }
+  std::vector<lock_key> keys_by_chance();
+  bool has(hazard what) const noexcept { return scene_.how.has(what); }
+  bool often(std::uint64_t percent) noexcept { return scene_.in.random.chance(percent * 10'000); }
+
+  // What a round does.
+  void lock(const lock_options& how, bool once);
+  void lock_async(const lock_options& how, bool once);
+  void lock_several(const lock_options& how, bool once);
+  void restart_service();
+  void operate();
+
+  // With a lease.
+  /// Tells that a key is asked for, and if it is not had in the end.
+  class asking {
+   public:
+    asking(application& in, const lock_key& key);
+    asking(const asking&) = delete;
+    asking& operator=(const asking&) = delete;
+    ~asking();
+    void has_it() noexcept { has_it_ = true; }
+
+   private:
+    application& in_;
+    const lock_key& key_;
+    bool has_it_ = false;
+  };
+  void took(const lease& held);
+  void hold(lease& held);
+  void write_verified(const lease& held);
+  void let_go(lease held);
+  void let_go_async(lease held);
+  void linger(moment most);
+
+  /// Runs a call of dlock's that may take so long.
+  template <class Call>
+  auto bounded(const char* what, std::chrono::microseconds wait, Call call) {
+    const timed now(*this, what, wait);
+    return call();
+  }
+  class timed {
+   public:
+    timed(application& in, const char* what, std::chrono::microseconds wait);
+    timed(const timed&) = delete;
+    timed& operator=(const timed&) = delete;
+    ~timed();
+
+   private:
+    application& in_;
+    const char* const what_;
+    const moment wait_;
+    const moment begun_;
+    const moment lost_;
+  };
+
+  /// Tells of losses, and of what must never happen.
+  class news final : public observer {
+   public:
+    explicit news(application& of) : of_(of) {}
+    void on(const event& what) override;
+
+   private:
+    application& of_;
+  };
+
+  scene& scene_;
+  process& process_;
+  const std::shared_ptr<news> news_ = std::make_shared<news>(*this);
+  const std::shared_ptr<simulated_store> store_;
+  service_pointer service_{};
+  unsigned busy_ = 0;
+  std::vector<lease> abandoned_{};
+};
+
+}  // namespace dlock::simulation

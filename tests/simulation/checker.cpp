@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulation/checker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dlock::simulation {
+
+namespace {
+
+std::string short_id(const id128& id) { return id.hex().substr(0, 6); }
+
+const char* name_of(verb what) {
+  switch (what) {
+    case verb::take: return "take";
+    case verb::insert: return "insert";
+    case verb::look: return "look";
+    case verb::take_over: return "take over";
+    case verb::extend: return "extend";
+    case verb::release: return "release";
+    case verb::cancel: return "cancel";
+  }
+  return "?";
+}
+
+}  // namespace
+
+void checker::fail(const std::string& rule, std::string_view key, const std::string& text) {
+  world_.tell("checker", [&] { return rule + ": key " + std::string(key) + ": " + text; });
+  world_.fail(fmt::format("{}: key {}: {}", rule, key, text));
+}
+
+process* checker::trusting(key_state& at, std::uint64_t fence) {
+  std::erase_if(at.holders, [](const held& each) { return each.of.expired() || each.by->dead(); });
+  for (const auto& each : at.holders) {
+    const auto one = each.of.lock();
+    if (one->fence == fence || fence == 0) {
+      if (one->left(each.by->now()) > microseconds{0}) return each.by;
+    }
+  }
+  return nullptr;
+}
+
+void checker::granted(const request& by, const lock_row* row, std::uint64_t fence) {
+  ++grants;
+  if (by.action == verb::take_over) ++take_overs;
+  auto known = keys_.find(by.resource);
+  if (known == keys_.end()) known = keys_.try_emplace(std::string(by.resource)).first;
+  auto& at = known->second;
+  world_.tell("server", [&] {
+    return fmt::format("key {}: {} grants fence {} to session {}, nonce {:x}", by.resource, name_of(by.action), fence,
+                       short_id(by.session), by.nonce);
+  });
+  world_.mix(fence);
+  if (row != nullptr && fence != row->fence + 1)
+    fail("I2", by.resource, fmt::format("fence {} follows {}", fence, row->fence));
+  if (fence <= at.highest) fail("I2", by.resource, fmt::format("fence {} after {}", fence, at.highest));
+  at.highest = std::max(at.highest, fence);
+  if (row != nullptr && !server_.data.over(*row, world_.now())) {
+    fail(
+        "I1", by.resource,
+        fmt::format("fence {} is taken from session {}, which lives and holds it", row->fence, short_id(row->session)));
+  }
+  if (forced_.contains(by.resource)) return;
+  if (const auto* const who = trusting(at, 0)) {
+    fail("I5", by.resource, fmt::format("fence {} is granted while {} still trusts its lease", fence, who->name()));
+  }
+}
+
+void checker::freed(const request& by, const lock_row& row) {
+  world_.tell("server", [&] {
+    return fmt::format("key {}: {} frees fence {} of session {}", by.resource, name_of(by.action), row.fence,
+                       short_id(row.session));
+  });
+  if (by.session != row.session || (by.nonce != 0 && by.nonce != row.nonce)) {
+    fail("I6", by.resource,
+         fmt::format("a {} of nonce {:x} frees the grant of nonce {:x}", name_of(by.action), by.nonce, row.nonce));
+  }
+  const auto at = keys_.find(by.resource);
+  if (at == keys_.end() || forced_.contains(by.resource)) return;
+  if (const auto* const who = trusting(at->second, row.fence)) {
+    fail("I5", by.resource, fmt::format("fence {} is freed while {} still trusts its lease", row.fence, who->name()));
+  }
+}
+
+void checker::extended(const request& by, const lock_row& row) {
+  if (by.session != row.session || (by.nonce != 0 && by.nonce != row.nonce)) {
+    fail("I6", by.resource, "an extension of a stranger's grant");
+  }
+}
+
+void checker::opened(const id128& session) {
+  world_.tell("server", [&] { return "session " + short_id(session) + " is opened"; });
+  if (!opened_.insert(session).second) fail("I6", "-", "session " + short_id(session) + " is opened a second time");
+}
+
+void checker::handed_out(process& to, const std::shared_ptr<engine::grant>& one) {
+  auto& at = keys_.try_emplace(std::string(one->key.view())).first->second;
+  std::erase_if(at.holders, [](const held& each) { return each.of.expired(); });
+  at.holders.push_back({one, &to});
+  sessions_of_[one->pin->id] = &to;
+}
+
+bool checker::check(process& of, engine::grant& one) {
+  if (one.left(of.now()) == microseconds{0}) return false;
+  const auto key = one.key.view();
+  if (const auto forced = forced_.find(key); forced != forced_.end()) {
+    const auto& [fence, when] = forced->second;
+    const auto end = when + 2 * one.ttl.count() + 1'000'000;
+    if (fence == one.fence && one.kind == lease_kind::session && world_.now() > end) {
+      fail("I4", key, fmt::format("fence {} was taken away by an operator, and is held on", fence));
+    }
+    return false;  // nothing else is claimed of it
+  }
+  const auto at = server_.data.locks().find(key);
+  if (at == server_.data.locks().end() || at->second.fence != one.fence || at->second.session != one.pin->id) {
+    fail("I1", key,
+         fmt::format("{} trusts fence {}, and the row has {}", of.name(), one.fence,
+                     at == server_.data.locks().end() ? 0 : at->second.fence));
+  } else if (server_.data.over(at->second, world_.now())) {
+    fail("I5", key, fmt::format("{} trusts fence {}, and the server may give it away", of.name(), one.fence));
+  }
+  return true;
+}
+
+void checker::write(const std::string& key, std::uint64_t fence) {
+  auto& at = keys_.try_emplace(key).first->second;
+  if (fence < at.written) fail("I1", key, fmt::format("a write of fence {} after one of fence {}", fence, at.written));
+  at.written = std::max(at.written, fence);
+}
+
+void checker::check_free(const std::map<id128, process*>& sessions_of) {
+  for (const auto& [key, row] : server_.data.locks()) {
+    if (server_.data.over(row, world_.now())) continue;
+    const auto of = sessions_of.find(row.session);
+    if (of != sessions_of.end() && of->second->dead()) continue;
+    fail("I4", key, fmt::format("fence {} is held for nobody, by session {}", row.fence, short_id(row.session)));
+  }
+}
+
+}  // namespace dlock::simulation

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulation/database.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock::simulation {
+
+namespace {
+
+reply plain(outcome what) {
+  reply made;
+  made.result = what;
+  return made;
+}
+
+microseconds left_of(moment end, moment clock) { return microseconds{std::max<moment>(0, end - clock)}; }
+
+std::string who(const session_row& of) {
+  return of.host + "/" + std::to_string(of.pid) + (of.label.empty() ? "" : " ") + of.label;
+}
+
+}  // namespace
+
+// ---- lock rows ------------------------------------------------------------------------------------------------------
+
+bool database::over(const lock_row& row, moment clock) const {
+  if (!row.session) return true;
+  if (row.expires) return *row.expires <= clock;
+  const auto holder = sessions_.find(row.session);
+  return holder == sessions_.end() || holder->second.expires <= clock;
+}
+
+reply database::grant(lock_row& row, const request& q, const view& by, const lock_row* before) {
+  const auto fence = row.fence + (is(mistake::fence_not_raised) && q.action == verb::take_over ? 0 : 1);
+  if (told != nullptr) told->granted(q, before, fence);
+  row.session = q.session;
+  row.nonce = q.nonce;
+  row.fence = fence;
+  row.acquired = by.clock;
+  // Rule 1: an expiry left from before would free it.
+  if (!is(mistake::expiry_left_over)) row.expires.reset();
+  if (q.kind != lease_kind::session) row.expires = by.clock + q.ttl.count();
+  auto made = plain(outcome::yes);
+  made.fence = row.fence;
+  return made;
+}
+
+void database::free(lock_row& row) noexcept {
+  row.session = id128{};
+  row.expires.reset();
+}
+
+reply database::look(const lock_row& row, moment clock) const {
+  auto made = plain(outcome::yes);
+  auto& holder = made.holder;
+  holder.holder = row.session;
+  holder.fence = row.fence;
+  holder.nonce = row.of_table ? row.nonce : 0;
+  holder.kind = row.expires ? lease_kind::expiring : lease_kind::session;
+  const auto found = sessions_.find(row.session);
+  holder.gone = !row.expires && found == sessions_.end();
+  if (found != sessions_.end()) holder.who = who(found->second);
+  const auto end = row.expires ? *row.expires : holder.gone ? clock : found->second.expires;
+  holder.expired = end <= clock;
+  holder.left = left_of(end, clock);
+  return made;
+}
+
+reply database::take(lock_row& row, const request& q, const view& by) {
+  bool is_free = !row.session || (row.expires && *row.expires <= by.clock);
+  if (is(mistake::take_from_anybody)) is_free = !row.expires || *row.expires <= by.clock;
+  if (is(mistake::unkept_with_session)) is_free = is_free || (row.expires && !sessions_.contains(row.session));
+  if (!is_free) return plain(outcome::no);
+  const auto before = row;
+  return grant(row, q, by, &before);
+}
+
+reply database::take_over(lock_row& row, const request& q, const view& by) {
+  const auto& seen_sessions = by.sessions_then != nullptr ? *by.sessions_then : sessions_;
+  const auto& expected = *q.expected;
+  bool same = row.session == expected.holder && row.session;
+  same = same && row.fence == expected.fence && (!row.of_table || row.nonce == expected.nonce);
+  auto holder = expected.holder;
+  if (is(mistake::stale_view)) {  // whoever holds it
+    same = static_cast<bool>(row.session);
+    holder = row.session;
+  }
+  const bool gone = !seen_sessions.contains(holder) || is(mistake::take_over_from_living);
+  const bool ended = row.expires ? *row.expires <= by.clock : gone;
+  if (!same || !ended) return plain(outcome::no);
+  const auto before = row;
+  return grant(row, q, by, &before);
+}
+
+reply database::extend(lock_row& row, const request& q, const view& by) {
+  const bool ours = (row.session == q.session && row.fence == q.fence) || is(mistake::extend_of_strangers);
+  if (!ours || !row.expires || *row.expires <= by.clock) return plain(outcome::no);
+  if (told != nullptr) told->extended(q, row);
+  row.expires = std::max(*row.expires, by.clock + moment{q.ttl.count()});
+  return plain(outcome::yes);
+}
+
+reply database::release(lock_row& row, const request& q, const view& by) {
+  const bool ours = row.session == q.session && row.session;
+  if (!ours || (row.fence != q.fence && !is(mistake::release_without_fence))) return plain(outcome::no);
+  const auto end = row.acquired + moment{q.min_hold.count()};
+  if (end > by.clock || (q.min_hold.count() > 0 && is(mistake::min_hold_kept))) {
+    if (!is(mistake::min_hold_kept)) row.expires = end;  // rule 12: holder and fence stay
+    return plain(outcome::yes);
+  }
+  if (told != nullptr) told->freed(q, row);
+  free(row);
+  return plain(outcome::yes);
+}
+
+reply database::cancel(lock_row& row, const request& q) {
+  const bool ours = row.session == q.session && row.session;
+  if (!ours || (row.nonce != q.nonce && !is(mistake::cancel_without_nonce))) return plain(outcome::no);
+  if (told != nullptr) told->freed(q, row);
+  free(row);
+  return plain(outcome::yes);
+}
+
+reply database::run(const request& q, const view& by) {
+  auto found = locks_.find(q.resource);
+  const bool there = found != locks_.end();
+  if (q.action == verb::insert) {
+    if (there) return plain(outcome::no);
+    if (q.row != nullptr) return plain(outcome::absent);
+    lock_row& row = locks_[std::string(q.resource)];
+    row.fence = is(mistake::floor_forgotten) ? 0 : floor_;
+    return grant(row, q, by, nullptr);
+  }
+  if (!there) return plain(q.action == verb::look ? outcome::absent : outcome::no);
+  lock_row& row = found->second;
+  switch (q.action) {
+    case verb::take: return take(row, q, by);
+    case verb::look: return look(row, by.clock);
+    case verb::take_over: return take_over(row, q, by);
+    case verb::extend: return extend(row, q, by);
+    case verb::release: return release(row, q, by);
+    case verb::cancel: return cancel(row, q);
+    case verb::insert: break;
+  }
+  return plain(outcome::failed);
+}
+
+void database::run_batch(const std::vector<request>& all, const view& by, std::vector<reply>& answers) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool copied = i > 0 && is(mistake::batch_of_one);
+    // One statement says once whose it is, and of which kind.
+    auto q = all[i];
+    if (q.action != verb::look) q.session = all[0].session;
+    q.kind = all[0].kind;
+    q.ttl = all[0].ttl;
+    q.min_hold = all[0].min_hold;
+    answers[i] = copied ? answers[0] : run(q, by);
+    answers[i].statements = i == 0 ? 1 : 0;
+  }
+  if (all.size() > 1 && is(mistake::batch_mixed_up)) std::swap(answers[0], answers[1]);
+}
+
+// ---- session rows ---------------------------------------------------------------------------------------------------
+
+reply database::run(session_verb action, const session_record& of, moment clock) {
+  const auto found = sessions_.find(of.id);
+  const bool there = found != sessions_.end();
+  const auto ttl = moment{of.ttl.count()};
+  switch (action) {
+    case session_verb::open:
+      if (there) return plain(outcome::no);
+      if (told != nullptr) told->opened(of.id);
+      sessions_[of.id] = {clock + ttl, ttl, false, std::string(of.host), of.pid, std::string(of.label)};
+      return plain(outcome::yes);
+    case session_verb::renew: {
+      if (!there) return plain(outcome::no);
+      auto& row = found->second;
+      if (row.expires <= clock || (row.revoked && !is(mistake::revoked_renewed))) return plain(outcome::no);
+      row.expires = is(mistake::renewal_goes_back) ? clock + ttl : std::max(row.expires, clock + ttl);
+      return plain(outcome::yes);
+    }
+    case session_verb::remove_expired:
+      if (is(mistake::take_over_from_living)) return plain(outcome::yes);
+      if (!there || found->second.expires > clock) return plain(outcome::no);
+      break;
+    case session_verb::close:
+      if (is(mistake::session_forgotten)) return plain(outcome::yes);
+      if (!there) return plain(outcome::no);
+      break;
+  }
+  sessions_.erase(found);
+  return plain(outcome::yes);
+}
+
+// ---- operators and clean-up -----------------------------------------------------------------------------------------
+
+std::optional<holder_info> database::describe(const std::string& key, moment clock) const {
+  const auto at = locks_.find(key);
+  if (at == locks_.end()) return std::nullopt;
+  const auto& row = at->second;
+  if (!row.session || (row.expires && *row.expires <= clock)) return std::nullopt;
+  holder_info info{.key = row.of_table ? std::string() : key, .session = row.session, .fence = row.fence};
+  if (!row.expires) info.kind = lease_kind::session;
+  info.since = microseconds{clock - row.acquired};
+  if (row.expires) info.left = left_of(*row.expires, clock);
+  if (const auto holder = sessions_.find(row.session); holder != sessions_.end()) {
+    const auto& of = holder->second;
+    info.host = of.host;
+    info.pid = of.pid;
+    info.label = of.label;
+    info.revoked = of.revoked;
+    if (!row.expires) info.left = left_of(of.expires, clock);
+  }
+  info.dead = !row.expires && info.left.count() == 0;
+  return info;
+}
+
+bool database::revoke(std::string_view key) {
+  const auto found = locks_.find(key);
+  if (found == locks_.end() || !found->second.session || found->second.expires) return false;
+  const auto holder = sessions_.find(found->second.session);
+  if (holder == sessions_.end()) return false;
+  holder->second.revoked = true;
+  return true;
+}
+
+std::uint64_t database::clean_up(moment idle, std::size_t limit, moment clock) {
+  const auto forsaken = [&](const lock_row& row) {
+    if (!row.session) return true;
+    if (row.expires) return *row.expires <= clock;
+    const auto holder = sessions_.find(row.session);
+    return holder == sessions_.end() || holder->second.expires + holder->second.ttl <= clock;
+  };
+  std::uint64_t gone = 0;
+  for (auto at = locks_.begin(); idle > 0 && at != locks_.end() && gone < limit;) {
+    const auto& row = at->second;
+    if (row.of_table || row.locked_by != 0 || !forsaken(row) || clock - row.acquired < idle) {
+      ++at;
+      continue;
+    }
+    floor_ = std::max(floor_, row.fence);  // rule 11: before the row goes
+    at = locks_.erase(at);
+    ++gone;
+  }
+  std::uint64_t dead = 0;
+  for (auto at = sessions_.begin(); at != sessions_.end() && dead < limit;) {
+    const auto holds = [&](const auto& each) { return each.second.session == at->first; };
+    if (at->second.expires + at->second.ttl > clock || std::any_of(locks_.begin(), locks_.end(), holds)) {
+      ++at;
+      continue;
+    }
+    at = sessions_.erase(at);
+    ++dead;
+  }
+  return gone + dead;
+}
+
+}  // namespace dlock::simulation

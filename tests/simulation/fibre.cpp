@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulation/fibre.hpp"
+
+#include <cxxabi.h>
+#include <link.h>
+
+#include <algorithm>
+#include <boost/context/fixedsize_stack.hpp>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "dlock/owner.hpp"
+
+namespace dlock::simulation {
+
+namespace {
+
+namespace context = boost::context;
+
+/// Stacks are used again and again.
+class stack_pool {
+ public:
+  context::stack_context take() {
+    if (free_.empty()) return made_by_.allocate();
+    const auto one = free_.back();
+    free_.pop_back();
+    return one;
+  }
+  void give_back(const context::stack_context& one) { free_.push_back(one); }
+
+ private:
+#ifdef NDEBUG
+  context::fixedsize_stack made_by_{std::size_t{96} << 10U};
+#else
+  context::fixedsize_stack made_by_{std::size_t{256} << 10U};
+#endif
+  std::vector<context::stack_context> free_{};
+};
+
+stack_pool& stacks() {
+  static auto* const all = new stack_pool;
+  return *all;
+}
+
+struct pooled_stack {
+  context::stack_context allocate() const { return stacks().take(); }
+  void deallocate(context::stack_context& one) const { stacks().give_back(one); }
+};
+
+/// The thread_local variables of the program, those of its static libraries among them: dlock's. A fibre has its own.
+std::span<std::byte> locals_here() {
+  static const auto found = [] {
+    std::span<std::byte> made;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* into) {
+          for (int i = 0; i < info->dlpi_phnum; ++i) {
+            const auto& part = info->dlpi_phdr[i];
+            if (part.p_type != PT_TLS || info->dlpi_tls_data == nullptr) continue;
+            *static_cast<std::span<std::byte>*>(into) = {static_cast<std::byte*>(info->dlpi_tls_data), part.p_memsz};
+          }
+          return 1;  // the first one is the program
+        },
+        &made);
+    return made;
+  }();
+  return found;
+}
+
+/// As a new thread has them. What has a destructor is made before, so that no fibre registers it once more.
+const std::vector<std::byte>& fresh_locals() {
+  static const auto image = [] {
+    { const owner_scope once; }
+    const auto here = locals_here();
+    return std::vector<std::byte>(here.begin(), here.end());
+  }();
+  return image;
+}
+
+fibre* running = nullptr;
+
+}  // namespace
+
+fibre::fibre(std::function<void()> body) : body_(std::move(body)), locals_(fresh_locals()) {
+  mine_ = context::fiber(std::allocator_arg, pooled_stack{}, [this](context::fiber&& from) {
+    back_ = std::move(from);
+    body_();
+    body_ = nullptr;
+    over_ = true;
+    return std::move(back_);
+  });
+}
+
+fibre::~fibre() {
+  // To end it would unwind its stack, which runs what the simulated process must not do any more.
+  if (!over_ && mine_) static_cast<void>(new context::fiber(std::move(mine_)));
+}
+
+void fibre::swap_thread_state() {
+  const auto here = locals_here();
+  std::swap_ranges(locals_.begin(), locals_.end(), here.begin());
+  auto& runtime = *reinterpret_cast<exceptions*>(abi::__cxa_get_globals());
+  std::swap(runtime, exceptions_);
+}
+
+void fibre::resume() {
+  swap_thread_state();
+  running = this;
+  mine_ = std::move(mine_).resume();
+  running = nullptr;
+  swap_thread_state();
+}
+
+void fibre::give_way() { running->back_ = std::move(running->back_).resume(); }
+
+fibre* fibre::current() noexcept { return running; }
+
+}  // namespace dlock::simulation

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The simulator as a program: ./dev simulate.
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "simulation/picture.hpp"
+#include "simulation/run.hpp"
+
+namespace {
+
+using namespace dlock::simulation;
+
+struct wishes {
+  std::string seeds = "1..1000";
+  std::uint64_t acquires = 0;
+  double seconds = 0;
+  unsigned jobs = 1;
+  std::string mistake_name{};
+  std::vector<std::string> without{};
+  std::string svg{};
+  std::string progress{};
+  bool reduce = true;
+  bool quiet = false;
+
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  std::uint32_t allowed = all_hazards;
+  mistake wrong = mistake::none;
+
+  bool open_end() const noexcept { return acquires > 0 || seconds > 0; }
+  void settle();
+};
+
+void wishes::settle() {
+  const auto dots = seeds.find("..");
+  first = std::stoull(seeds.substr(0, dots));
+  last = dots == std::string::npos ? first : std::stoull(seeds.substr(dots + 2));
+  for (const auto& each : without) {
+    const auto* const known = std::find_if(hazard_names.begin(), hazard_names.end(),
+                                           [&](const hazard_name& one) { return one.name == each; });
+    if (known == hazard_names.end()) throw std::invalid_argument("there is no hazard '" + each + "'");
+    allowed &= ~static_cast<std::uint32_t>(known->what);
+  }
+  if (mistake_name.empty()) return;
+  const auto* const made = std::find_if(mistake_names.begin(), mistake_names.end(),
+                                        [&](const auto& one) { return one.name == mistake_name; });
+  if (made == mistake_names.end()) throw std::invalid_argument("there is no mistake '" + mistake_name + "'");
+  wrong = made->what;
+}
+
+struct totals {
+  std::uint64_t runs = 0;
+  std::uint64_t acquires = 0;
+  std::uint64_t grants = 0;
+  std::uint64_t take_overs = 0;
+  std::uint64_t statements = 0;
+  std::uint64_t faults = 0;
+  std::uint64_t steps = 0;
+  moment longest = 0;
+  moment time = 0;
+
+  void add(const result& one) {
+    ++runs;
+    acquires += one.acquires;
+    grants += one.grants;
+    take_overs += one.take_overs;
+    statements += one.statements;
+    faults += one.faults;
+    steps += one.steps;
+    longest = std::max(longest, one.longest);
+    time += one.time;
+  }
+  void add(const totals& others) {
+    runs += others.runs;
+    acquires += others.acquires;
+    grants += others.grants;
+    take_overs += others.take_overs;
+    statements += others.statements;
+    faults += others.faults;
+    steps += others.steps;
+    longest = std::max(longest, others.longest);
+    time += others.time;
+  }
+};
+
+double seconds_since(std::chrono::steady_clock::time_point begun) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+/// Of the processor, for this process and those that it has waited for.
+double processor_seconds() {
+  double all = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    all += static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+  }
+  return all;
+}
+
+void draw(const plan& how, mistake wrong, const std::string& file) {
+  if (file.empty()) return;
+  const auto drawn = picture(simulate(how, wrong, true));
+  std::ofstream(file) << drawn;
+  fmt::print("{} shows it\n", file);
+}
+
+void show(const plan& failed, const wishes& want) {
+  fmt::print("\n{}\n", failed.describe());
+  const auto least = want.reduce ? reduced(failed, want.wrong) : failed;
+  if (want.reduce) fmt::print("the least that fails: {}, {} rounds\n", least.describe(), least.rounds);
+  fmt::print("{}", excerpt(simulate(least, want.wrong, true)));
+  draw(least, want.wrong, want.svg);
+}
+
+/// Every `step`th seed. False: one has failed.
+bool run_all(const wishes& want, std::uint64_t from, std::uint64_t step, totals& all) {
+  const auto begun = std::chrono::steady_clock::now();
+  for (auto seed = from; want.open_end() || seed <= want.last; seed += step) {
+    if (want.acquires > 0 && all.acquires >= want.acquires / step) break;
+    if (want.seconds > 0 && seconds_since(begun) >= want.seconds) break;
+    if (!want.progress.empty()) std::ofstream(want.progress) << seed << '\n';
+    const auto how = plan::of(seed, want.allowed);
+    const auto came = simulate(how, want.wrong);
+    all.add(came);
+    if (came.failure.empty()) continue;
+    fmt::print("seed {} fails, the run number {}: {}\n", seed, all.runs, came.failure);
+    std::fflush(stdout);
+    if (!want.quiet) show(how, want);
+    std::fflush(stdout);
+    return false;
+  }
+  return true;
+}
+
+/// In several processes of the system, each with seeds of its own.
+bool run_in_processes(const wishes& want, totals& all) {
+  void* const memory =
+      ::mmap(nullptr, want.jobs * sizeof(totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::runtime_error("no memory to share");
+  auto* const parts = static_cast<totals*>(memory);
+  std::vector<pid_t> children;
+  for (unsigned i = 0; i < want.jobs; ++i) {
+    const auto child = ::fork();
+    if (child < 0) throw std::runtime_error("no process to be had");
+    if (child == 0) ::_exit(run_all(want, want.first + i, want.jobs, parts[i]) ? 0 : 1);
+    children.push_back(child);
+  }
+  bool well = true;
+  for (const auto child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    well = well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (WIFSIGNALED(status)) fmt::print("a process was ended by signal {}\n", WTERMSIG(status));
+  }
+  for (unsigned i = 0; i < want.jobs; ++i) all.add(parts[i]);
+  ::munmap(memory, want.jobs * sizeof(totals));
+  return well;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  wishes want;
+  CLI::App app{"Simulates whole clusters, each in one thread, and looks for what must not be."};
+  app.add_option("--seeds,--seed", want.seeds, "N, or N..M");
+  app.add_option("--acquires", want.acquires, "until so many were made, from the first seed on");
+  app.add_option("--seconds", want.seconds, "for so long, from the first seed on");
+  app.add_option("--jobs", want.jobs, "processes of the system that share the seeds")->check(CLI::Range(1, 1024));
+  app.add_option("--mistake", want.mistake_name, "the simulated store makes it");
+  app.add_option("--without", want.without, "hazards that are left out")->delimiter(',');
+  app.add_option("--svg", want.svg, "draws the run of the one seed, or of the first that fails");
+  app.add_option("--progress", want.progress, "a file that always has the seed of the present run");
+  app.add_flag("!--as-is", want.reduce, "a failing run is not reduced");
+  app.add_flag("--quiet", want.quiet, "say only the first seed that fails");
+  CLI11_PARSE(app, argc, argv);
+  want.settle();
+
+  totals all;
+  const auto begun = std::chrono::steady_clock::now();
+  const bool one_seed = !want.open_end() && want.first == want.last;
+  const bool well = want.jobs == 1 || one_seed ? run_all(want, want.first, 1, all) : run_in_processes(want, all);
+  if (well && one_seed) draw(plan::of(want.first, want.allowed), want.wrong, want.svg);
+  if (!well && want.quiet) return 1;
+  const auto used = processor_seconds();
+  fmt::print("{} runs, {} acquires, {} grants ({} take-overs), {} statements, {} faults, {} steps\n", all.runs,
+             all.acquires, all.grants, all.take_overs, all.statements, all.faults, all.steps);
+  fmt::print("{:.0f} s simulated in {:.1f} s, {:.1f} of the processor: {:.0f} acquires a second and processor\n",
+             static_cast<double>(all.time) / 1e6, seconds_since(begun), used, static_cast<double>(all.acquires) / used);
+  fmt::print("the longest a call took beyond its wait: {} ms\n", all.longest / 1'000);
+  return well ? 0 : 1;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "simulate: {}\n", error.what());
+  return 2;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace dlock::simulation {
+
+/// What the simulated store can be made to do wrong, so that a run shows that it would be noticed. They are those of the
+/// protocol's model, and some more. Each is one clause of a statement left out, or wrong.
+enum class mistake : std::uint8_t {
+  none,
+  unkept_with_session,  ///< a lock with an expiry of its own is free when its holder's session is gone
+  stale_view,         ///< take-over is about whoever holds the row, by a view of the sessions from before the row lock
+  renewal_goes_back,  ///< a renewal writes now + ttl, not the greatest of that and what is there
+  floor_forgotten,    ///< the first insert of a key does not read the floor
+  release_without_fence,  ///< release names the session alone
+  cancel_without_nonce,   ///< cancel names the session alone
+  expiry_left_over,       ///< a grant that its session keeps leaves the expiry of the one before in the row
+  take_over_from_living,  ///< take-over does not ask whether the session is gone, nor does the kill look at the expiry
+  revoked_renewed,        ///< a renewal does not look whether its session was revoked
+  verify_without_lock,    ///< verify reads, and locks nothing
+  take_from_anybody,      ///< take looks at the expiry of its own alone, whoever holds the key
+  fence_not_raised,       ///< take-over leaves the fence
+  terminate_lies,         ///< a lost connection is said to be gone while it still runs something
+  extend_of_strangers,    ///< extend looks at neither session nor fence
+  min_hold_kept,          ///< release with min_hold never ends it
+  batch_mixed_up,         ///< the first two answers of a batch are exchanged
+  batch_of_one,           ///< of a batch, only the first is done, all are said to be
+  session_forgotten,      ///< close of a session does nothing
+};
+
+struct mistake_name {
+  mistake what;
+  std::string_view name;
+};
+
+inline constexpr std::array mistake_names{
+    mistake_name{mistake::unkept_with_session, "unkept_with_session"},
+    mistake_name{mistake::stale_view, "stale_view"},
+    mistake_name{mistake::renewal_goes_back, "renewal_goes_back"},
+    mistake_name{mistake::floor_forgotten, "floor_forgotten"},
+    mistake_name{mistake::release_without_fence, "release_without_fence"},
+    mistake_name{mistake::cancel_without_nonce, "cancel_without_nonce"},
+    mistake_name{mistake::expiry_left_over, "expiry_left_over"},
+    mistake_name{mistake::take_over_from_living, "take_over_from_living"},
+    mistake_name{mistake::revoked_renewed, "revoked_renewed"},
+    mistake_name{mistake::verify_without_lock, "verify_without_lock"},
+    mistake_name{mistake::take_from_anybody, "take_from_anybody"},
+    mistake_name{mistake::fence_not_raised, "fence_not_raised"},
+    mistake_name{mistake::terminate_lies, "terminate_lies"},
+    mistake_name{mistake::extend_of_strangers, "extend_of_strangers"},
+    mistake_name{mistake::min_hold_kept, "min_hold_kept"},
+    mistake_name{mistake::batch_mixed_up, "batch_mixed_up"},
+    mistake_name{mistake::batch_of_one, "batch_of_one"},
+    mistake_name{mistake::session_forgotten, "session_forgotten"},
+};
+
+}  // namespace dlock::simulation

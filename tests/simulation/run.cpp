@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulation/run.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "simulation/application.hpp"
+
+namespace dlock::simulation {
+
+namespace {
+
+constexpr moment second = 1'000'000;
+
+/// Where random bytes come from while a run is under way: ids of sessions and nonces are the same each time.
+random_source* bytes_from = nullptr;
+
+class run {
+ public:
+  run(const plan& how, mistake wrong, bool with_story);
+  run(const run&) = delete;
+  run& operator=(const run&) = delete;
+  ~run() { bytes_from = nullptr; }
+
+  void play();
+  result take();
+
+ private:
+  void add_process();
+  void misfortune();
+  void freeze(process& one);
+  void crash(process& one);
+  /// False: it takes longer than that.
+  bool until_idle(moment limit, const char* what);
+  void settle();
+  void try_keys();
+  void bury();
+  process& any_process() { return *processes_[world_.random.below(processes_.size())]; }
+
+  const plan plan_;
+  world world_;
+  random_source bytes_;
+  server server_;
+  network network_;
+  checker checker_;
+  scene scene_;
+  std::vector<std::unique_ptr<process>> processes_{};
+  std::vector<std::unique_ptr<application>> applications_{};
+};
+
+run::run(const plan& how, mistake wrong, bool with_story)
+    : plan_(how),
+      world_(how.seed),
+      bytes_(how.seed ^ 0xb17e5ULL),
+      server_(world_, plan_),
+      network_(world_, server_, plan_),
+      checker_(world_, server_),
+      scene_{plan_, world_, server_, network_, checker_} {
+  bytes_from = &bytes_;
+  world_.story.wanted = with_story;
+  server_.data.wrong = wrong;
+  for (unsigned i = 0; i < plan_.keys; ++i) {
+    if (plan_.has(hazard::rows) && i % 2 == 1) {
+      auto table = std::make_shared<row_table>();
+      table->table = table->label = "t";
+      table->id = {"id"};
+      table->owner = "owner";
+      table->expires_at = "expires";
+      table->fence = "fence";
+      auto row = lock_key::of_row(table, {std::int64_t{i}});
+      server_.data.make_row(std::string(row.view()));
+      scene_.keys.push_back(std::move(row));
+    } else {
+      scene_.keys.emplace_back(fmt::format("k{}", i));
+    }
+  }
+  for (unsigned i = 0; i < plan_.processes; ++i) add_process();
+}
+
+void run::add_process() {
+  auto& chance = world_.random;
+  process::clockwork clock;
+  clock.offset = chance.between(0, 1'000 * second);
+  if (plan_.has(hazard::drift)) clock.drift_ppm = chance.between(-15'000, 15'000);
+  if (plan_.has(hazard::late_threads)) {
+    clock.late_ppm = 5'000;
+    clock.late_by = chance.between(1'000, second / 2);
+  }
+  processes_.push_back(std::make_unique<process>(world_, fmt::format("p{}", processes_.size() + 1), clock));
+  applications_.push_back(std::make_unique<application>(scene_, *processes_.back()));
+}
+
+// ---- misfortunes ----------------------------------------------------------------------------------------------------
+
+void run::freeze(process& one) {
+  if (one.frozen()) return;
+  auto& chance = world_.random;
+  const auto time = chance.chance(300'000) ? chance.between(second, 6 * second) : chance.between(1'000, second);
+  world_.tell(one.name(), [&] { return fmt::format("stands still for {} ms", time / 1'000); });
+  ++network_.faults;
+  one.freeze();
+  world_.after(time, [&one] {
+    if (!one.dead()) one.thaw();
+  });
+}
+
+void run::crash(process& one) {
+  if (one.dead()) return;
+  world_.tell(one.name(), [] { return std::string("is killed"); });
+  ++network_.faults;
+  one.crash();
+  network_.vanished(one);
+  add_process();
+  applications_.back()->begin();
+}
+
+void run::misfortune() {
+  if (scene_.over) return;
+  auto& chance = world_.random;
+  const auto may = [&](hazard what, std::uint64_t percent) {
+    return plan_.has(what) && chance.chance(percent * 10'000);
+  };
+  if (may(hazard::freezes, 40)) freeze(any_process());
+  if (may(hazard::crashes, 25) && processes_.size() < 12) crash(any_process());
+  if (may(hazard::restarts, 10)) server_.restart(chance.between(1'000, 2 * second), may(hazard::failovers, 30));
+  if (may(hazard::kills, 50)) {
+    if (const auto id = server_.any_connection(); id != 0) {
+      ++network_.faults;
+      server_.kill(id);
+    }
+  }
+  world_.after(chance.between(1, 2 * plan_.mischief), [this] { misfortune(); });
+}
+
+// ---- one run --------------------------------------------------------------------------------------------------------
+
+bool run::until_idle(moment limit, const char* what) {
+  const auto busy = [this] {
+    return std::any_of(applications_.begin(), applications_.end(),
+                       [](const auto& each) { return !each->of().dead() && each->busy() > 0; });
+  };
+  if (world_.run([&] { return !busy(); }, world_.now() + limit)) return true;
+  if (!world_.failed()) world_.fail(fmt::format("liveness: {}", what));
+  return false;
+}
+
+void run::play() {
+  for (const auto& each : applications_) each->begin();
+  world_.after(plan_.mischief, [this] { misfortune(); });
+  if (!until_idle(3'600 * second, "a thread of the application never ends")) return;
+  scene_.over = true;
+  network_.calm();
+  settle();
+  if (world_.failed()) return;
+  for (const auto& each : applications_) {
+    if (!each->of().dead()) each->end();
+  }
+  if (!until_idle(60 * second, "a service does not end")) return;
+  try_keys();
+}
+
+/// Everybody has let go: what is left ends by itself.
+void run::settle() {
+  const auto never = [] { return false; };
+  if (plan_.has(hazard::abandoned)) return;
+  // A frozen process goes on at last; deferred releases, and cancellations of what was in doubt, have their time.
+  world_.run(never, world_.now() + 16 * second);
+  if (world_.failed()) return;
+  checker_.check_free(checker_.sessions());
+  for (const auto& each : applications_) {
+    if (each->of().dead()) continue;
+    each->prove_alive();
+    if (!until_idle(600 * second, "a thread waits for a key that is free")) return;
+  }
+  if (world_.random.chance(100'000)) {
+    world_.run(never, world_.now() + 150 * second);
+    for (const auto& [id, row] : server_.data.all_sessions()) {
+      if (row.expires > world_.now())
+        return world_.fail("I7: session " + id.hex().substr(0, 6) + " has no user and goes on");
+    }
+  }
+}
+
+/// I4: a newcomer gets each key.
+void run::try_keys() {
+  add_process();
+  auto& last = *processes_.back();
+  bool done = false;
+  last.start_thread([&] {
+    const auto where = std::make_shared<simulated_store>(network_, last);
+    lock_service locks(where, {.sweep_every = std::chrono::milliseconds{0}, .time = &last});
+    for (const auto& key : scene_.keys) {
+      try {
+        auto held = locks.acquire(key, {.ttl = std::chrono::seconds{1}, .wait = std::chrono::seconds{20}});
+        held.release();
+      } catch (const error& failed) {
+        world_.fail(fmt::format("I4: key {}: nobody can have it any more: {}", key.view(), failed.what()));
+      }
+    }
+    done = true;
+  });
+  if (!world_.run([&] { return done && last.threads() == 0; }, world_.now() + 300 * second) && !world_.failed()) {
+    world_.fail("liveness: the last process does not end");
+  }
+}
+
+/// What has crashed, and what did not end, so that its memory is freed.
+void run::bury() {
+  scene_.over = true;
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    auto& one = *processes_[i];
+    if (one.threads() == 0 && !one.dead()) continue;
+    one.crash();
+    one.bury();
+    if (i < applications_.size()) applications_[i]->end();
+  }
+  const auto gone = [this] {
+    return std::all_of(processes_.begin(), processes_.end(), [](const auto& each) { return each->threads() == 0; });
+  };
+  const auto end = world_.now() + 3'600 * second;
+  while (!gone() && world_.run(gone, end)) {
+  }
+}
+
+result run::take() {
+  result made;
+  made.failure = world_.failure();
+  made.acquires = scene_.acquires;
+  made.refused = scene_.refused;
+  made.grants = checker_.grants;
+  made.take_overs = checker_.take_overs;
+  made.statements = network_.statements;
+  made.faults = network_.faults + server_.faults;
+  made.steps = world_.steps();
+  made.digest = world_.story.digest;
+  made.longest = scene_.longest;
+  made.time = world_.now();
+  made.story = std::move(world_.story.lines);
+  if (world_.failed()) return made;
+  bury();
+  const bool left =
+      std::any_of(processes_.begin(), processes_.end(), [](const auto& each) { return each->threads() > 0; });
+  if (left) made.failure = "liveness: a process without a server does not end";
+  return made;
+}
+
+}  // namespace
+
+result simulate(const plan& how, mistake wrong, bool with_story) {
+  auto one = std::make_unique<run>(how, wrong, with_story);
+  one->play();
+  auto made = one->take();
+  // Of a run that failed the threads stand where they stand, with all that they use.
+  if (!made.failure.empty()) static_cast<void>(one.release());
+  bytes_from = nullptr;
+  return made;
+}
+
+plan reduced(const plan& failed, mistake wrong) {
+  auto least = failed;
+  const auto fails = [&](const plan& with) {
+    const auto came = simulate(with, wrong);
+    return !came.failure.empty();
+  };
+  for (const auto& each : hazard_names) {
+    if (!least.has(each.what)) continue;
+    auto without = least;
+    without.hazards &= ~static_cast<std::uint32_t>(each.what);
+    if (fails(without)) least = without;
+  }
+  for (auto number : {&plan::processes, &plan::threads, &plan::keys, &plan::rounds}) {
+    while (least.*number > 1) {
+      auto less = least;
+      less.*number = number == &plan::rounds ? less.*number / 2 : less.*number - 1;
+      if (!fails(less)) break;
+      least = less;
+    }
+  }
+  return least;
+}
+
+std::string excerpt(const result& of, std::size_t lines) {
+  const auto at = of.failure.find("key ");
+  std::string key;
+  if (at != std::string::npos) key = of.failure.substr(at, of.failure.find(':', at) - at + 1);
+  std::vector<std::string> told;
+  for (auto each = of.story.rbegin(); each != of.story.rend() && told.size() < lines; ++each) {
+    const bool about_keys = each->text.find("key ") != std::string::npos;
+    if (about_keys && !key.empty() && each->text.find(key) == std::string::npos) continue;
+    told.push_back(
+        fmt::format("{:>12.3f} ms  {:<8} {}\n", static_cast<double>(each->when) / 1'000, each->who, each->text));
+  }
+  std::string text;
+  for (auto each = told.rbegin(); each != told.rend(); ++each) text += *each;
+  return text + of.failure + "\n";
+}
+
+}  // namespace dlock::simulation
+
+/// Takes the place of the system's: within a run random bytes come from its seed.
+extern "C" ssize_t getrandom(void* into, size_t size, unsigned flags) {
+  using dlock::simulation::bytes_from;
+  if (bytes_from == nullptr) {
+    static const auto system = reinterpret_cast<ssize_t (*)(void*, size_t, unsigned)>(::dlsym(RTLD_NEXT, "getrandom"));
+    return system(into, size, flags);
+  }
+  auto* to = static_cast<unsigned char*>(into);
+  for (size_t done = 0; done < size; done += 8) {
+    const auto bits = bytes_from->bits();
+    std::memcpy(to + done, &bits, std::min<size_t>(8, size - done));
+  }
+  return static_cast<ssize_t>(size);
+}

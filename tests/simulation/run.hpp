@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulation/mistakes.hpp"
+#include "simulation/plan.hpp"
+#include "simulation/world.hpp"
+
+namespace dlock::simulation {
+
+/// What came of a run.
+struct result {
+  std::string failure{};  ///< the first thing that was wrong; empty: nothing
+  std::uint64_t acquires = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t grants = 0;
+  std::uint64_t take_overs = 0;
+  std::uint64_t statements = 0;
+  std::uint64_t faults = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t digest = 0;  ///< the same for two runs of one plan
+  moment longest = 0;
+  moment time = 0;
+  std::vector<journal::line> story{};  ///< if it is wanted
+};
+
+/// One run, from the beginning of all processes until nothing is left of them. Always the same for the same plan.
+result simulate(const plan& how, mistake wrong = mistake::none, bool with_story = false);
+
+/// The plan of a run that failed, with as few hazards as it still fails with.
+plan reduced(const plan& failed, mistake wrong = mistake::none);
+/// The end of its story, as far as it is about the key that the failure names.
+std::string excerpt(const result& of, std::size_t lines = 40);
+
+}  // namespace dlock::simulation

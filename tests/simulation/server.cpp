@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulation/server.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace dlock::simulation {
+
+namespace {
+constexpr moment second = 1'000'000;
+constexpr moment lock_wait = second;
+
+reply contended() {
+  reply made;
+  made.why = {.native = 1205, .transient = true, .contended = true};
+  return made;
+}
+}  // namespace
+
+void job::leave() {
+  answered = nullptr;
+  if (done || what == kind::other) return;
+  if (what == kind::session) {
+    record.host = record.label = {};
+    return;
+  }
+  keys.resize(asks.size());
+  expected.resize(asks.size());
+  rows.resize(asks.size());
+  for (std::size_t i = 0; i < asks.size(); ++i) {
+    auto& q = asks[i];
+    keys[i] = q.resource;
+    q.resource = keys[i];
+    if (q.expected != nullptr) {
+      expected[i] = *q.expected;
+      q.expected = &expected[i];
+    }
+    if (q.row != nullptr) {
+      rows[i] = *q.row;
+      q.row = &rows[i];
+    }
+  }
+}
+
+// ---- connections ----------------------------------------------------------------------------------------------------
+
+std::uint64_t server::connect() {
+  if (!up_) return 0;
+  connections_[++last_connection_] = false;
+  return last_connection_;
+}
+
+void server::close(std::uint64_t connection) {
+  if (connections_.erase(connection) == 0) return;
+  unlock(connection);
+  if (closed) closed(connection);
+}
+
+void server::vanished(std::uint64_t connection) {
+  if (!connections_.contains(connection)) return;
+  world_.after(world_.random.between(1, 12) * second, [this, connection] { close(connection); });
+}
+
+void server::kill(std::uint64_t connection) { close(connection); }
+
+std::uint64_t server::any_connection() {
+  if (connections_.empty()) return 0;
+  auto at = connections_.begin();
+  std::advance(at, static_cast<std::ptrdiff_t>(world_.random.below(connections_.size())));
+  return at->first;
+}
+
+void server::restart(moment away, bool as_another) {
+  ++faults;
+  up_ = false;
+  waiting_.clear();
+  for (auto& [key, row] : data.locks()) row.locked_by = 0;
+  any_locked_ = false;
+  for (const auto& [id, any] : std::exchange(connections_, {})) {
+    if (closed) closed(id);
+  }
+  incarnation_ = std::to_string(++starts_);
+  if (as_another) name_ = "simulated" + incarnation_;
+  world_.tell("server", [&] { return std::string("restarts") + (as_another ? " as another one" : ""); });
+  world_.after(away, [this] { up_ = true; });
+  for (auto& each : std::exchange(verifiers_waiting_, {})) each();
+}
+
+// ---- statements -----------------------------------------------------------------------------------------------------
+
+/// How long it stays between its clock and its execution, behind locks of tables or a slow disk.
+moment server::stall_of(const job& one) {
+  if (calm || !plan_.has(hazard::slow_statements)) return 0;
+  auto& chance = world_.random;
+  // Renewals out of order take more luck than one run has.
+  if (one.what == job::kind::session && chance.chance(30'000 * plan_.often)) return chance.between(1, 3 * second / 2);
+  if (!chance.chance(10'000 * plan_.often)) return 0;
+  return chance.chance(100'000) ? chance.between(100'000, 3 * second) : chance.between(1, 50'000);
+}
+
+void server::arrive(const std::shared_ptr<job>& one) {
+  if (!alive(one->connection)) return;  // nobody is there to answer; the client learns of it otherwise
+  one->begun = true;
+  one->clock = world_.now();
+  const auto stall = stall_of(*one);
+  if (stall == 0) return execute(one);
+  ++faults;
+  if (one->what == job::kind::keyed && one->asks.front().action == verb::take_over)
+    one->sessions_then = data.all_sessions();
+  world_.after(stall, [this, one] { execute(one); });
+}
+
+bool server::waits_for_lock(const job& one) {
+  if (!any_locked_ || one.what != job::kind::keyed || one.asks.front().action == verb::look) return false;
+  return std::any_of(one.asks.begin(), one.asks.end(), [&](const request& q) {
+    const auto at = data.locks().find(q.resource);
+    return at != data.locks().end() && at->second.locked_by != 0;
+  });
+}
+
+/// All but those that `fails` names, which are contended.
+void server::run_but(job& one, const std::function<bool(std::size_t)>& fails) {
+  std::vector<request> rest;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < one.asks.size(); ++i) {
+    one.answers[i] = contended();
+    if (fails(i)) continue;
+    rest.push_back(one.asks[i]);
+    places.push_back(i);
+  }
+  std::vector<reply> answers(rest.size());
+  if (!rest.empty()) data.run_batch(rest, {one.clock, one.sessions_then ? &*one.sessions_then : nullptr}, answers);
+  for (std::size_t i = 0; i < places.size(); ++i) one.answers[places[i]] = std::move(answers[i]);
+}
+
+/// Those that meet a locked row, or all, are told so. False: they wait for it.
+bool server::fail_contended(job& one) {
+  const auto action = one.asks.front().action;
+  const bool grants = action == verb::take || action == verb::take_over || action == verb::insert;
+  if (!one.gave_up_waiting && !(grants && !plan_.take_waits)) return false;
+  const bool pass_over = one.asks.size() > 1 && !plan_.has(hazard::contention);
+  run_but(one, [&](std::size_t i) {
+    const auto at = data.locks().find(one.asks[i].resource);
+    return !pass_over || (at != data.locks().end() && at->second.locked_by != 0);
+  });
+  return true;
+}
+
+/// Deadlocks, and rows that other statements have locked for the moment.
+bool server::fail_by_chance(job& one) {
+  auto& chance = world_.random;
+  if (calm || !plan_.has(hazard::contention) || one.asks.front().action == verb::look) return false;
+  if (chance.chance(2'000)) {
+    run_but(one, [](std::size_t) { return true; });
+    return true;
+  }
+  if (one.asks.size() == 1 || !chance.chance(50'000)) return false;
+  const auto which = chance.below(one.asks.size());
+  run_but(one, [which](std::size_t i) { return i == which; });
+  return true;
+}
+
+void server::execute(const std::shared_ptr<job>& one) {
+  if (one->done || !up_ || !connections_.contains(one->connection)) return;
+  if (waits_for_lock(*one)) {
+    if (!fail_contended(*one)) {
+      waiting_.push_back(one);
+      world_.after(lock_wait, [this, one] {
+        one->gave_up_waiting = true;
+        if (std::erase(waiting_, one) > 0) execute(one);
+      });
+      return;
+    }
+  } else if (one->what == job::kind::keyed) {
+    if (!fail_by_chance(*one)) {
+      data.run_batch(one->asks, {one->clock, one->sessions_then ? &*one->sessions_then : nullptr}, one->answers);
+    }
+  } else if (one->what == job::kind::session) {
+    one->answers.front() = data.run(one->action, one->record, one->clock);
+  } else {
+    one->answers.front() = one->other(one->clock);
+  }
+  if (one->what == job::kind::keyed && one->asks.front().action == verb::look && !calm) {
+    for (auto& each : one->answers) {
+      if (each.result == outcome::yes && each.holder.holder && plan_.has(hazard::stale_looks) &&
+          world_.random.chance(20'000)) {
+        each.holder.expired = true;
+        each.holder.left = microseconds{0};
+      }
+    }
+  }
+  one->done = true;
+  world_.mix(static_cast<std::uint64_t>(one->answers.front().result) + 8 * one->answers.front().fence);
+  if (one->answered) one->answered();
+}
+
+void server::wake_waiting() {
+  for (auto& each : std::exchange(waiting_, {})) {
+    world_.after(world_.random.between(1, 50), [this, each] { execute(each); });
+  }
+  for (auto& each : std::exchange(verifiers_waiting_, {})) each();
+}
+
+void server::unlock(std::uint64_t connection) {
+  if (!any_locked_) return;
+  bool any = false;
+  any_locked_ = false;
+  for (auto& [key, row] : data.locks()) {
+    if (row.locked_by == connection) {
+      row.locked_by = 0;
+      any = true;
+    }
+    any_locked_ = any_locked_ || row.locked_by != 0;
+  }
+  if (any || !verifiers_waiting_.empty()) wake_waiting();
+}
+
+// ---- transactions ---------------------------------------------------------------------------------------------------
+
+std::optional<outcome> server::verify(transaction& in, const request& of, const std::function<void()>& again) {
+  if (!alive(in.connection)) return outcome::failed;
+  const auto found = data.locks().find(of.resource);
+  if (found == data.locks().end()) return outcome::no;
+  auto& row = found->second;
+  if (row.locked_by != 0 && row.locked_by != in.connection) {
+    verifiers_waiting_.push_back(again);
+    return std::nullopt;
+  }
+  if (row.session != of.session || row.fence != of.fence) return outcome::no;
+  if (data.wrong == mistake::verify_without_lock) return outcome::yes;
+  row.locked_by = in.connection;
+  any_locked_ = true;
+  return outcome::yes;
+}
+
+bool server::commit(transaction& in) {
+  if (!alive(in.connection)) return false;
+  for (auto& each : std::exchange(in.at_commit, {})) each();
+  unlock(in.connection);
+  return true;
+}
+
+void server::roll_back(transaction& in) {
+  in.at_commit.clear();
+  if (alive(in.connection)) unlock(in.connection);
+}
+
+std::uint64_t server::verifier_of(std::string_view key) const {
+  const auto at = data.locks().find(key);
+  return at == data.locks().end() ? 0 : at->second.locked_by;
+}
+
+}  // namespace dlock::simulation

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dlock/store/store_types.hpp"
+#include "simulation/database.hpp"
+#include "simulation/plan.hpp"
+#include "simulation/world.hpp"
+
+namespace dlock::simulation {
+
+/// What was sent to the server on one connection: it lives there whatever becomes of who sent it.
+struct job {
+  enum class kind : std::uint8_t { keyed, session, other };
+
+  std::uint64_t connection = 0;
+  kind what = kind::keyed;
+  std::string from{};  ///< the process, for the journal
+  std::vector<request> asks{};
+  std::vector<reply> answers{};
+  // The client's, as long as it waits; else copies.
+  std::vector<std::string> keys{};
+  std::vector<seen> expected{};
+  std::vector<row_id> rows{};
+  session_verb action{};
+  session_record record{};
+  std::function<reply(moment clock)> other{};
+
+  moment clock = 0;  ///< of its beginning
+  std::optional<database::sessions> sessions_then{};
+  bool begun = false;
+  bool done = false;
+  bool gave_up_waiting = false;
+  std::function<void()> answered{};  ///< the client's; none: it has left
+
+  /// The client leaves: nothing of its memory is used any more.
+  void leave();
+};
+
+/// A transaction of the application's, on a connection of its own.
+struct transaction {
+  std::uint64_t connection = 0;
+  std::vector<std::string> locked{};
+  std::vector<std::function<void()>> at_commit{};
+};
+
+/// The simulated server: connections, statements that wait, row locks, restarts.
+class server {
+ public:
+  server(world& in, const plan& how) : world_(in), plan_(how) {}
+
+  database data{};
+
+  // Connections.
+  /// 0: it takes none now.
+  std::uint64_t connect();
+  void close(std::uint64_t connection);
+  /// A client is gone without a word: the server learns of it some time later.
+  void vanished(std::uint64_t connection);
+  /// KILL.
+  void kill(std::uint64_t connection);
+  bool alive(std::uint64_t connection) const noexcept { return up_ && connections_.contains(connection); }
+  bool up() const noexcept { return up_; }
+  /// A connection that is alive, by chance; 0: none.
+  std::uint64_t any_connection();
+  const std::string& name() const noexcept { return name_; }
+  const std::string& incarnation() const noexcept { return incarnation_; }
+  std::size_t connections() const noexcept { return connections_.size(); }
+
+  /// What was sent has arrived.
+  void arrive(const std::shared_ptr<job>& one);
+  /// It stops now, and is there again some time later. All that was not committed is lost.
+  void restart(moment away, bool as_another);
+
+  // Transactions. The thread that runs one waits with those of process.
+  /// yes: the row is verified and locked; no: it is not held so. Null: it must wait, and `again` is called when it may try again.
+  std::optional<outcome> verify(transaction& in, const request& of, const std::function<void()>& again);
+  bool commit(transaction& in);
+  void roll_back(transaction& in);
+  /// A connection with a transaction that has verified that key; 0: none.
+  std::uint64_t verifier_of(std::string_view key) const;
+
+  std::uint64_t faults = 0;
+  bool calm = false;  ///< the faults of the plan are over
+  /// Told of each connection that ends at the server.
+  std::function<void(std::uint64_t)> closed{};
+
+ private:
+  bool waits_for_lock(const job& one);
+  void execute(const std::shared_ptr<job>& one);
+  moment stall_of(const job& one);
+  void go_on(const std::shared_ptr<job>& one);
+  void wake_waiting();
+  void unlock(std::uint64_t connection);
+  void run_but(job& one, const std::function<bool(std::size_t)>& fails);
+  bool fail_contended(job& one);
+  bool fail_by_chance(job& one);
+
+  world& world_;
+  const plan& plan_;
+  std::map<std::uint64_t, bool> connections_{};  // whether it has a transaction that was ended from outside
+  std::uint64_t last_connection_ = 0;
+  std::vector<std::shared_ptr<job>> waiting_{};  // for row locks
+  std::vector<std::function<void()>> verifiers_waiting_{};
+  bool any_locked_ = false;  // a row, by a transaction
+  bool up_ = true;
+  unsigned starts_ = 1;
+  std::string name_ = "simulated";
+  std::string incarnation_ = "1";
+};
+
+}  // namespace dlock::simulation

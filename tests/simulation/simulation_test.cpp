@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <cstdint>
+#include <ctime>
+#include <string>
+
+#include "simulation/picture.hpp"
+#include "simulation/run.hpp"
+
+namespace {
+
+using namespace dlock::simulation;
+
+constexpr auto to_the_end = std::uint64_t{1'000'000};
+
+/// The first seed that fails with it; 0: none up to that.
+std::uint64_t finds(mistake wrong, std::uint64_t last) {
+  for (std::uint64_t seed = 1; seed <= last; ++seed) {
+    if (!simulate(plan::of(seed), wrong).failure.empty()) return seed;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("simulation: clusters by chance keep what is promised, whatever befalls them", "[simulation]") {
+  // As many as this machine can do in so much of its processor's time, and some in any case. ./dev simulate does more.
+  const auto end = std::clock() + 20 * CLOCKS_PER_SEC;
+  std::uint64_t acquires = 0;
+  std::uint64_t faults = 0;
+  for (std::uint64_t seed = 1; seed <= 20 || (seed < to_the_end && std::clock() < end); ++seed) {
+    const auto how = plan::of(seed);
+    const auto came = simulate(how);
+    INFO(how.describe());
+    REQUIRE(came.failure == "");
+    acquires += came.acquires;
+    faults += came.faults;
+  }
+  CHECK(acquires > 10'000);
+  CHECK(faults > 1'000);
+}
+
+TEST_CASE("simulation: a seed always gives the same run", "[simulation]") {
+  const auto seed = GENERATE(range(std::uint64_t{1}, std::uint64_t{6}));
+  const auto first = simulate(plan::of(seed), mistake::none, true);
+  const auto again = simulate(plan::of(seed), mistake::none, true);
+  CHECK(first.digest == again.digest);
+  CHECK(first.steps == again.steps);
+  CHECK(first.acquires == again.acquires);
+  CHECK(first.story.size() == again.story.size());
+  CHECK(
+      std::equal(first.story.begin(), first.story.end(), again.story.begin(), again.story.end(),
+                 [](const auto& one, const auto& other) { return one.when == other.when && one.text == other.text; }));
+  CHECK(first.digest == simulate(plan::of(seed)).digest);  // nobody looks on
+  CHECK(first.digest != simulate(plan::of(seed + 1)).digest);
+}
+
+TEST_CASE("simulation: a mistake of the store is found", "[simulation]") {
+  // Those that take few seeds; mutations/run.sh and ./dev simulate --mistake have the others.
+  const auto wrong =
+      GENERATE(mistake::unkept_with_session, mistake::floor_forgotten, mistake::cancel_without_nonce,
+               mistake::expiry_left_over, mistake::take_over_from_living, mistake::take_from_anybody,
+               mistake::fence_not_raised, mistake::min_hold_kept, mistake::batch_mixed_up, mistake::batch_of_one);
+  CAPTURE(static_cast<int>(wrong));
+  CHECK(finds(wrong, 200) > 0);
+}
+
+TEST_CASE("simulation: a run that fails is told by the least that fails, and what happened to the key",
+          "[simulation]") {
+  const auto seed = finds(mistake::fence_not_raised, 200);
+  REQUIRE(seed > 0);
+  const auto failed = plan::of(seed);
+  const auto least = reduced(failed, mistake::fence_not_raised);
+  CHECK((least.hazards & ~failed.hazards) == 0);
+  CHECK(least.threads <= failed.threads);
+  const auto came = simulate(least, mistake::fence_not_raised, true);
+  REQUIRE(came.failure.starts_with("I2: key "));
+  const auto text = excerpt(came, 10);
+  CHECK(text.find("take over grants fence") != std::string::npos);
+  CHECK(text.ends_with(came.failure + "\n"));
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 11);
+  const auto drawn = picture(came);
+  CHECK(drawn.starts_with("<svg"));
+  CHECK(drawn.find(">p1<") != std::string::npos);
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulation/store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock::simulation {
+
+namespace {
+
+constexpr moment second = 1'000'000;
+
+fault broken() {
+  fault made{.native = 2013, .transient = true, .connection = true};
+  made.text = "the connection broke";
+  return made;
+}
+
+reply answer_of(outcome what, const fault& why) {
+  reply made;
+  made.result = what;
+  made.why = why;
+  return made;
+}
+
+}  // namespace
+
+// ---- connections ----------------------------------------------------------------------------------------------------
+
+class simulated_connection final : public connection {
+ public:
+  simulated_connection(network& by, process& of, std::uint64_t id)
+      : by_(by), process_(of), identity_{by.to().name(), by.to().incarnation(), id} {
+    by_.open_[id] = this;
+  }
+  ~simulated_connection() override {
+    by_.open_.erase(identity_.id);
+    // Of a process that is no more, and of a connection that broke, the server has heard nothing.
+    if (!process_.dead() && usable_) by_.to().close(identity_.id);
+  }
+
+  void interrupt() noexcept override {
+    if (sent_ != nullptr) drop();
+  }
+  bool usable() const noexcept override { return usable_ && !process_.buried(); }
+  bool alive() noexcept override { return usable() && !(ended_ && seen_); }
+  const connection_identity& identity() const noexcept override { return identity_; }
+
+  /// The server has ended it. `seen`: the client can know.
+  void ended(bool seen) {
+    ended_ = true;
+    seen_ = seen;
+    if (sent_ != nullptr && seen) by_.in().after(by_.travel(), [&by = by_, id = identity_.id] { drop_later(by, id); });
+  }
+  bool is_ended() const noexcept { return ended_; }
+
+  /// Sends it and waits. False: no answer. The connection is of no more use then.
+  bool execute(const std::shared_ptr<job>& what);
+
+ private:
+  friend class network;
+  static void drop_later(network& by, std::uint64_t id) {
+    if (const auto at = by.open_.find(id); at != by.open_.end() && at->second->sent_ != nullptr) at->second->drop();
+  }
+  /// Nothing more comes from it. The server need not know.
+  void drop() {
+    usable_ = false;
+    if (sent_ == nullptr) return;
+    const auto left = std::exchange(sent_, nullptr);
+    left->leave();
+    if (!ended_) by_.to().vanished(identity_.id);
+    if (auto wake = std::exchange(wake_, nullptr)) wake();
+  }
+  void break_after(moment time) {
+    by_.in().after(time, [&by = by_, id = identity_.id] { drop_later(by, id); });
+  }
+
+  network& by_;
+  process& process_;
+  const connection_identity identity_;
+  bool usable_ = true;
+  bool ended_ = false;
+  bool seen_ = false;
+  std::shared_ptr<job> sent_{};
+  std::function<void()> wake_{};
+};
+
+bool simulated_connection::execute(const std::shared_ptr<job>& what) {
+  auto& in = by_.in();
+  ++by_.statements;
+  sent_ = what;
+  what->connection = identity_.id;
+  wake_ = process_.waker();
+  bool answers = true;
+  bool late = false;
+  if (by_.hits(hazard::lost_replies, 4'000)) {
+    answers = false;
+  } else if (by_.hits(hazard::hangs, 2'000)) {
+    answers = false;
+  } else if (by_.hits(hazard::ghosts, 4'000)) {
+    break_after(in.random.between(1, 4 * by_.how().travel));
+    late = in.random.chance(500'000);
+  }
+  const bool hangs = !answers && in.random.chance(300'000);
+  what->answered = [this, answers, hangs, &by = by_, id = identity_.id] {
+    if (!answers) {
+      if (!hangs) break_after(by_.travel());
+      return;
+    }
+    by.in().after(by.travel(), [&by, id] {
+      const auto at = by.open_.find(id);
+      if (at == by.open_.end() || at->second->sent_ == nullptr) return;
+      auto& self = *at->second;
+      self.sent_ = nullptr;
+      if (auto wake = std::exchange(self.wake_, nullptr)) wake();
+    });
+  };
+  auto way = by_.travel();
+  if (late) way += in.random.between(1, 2 * second);
+  if (by_.hits(hazard::slow_statements, 3'000)) way += in.random.between(1, 2 * second);
+  if (ended_) {  // nobody is there; the answer to that takes its time
+    break_after(way);
+  } else {
+    in.after(way, [&by = by_, what, id = identity_.id] {
+      by.to().arrive(what);
+      if (!what->begun) drop_later(by, id);
+    });
+  }
+  process_.wait_for_waker();
+  return usable_;
+}
+
+// ---- the network ----------------------------------------------------------------------------------------------------
+
+network::network(world& in, server& to, const plan& how) : world_(in), server_(to), plan_(how) {
+  to.closed = [this](std::uint64_t id) {
+    const auto at = open_.find(id);
+    if (at != open_.end()) at->second->ended(!plan_.has(hazard::hangs) || !world_.random.chance(200'000));
+  };
+}
+
+void network::vanished(process& of) {
+  for (const auto& [id, each] : open_) {
+    if (&each->process_ == &of) server_.vanished(id);
+  }
+  for (const auto& [who, id] : others_) {
+    if (who == &of) server_.vanished(id);
+  }
+}
+
+bool network::hits(hazard what, std::uint64_t ppm) noexcept {
+  if (calm_ || !plan_.has(what) || !world_.random.chance(ppm * plan_.often)) return false;
+  ++faults;
+  return true;
+}
+
+// ---- the store ------------------------------------------------------------------------------------------------------
+
+simulated_store::simulated_store(network& by, process& of) : by_(by), process_(of) {}
+
+capabilities simulated_store::caps() const noexcept {
+  return {.rows = true, .batch = true, .take_waits = by_.how().take_waits};
+}
+
+std::unique_ptr<connection> simulated_store::connect(microseconds limit, fault& why) noexcept {
+  const auto refuse = [&] {
+    why = broken();
+    why.text = "no connection";
+    return nullptr;
+  };
+  if (process_.buried()) return refuse();
+  process_.sleep(std::min<moment>(2 * by_.travel(), std::max<moment>(1, limit.count())));
+  if (process_.buried() || by_.hits(hazard::refusals, 50'000)) return refuse();
+  const auto id = by_.to().connect();
+  if (id == 0) return refuse();
+  return std::make_unique<simulated_connection>(by_, process_, id);
+}
+
+void simulated_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
+  auto& with = static_cast<simulated_connection&>(on);
+  const auto answer_all = [&](outcome what, std::size_t from = 0) {
+    for (auto& each : replies.subspan(from)) each = answer_of(what, broken());
+  };
+  if (!with.usable()) return answer_all(outcome::failed);
+  if (!with.is_ended() && by_.hits(hazard::refusals, 1'000)) {
+    by_.to().kill(with.identity().id);  // it was closed, and nothing was sent
+    process_.sleep(by_.travel());
+    return answer_all(outcome::failed);
+  }
+  const bool apart = requests.size() > 1 && by_.how().has(hazard::one_by_one);
+  const std::size_t step = apart ? 1 : requests.size();
+  for (std::size_t from = 0; from < requests.size(); from += step) {
+    const auto part = requests.subspan(from, step);
+    auto sent = std::make_shared<job>();
+    sent->asks.assign(part.begin(), part.end());
+    sent->answers.resize(part.size());
+    if (!with.execute(sent)) {
+      answer_all(outcome::failed, from);  // those after it were not sent
+      for (auto& each : replies.subspan(from, step)) each = answer_of(outcome::unknown, broken());
+      return;
+    }
+    std::move(sent->answers.begin(), sent->answers.end(), replies.begin() + static_cast<std::ptrdiff_t>(from));
+  }
+}
+
+reply simulated_store::session(connection& on, session_verb action, const session_record& of) noexcept {
+  auto& with = static_cast<simulated_connection&>(on);
+  if (!with.usable()) return answer_of(outcome::failed, broken());
+  auto sent = std::make_shared<job>();
+  sent->what = job::kind::session;
+  sent->action = action;
+  sent->record = of;
+  sent->answers.resize(1);
+  if (!with.execute(sent)) return answer_of(outcome::unknown, broken());
+  return std::move(sent->answers.front());
+}
+
+reply simulated_store::ask(connection& on, std::function<reply(moment)> what) {
+  auto& with = static_cast<simulated_connection&>(on);
+  if (!with.usable()) return answer_of(outcome::failed, broken());
+  auto sent = std::make_shared<job>();
+  sent->what = job::kind::other;
+  sent->other = std::move(what);
+  sent->answers.resize(1);
+  if (!with.execute(sent)) return answer_of(outcome::unknown, broken());
+  return std::move(sent->answers.front());
+}
+
+bool simulated_store::terminate(connection& on, const connection_identity& lost) noexcept {
+  const auto done = ask(on, [this, lost](moment) {
+    auto& to = by_.to();
+    reply made;
+    made.result = outcome::yes;
+    if (to.name() != lost.server) {
+      made.result = outcome::no;  // nobody knows what it does there
+    } else if (to.incarnation() == lost.incarnation && to.data.wrong != mistake::terminate_lies) {
+      if (by_.hits(hazard::ghosts, 50'000)) made.result = outcome::no;
+      if (made.result == outcome::yes) to.kill(lost.id);
+    }
+    return made;
+  });
+  return done.result == outcome::yes;
+}
+
+// ---- operators and clean-up -----------------------------------------------------------------------------------------
+
+reply simulated_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
+  auto info = std::make_shared<std::optional<holder_info>>();
+  auto made = ask(on, [this, info, text = std::string(key.resource)](moment clock) {
+    *info = by_.to().data.describe(text, clock);
+    reply answer;
+    answer.result = outcome::yes;
+    return answer;
+  });
+  if (made.result == outcome::yes && *info) found.push_back(**info);
+  return made;
+}
+
+reply simulated_store::list(connection& on, std::string_view after, std::size_t limit,
+                            std::vector<holder_info>& found) noexcept {
+  auto all = std::make_shared<std::vector<holder_info>>();
+  auto made = ask(on, [this, all, from = std::string(after), limit](moment clock) {
+    const auto& rows = by_.to().data.locks();
+    for (auto at = rows.upper_bound(from); at != rows.end() && all->size() < limit; ++at) {
+      if (at->second.of_table) continue;
+      if (auto info = by_.to().data.describe(at->first, clock)) all->push_back(*info);
+    }
+    reply answer;
+    answer.result = outcome::yes;
+    return answer;
+  });
+  if (made.result == outcome::yes) found.insert(found.end(), all->begin(), all->end());
+  return made;
+}
+
+reply simulated_store::revoke(connection& on, const request& key) noexcept {
+  return ask(on, [this, text = std::string(key.resource)](moment) {
+    reply answer;
+    answer.result = by_.to().data.revoke(text) ? outcome::yes : outcome::no;
+    return answer;
+  });
+}
+
+reply simulated_store::clean_up(connection& on, microseconds idle, std::size_t limit) noexcept {
+  return ask(on, [this, idle, limit](moment clock) {
+    reply answer;
+    answer.result = outcome::yes;
+    answer.fence = by_.to().data.clean_up(idle.count(), limit, clock);
+    return answer;
+  });
+}
+
+// ---- transactions of the application's ------------------------------------------------------------------------------
+
+verification simulated_store::verification_of(const request& grant) const {
+  verification made;
+  made.sql = "verify";
+  made.parameters = {std::string(grant.resource),
+                     verification::bytes{{reinterpret_cast<const char*>(grant.session.bytes.data()), 16}}, grant.fence};
+  return made;
+}
+
+verification simulated_store::release_of(const request& grant) const {
+  auto made = verification_of(grant);
+  made.sql = "release";
+  return made;
+}
+
+reply simulated_store::blocker(connection& on, const request& key, connection_identity& out) noexcept {
+  auto found = std::make_shared<connection_identity>();
+  auto made = ask(on, [this, found, text = std::string(key.resource)](moment) {
+    auto& to = by_.to();
+    reply answer;
+    const auto id = to.verifier_of(text);
+    answer.result = id != 0 ? outcome::yes : outcome::no;
+    *found = {to.name(), to.incarnation(), id};
+    return answer;
+  });
+  if (made.result == outcome::yes) out = *found;
+  return made;
+}
+
+}  // namespace dlock::simulation

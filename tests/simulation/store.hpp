@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dlock/store/store_admin.hpp"
+#include "dlock/store/transactional_store.hpp"
+#include "simulation/process.hpp"
+#include "simulation/server.hpp"
+
+namespace dlock::simulation {
+
+class simulated_connection;
+
+/// The way from all processes to the server, and what goes wrong on it.
+class network {
+ public:
+  network(world& in, server& to, const plan& how);
+  world& in() noexcept { return world_; }
+  server& to() noexcept { return server_; }
+  const plan& how() const noexcept { return plan_; }
+  moment travel() noexcept { return world_.random.between(1, plan_.travel); }
+  /// The faults of the plan are over.
+  void calm() noexcept { calm_ = server_.calm = true; }
+  bool hits(hazard what, std::uint64_t ppm) noexcept;
+  /// A connection of the application's own.
+  void joined(process& of, std::uint64_t connection) { others_.emplace_back(&of, connection); }
+  void left(std::uint64_t connection) {
+    std::erase_if(others_, [connection](const auto& each) { return each.second == connection; });
+  }
+  /// The process is no more; the server learns that of each of its connections in its own time.
+  void vanished(process& of);
+
+  std::uint64_t statements = 0;
+  std::uint64_t faults = 0;
+
+ private:
+  friend class simulated_connection;
+  world& world_;
+  server& server_;
+  const plan& plan_;
+  bool calm_ = false;
+  std::map<std::uint64_t, simulated_connection*> open_{};
+  std::vector<std::pair<process*, std::uint64_t>> others_{};
+};
+
+/// The store of one process. Its calls take simulated time, in which other threads go on.
+class simulated_store final : public store, public store_admin, public transactional_store {
+ public:
+  simulated_store(network& by, process& of);
+
+  const std::string& name() const noexcept override { return name_; }
+  capabilities caps() const noexcept override;
+  void prepare() override {}
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
+  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  reply session(connection& on, session_verb action, const session_record& of) noexcept override;
+  bool terminate(connection& on, const connection_identity& lost) noexcept override;
+  store_admin* admin() noexcept override { return this; }
+  transactional_store* transactions() noexcept override { return this; }
+
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection& on, const request& key) noexcept override;
+  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+
+  verification verification_of(const request& grant) const override;
+  verification release_of(const request& grant) const override;
+  reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
+  bool caller_may_wait(fault&) const noexcept override { return true; }
+
+  process& of() noexcept { return process_; }
+
+ private:
+  reply ask(connection& on, std::function<reply(moment)> what);
+
+  network& by_;
+  process& process_;
+  const std::string name_ = "simulated:";
+};
+
+}  // namespace dlock::simulation

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "simulation/transactions.hpp"
+
+#include <map>
+#include <utility>
+
+#include "api/access.hpp"
+#include "engine/blocking_calls.hpp"
+#include "engine/transaction_watch.hpp"
+
+namespace dlock::simulation {
+
+namespace {
+
+constexpr moment lock_wait = 1'000'000;
+
+/// By the fibre that has it open.
+std::map<const fibre*, open_transaction*>& all_open() {
+  static auto* const all = new std::map<const fibre*, open_transaction*>;
+  return *all;
+}
+
+}  // namespace
+
+class open_transaction::watch final : public engine::transaction_watch {
+ public:
+  bool open_here(const store& where) noexcept override {
+    const auto at = all_open().find(fibre::current());
+    const auto* const here = dynamic_cast<const simulated_store*>(&where);
+    return at != all_open().end() && here != nullptr;
+  }
+  bool at_end(const store& where, std::function<void()> ended) noexcept override {
+    if (!open_here(where)) return false;
+    all_open()[fibre::current()]->ended_.push_back(std::move(ended));
+    return true;
+  }
+};
+
+open_transaction::open_transaction(network& by, process& of) : by_(by), process_(of) {
+  static watch all;
+  engine::watch_transactions(all);
+  all_open()[fibre::current()] = this;
+  travel();
+  inner_.connection = by_.to().connect();
+  by_.joined(process_, inner_.connection);
+}
+
+open_transaction::~open_transaction() {
+  if (!open_) return;
+  by_.to().roll_back(inner_);
+  end();
+}
+
+bool open_transaction::verify(const lease& held) {
+  const auto& one = detail::access::grant_of(held);
+  if (one->left(process_.now()) == microseconds{0}) return false;
+  verified_.push_back(one);
+  engine::outlive_transaction(*one);
+  const auto request = one->ask(verb::look);
+  travel();
+  const auto limit = by_.in().now() + lock_wait;
+  for (;;) {
+    const auto wake = std::make_shared<std::function<void()>>(process_.waker());
+    const auto once = [wake] {
+      if (const auto call = std::exchange(*wake, nullptr)) call();
+    };
+    const auto answer = by_.to().verify(inner_, request, once);
+    if (answer == outcome::yes) {
+      travel();
+      return true;
+    }
+    if (answer || by_.in().now() >= limit || process_.buried()) break;
+    by_.in().at(limit, once);
+    process_.wait_for_waker();
+    *wake = nullptr;
+  }
+  travel();
+  by_.to().roll_back(inner_);
+  end();
+  return false;
+}
+
+void open_transaction::commit() {
+  if (!open_) return;
+  travel();
+  if (!process_.buried()) by_.to().commit(inner_);
+  travel();
+  end();
+}
+
+void open_transaction::end() {
+  open_ = false;
+  all_open().erase(fibre::current());
+  by_.left(inner_.connection);
+  by_.to().close(inner_.connection);
+  for (const auto& each : std::exchange(verified_, {})) engine::transaction_ended(each);
+  for (const auto& each : std::exchange(ended_, {})) each();
+}
+
+}  // namespace dlock::simulation

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulation/random.hpp"
+
+namespace dlock::simulation {
+
+/// Microseconds of the simulated world, which are those of a perfect clock.
+using moment = std::int64_t;
+
+/// What the run shows of itself, line by line. Nothing is made of a line that nobody wants to see.
+class journal {
+ public:
+  struct line {
+    moment when;
+    std::string who;
+    std::string text;
+  };
+  bool wanted = false;
+  std::vector<line> lines{};
+  /// Of all lines, wanted or not: the same for the same run.
+  std::uint64_t digest = 0;
+};
+
+/// Who goes on when its time has come.
+class sleeper {
+ public:
+  /// `turn`: which of its sleeps that ends.
+  virtual void due(std::uint64_t turn) = 0;
+
+ protected:
+  ~sleeper() = default;
+};
+
+/// Time, chance, and what is going to happen. All that happens does so in run(), one thing after the other.
+class world {
+ public:
+  explicit world(std::uint64_t seed) : random(seed) {}
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+
+  random_source random;
+  journal story{};
+
+  moment now() const noexcept { return now_; }
+  /// `what` happens then, or now if that has passed. What happens at the same moment does so in an order left to chance.
+  void at(moment when, std::function<void()> what);
+  /// The same of one that lives as long as the world does.
+  void at(moment when, sleeper& who, std::uint64_t turn);
+  void after(moment delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
+  /// Until `done` says so, or nothing happens any more, or then. True: it is done.
+  bool run(const std::function<bool()>& done, moment until);
+  std::uint64_t steps() const noexcept { return steps_; }
+
+  /// The first thing that was wrong; the run ends with it.
+  void fail(std::string what);
+  bool failed() const noexcept { return !failure_.empty(); }
+  const std::string& failure() const noexcept { return failure_; }
+
+  /// `text` is called if the line is wanted.
+  template <class Text>
+  void tell(const std::string& who, Text text) {
+    if (story.wanted) story.lines.push_back({now_, who, text()});
+  }
+  /// So that two runs of one seed can be compared.
+  void mix(std::uint64_t what) noexcept {
+    story.digest = (story.digest ^ what ^ static_cast<std::uint64_t>(now_)) * 0x100000001b3ULL;
+  }
+
+ private:
+  struct entry {
+    moment when;
+    std::uint64_t order;
+    sleeper* who;         // null: a thing
+    std::uint64_t place;  // of the thing, or the turn
+    bool operator>(const entry& other) const noexcept {
+      return when != other.when ? when > other.when : order > other.order;
+    }
+  };
+
+  moment now_ = 0;
+  std::uint64_t steps_ = 0;
+  std::vector<entry> heap_{};
+  std::vector<std::function<void()>> things_{};
+  std::vector<std::uint64_t> free_{};
+  std::string failure_{};
+};
+
+}  // namespace dlock::simulation
