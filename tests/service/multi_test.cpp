@@ -208,8 +208,8 @@ TEST_CASE_METHOD(multi_fixture, "multi: grants under two sessions, the elder of 
                  "[multi][T25]") {
   known({"a", "b"});
   // b is granted. a has to ask once more, and the session ends before that: a's next take is under another one.
-  where->next(verb::take, {.what = fate::fail, .why = row_lock});
-  where->next(verb::look, {.during = [&] { clock.advance(4h); }});
+  store->next(verb::take, {.what = fate::fail, .why = row_lock});
+  store->next(verb::look, {.during = [&] { clock.advance(4h); }});
   CHECK(thrown([&] {
           return locks->acquire_all({"a", "b"}, {.ttl = 24h, .wait = 0ms, .renewal = renewal::none});
         }) == errc::store_failed);

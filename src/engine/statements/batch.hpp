@@ -33,12 +33,12 @@ class batch {
                const std::shared_ptr<doubt>& of_connection) noexcept;
   /// It was not done, because somebody has its row locked. Who takes is told that, and looks first; a release waits for
   /// the row, where it keeps nobody else.
-  bool wants_to_wait_alone(const statement& one) const noexcept;
+  bool wants_to_wait_alone(const statement& member) const noexcept;
   void clear() noexcept { size_ = 0; }
 
  private:
   void execute_together(store& where, connection& on) noexcept;
-  static void execute_alone(store& where, connection& on, statement& one) noexcept;
+  static void execute_alone(store& where, connection& on, statement& member) noexcept;
 
   std::array<statement*, most> members_{};
   std::size_t size_ = 0;

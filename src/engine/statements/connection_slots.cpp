@@ -22,14 +22,14 @@ connection_slots::connection_slots(std::size_t connections) {
 
 std::size_t connection_slots::count(connection_slot::state is) const noexcept {
   return static_cast<std::size_t>(
-      std::count_if(slots_.begin(), slots_.end() - 1, [is](const auto& one) { return one->is == is; }));
+      std::count_if(slots_.begin(), slots_.end() - 1, [is](const auto& slot) { return slot->is == is; }));
 }
 
 // ---- what is there --------------------------------------------------------------------------------------------------
 
 std::size_t connection_slots::busy_since(instant when) const noexcept {
   return static_cast<std::size_t>(std::count_if(
-      slots_.begin(), slots_.end() - 1, [when](const auto& one) { return one->is == busy && one->since >= when; }));
+      slots_.begin(), slots_.end() - 1, [when](const auto& slot) { return slot->is == busy && slot->since >= when; }));
 }
 
 bool connection_slots::takes_allowed() const noexcept {
@@ -57,23 +57,23 @@ void connection_slots::give_up_renewals() noexcept {
   idle_.push_back(&to);
 }
 
-void connection_slots::begin(connection_slot& one, line which) noexcept {
-  if (general(one)) idle_.erase(std::find(idle_.begin(), idle_.end(), &one));
-  one.is = busy;
-  one.serves = which;
+void connection_slots::begin(connection_slot& slot, line which) noexcept {
+  if (general(slot)) idle_.erase(std::find(idle_.begin(), idle_.end(), &slot));
+  slot.is = busy;
+  slot.serves = which;
   if (which == line::takes) ++takes_;
 }
 
-void connection_slots::end(connection_slot& one, closing& out) noexcept {
-  if (one.serves == line::takes) --takes_;
-  one.limit = instant::max();
+void connection_slots::end(connection_slot& slot, closing& out) noexcept {
+  if (slot.serves == line::takes) --takes_;
+  slot.limit = instant::max();
   // The others most likely lead to where nothing answers as well. Whoever came next would find that out one by one.
-  if (std::exchange(one.hung, false)) distrust(out);
-  if (std::exchange(one.leave, false) || !one.on->usable()) {
-    drop(one, out);
+  if (std::exchange(slot.hung, false)) distrust(out);
+  if (std::exchange(slot.leave, false) || !slot.on->usable()) {
+    drop(slot, out);
   } else {
-    one.is = idle;
-    if (general(one)) idle_.push_back(&one);
+    slot.is = idle;
+    if (general(slot)) idle_.push_back(&slot);
   }
 }
 
@@ -92,51 +92,52 @@ connection_slot* connection_slots::to_connect(line which, std::size_t waiting, i
   if (last_.full && idle_for(which) != nullptr) return nullptr;
   if (which == line::takes && !takes_allowed()) return nullptr;
   if (idle_.size() + count(connecting) >= waiting || now < put_off()) return nullptr;
-  const auto found = std::find_if(slots_.begin(), slots_.end() - 1, [](const auto& one) { return one->is == closed; });
+  const auto found =
+      std::find_if(slots_.begin(), slots_.end() - 1, [](const auto& slot) { return slot->is == closed; });
   return found == slots_.end() - 1 ? nullptr : found->get();
 }
 
-void connection_slots::begin_connecting(connection_slot& one, instant limit) noexcept {
-  one.is = connecting;
-  one.limit = limit;
-  one.attempt = ++attempts_;
+void connection_slots::begin_connecting(connection_slot& slot, instant limit) noexcept {
+  slot.is = connecting;
+  slot.limit = limit;
+  slot.attempt = ++attempts_;
 }
 
-bool connection_slots::arrived(connection_slot& one, std::unique_ptr<connection> made, std::shared_ptr<doubt> about,
+bool connection_slots::arrived(connection_slot& slot, std::unique_ptr<connection> fresh, std::shared_ptr<doubt> about,
                                closing& out) noexcept {
-  one.on = std::move(made);
-  one.about = std::move(about);
-  if (to_ == nullptr) to_ = one.about;
-  if (elsewhere(one)) {
-    if (one.attempt < since_) {
-      drop(one, out);
+  slot.on = std::move(fresh);
+  slot.about = std::move(about);
+  if (to_ == nullptr) to_ = slot.about;
+  if (elsewhere(slot)) {
+    if (slot.attempt < since_) {
+      drop(slot, out);
       return false;
     }
-    to_ = one.about;
-    since_ = one.attempt;
+    to_ = slot.about;
+    since_ = slot.attempt;
     close_idle([this](const connection_slot& each) { return elsewhere(each); }, out);
     for (const auto& each : slots_) {
       if (each->is == busy && elsewhere(*each)) each->leave = true;
     }
   }
-  if (!general(one)) renewals_failed_ = false;
+  if (!general(slot)) renewals_failed_ = false;
   return true;
 }
 
-void connection_slots::opened(connection_slot& one, closing& out) noexcept {
-  one.limit = instant::max();
-  if (elsewhere(one)) {  // while it was told of, another one has arrived
-    drop(one, out);
+void connection_slots::opened(connection_slot& slot, closing& out) noexcept {
+  slot.limit = instant::max();
+  if (elsewhere(slot)) {  // while it was told of, another one has arrived
+    drop(slot, out);
     return;
   }
-  one.is = idle;
-  if (general(one)) idle_.push_back(&one);
+  slot.is = idle;
+  if (general(slot)) idle_.push_back(&slot);
 }
 
-void connection_slots::failed(connection_slot& one, const fault& why, instant now) noexcept {
-  one.is = closed;
-  one.limit = instant::max();
-  if (!general(one)) renewals_failed_ = true;
+void connection_slots::failed(connection_slot& slot, const fault& why, instant now) noexcept {
+  slot.is = closed;
+  slot.limit = instant::max();
+  if (!general(slot)) renewals_failed_ = true;
   ++failures_;
   next_attempt_ = now + between_attempts;
   try {
@@ -162,13 +163,13 @@ bool connection_slots::connecting_for(line which) const noexcept {
 // ---- what is of no more use -----------------------------------------------------------------------------------------
 
 /// Without memory it is closed at once.
-void connection_slots::drop(connection_slot& one, closing& out) noexcept {
-  one.is = closed;
-  one.about.reset();
+void connection_slots::drop(connection_slot& slot, closing& out) noexcept {
+  slot.is = closed;
+  slot.about.reset();
   try {
-    out.push_back(std::move(one.on));
+    out.push_back(std::move(slot.on));
   } catch (const std::bad_alloc&) {
-    one.on.reset();
+    slot.on.reset();
   }
 }
 

@@ -50,21 +50,21 @@ class connection_slots {
   connection_slot& at(std::size_t number) noexcept { return *slots_[number]; }
   connection_slot& renewals() noexcept { return *slots_.back(); }
   const std::vector<std::unique_ptr<connection_slot>>& all() const noexcept { return slots_; }
-  void begin(connection_slot& one, line which) noexcept;  ///< idle -> busy
+  void begin(connection_slot& slot, line which) noexcept;  ///< idle -> busy
   /// busy -> idle, or closed if it is of no more use.
-  void end(connection_slot& one, closing& out) noexcept;
+  void end(connection_slot& slot, closing& out) noexcept;
 
   // What is made.
   /// One that is closed and is to be connected now for what waits in that line; null: none. `waiting`: statements that want
   /// connections of its kind.
   connection_slot* to_connect(line which, std::size_t waiting, instant now) noexcept;
-  void begin_connecting(connection_slot& one, instant limit) noexcept;
+  void begin_connecting(connection_slot& slot, instant limit) noexcept;
   /// An attempt has succeeded. False: it began before those that lead to another server now, and is of no use.
-  bool arrived(connection_slot& one, std::unique_ptr<connection> made, std::shared_ptr<doubt> about,
+  bool arrived(connection_slot& slot, std::unique_ptr<connection> fresh, std::shared_ptr<doubt> about,
                closing& out) noexcept;
   /// connecting -> idle, once it has arrived and all who must know of it do; or closed, if others lead elsewhere by now.
-  void opened(connection_slot& one, closing& out) noexcept;
-  void failed(connection_slot& one, const fault& why, instant now) noexcept;
+  void opened(connection_slot& slot, closing& out) noexcept;
+  void failed(connection_slot& slot, const fault& why, instant now) noexcept;
   /// Until when attempts are put off, because the last one failed and there is something else to hope for.
   instant put_off() const noexcept;
   /// Whether what waits in that line has something to hope for.
@@ -84,11 +84,11 @@ class connection_slots {
  private:
   template <class Wanted>
   void close_idle(Wanted wanted, closing& out) noexcept;
-  static void drop(connection_slot& one, closing& out) noexcept;
+  static void drop(connection_slot& slot, closing& out) noexcept;
   bool takes_allowed() const noexcept;
-  bool general(const connection_slot& one) const noexcept { return one.number + 1 < slots_.size(); }
+  bool general(const connection_slot& slot) const noexcept { return slot.number + 1 < slots_.size(); }
   std::size_t count(connection_slot::state is) const noexcept;  // of the general ones
-  bool elsewhere(const connection_slot& one) const noexcept { return one.about->where.server != to_->where.server; }
+  bool elsewhere(const connection_slot& slot) const noexcept { return slot.about->where.server != to_->where.server; }
   bool any_open() const noexcept { return !idle_.empty() || count(connection_slot::state::busy) > 0; }
   void give_up_renewals() noexcept;
 

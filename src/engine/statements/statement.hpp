@@ -81,15 +81,15 @@ struct statement {
 
 /// What passes. Without memory it has no text.
 inline fault passing_fault(const char* text, bool connection) noexcept {
-  fault made;
-  made.transient = true;
-  made.connection = connection;
+  fault passing;
+  passing.transient = true;
+  passing.connection = connection;
   try {
-    made.text = text;
+    passing.text = text;
   } catch (const std::bad_alloc&) {
-    made.text.clear();
+    passing.text.clear();
   }
-  return made;
+  return passing;
 }
 
 }  // namespace dlock::engine

@@ -71,14 +71,14 @@ void statement_executor::connect(std::size_t which) noexcept {
     limit = std::max<microseconds>(slots_.at(which).limit - time_.now(), shortest_connect);
   }
   fault why;
-  auto made = threads_.ready(why) ? store_->connect(limit, why, cancel_.get_token()) : nullptr;
+  auto fresh = threads_.ready(why) ? store_->connect(limit, why, cancel_.get_token()) : nullptr;
   std::shared_ptr<doubt> about;
-  if (made != nullptr) {
+  if (fresh != nullptr) {
     try {
-      about = std::make_shared<doubt>(made->identity());
+      about = std::make_shared<doubt>(fresh->identity());
     } catch (const std::bad_alloc&) {
       why = passing_fault("out of memory", true);
-      made.reset();
+      fresh.reset();
     }
   } else if (why.text.empty()) {
     why = passing_fault("no connection could be made", true);
@@ -86,14 +86,14 @@ void statement_executor::connect(std::size_t which) noexcept {
   lock_type lock(mutex_);
   if (stop_) {  // nobody is left who would use it, or the clock
     lock.unlock();
-    made.reset();
+    fresh.reset();
     return;
   }
   answers then(time_);
   auto& on = slots_.at(which);
-  if (made == nullptr) {
+  if (fresh == nullptr) {
     connect_failed(on, why, then);
-  } else if (slots_.arrived(on, std::move(made), about, then.broken)) {
+  } else if (slots_.arrived(on, std::move(fresh), about, then.broken)) {
     lock.unlock();
     threads_.connected(about->where);  // before it is used
     lock.lock();

@@ -24,24 +24,24 @@ statement_executor::statement_executor(std::shared_ptr<store> where, time_source
 void statement_executor::enqueue(std::span<statement* const> all, blocked_caller* of, answers& then) noexcept {
   // A caller keeps its limits itself, from the moment when it has to wait.
   const auto since = of == nullptr && !all.empty() ? time_.now() : instant::max();
-  for (auto* one : all) {
-    one->at = statement::place::queued;
-    one->sent = one->once_more = one->alone = false;
-    one->in_doubt.reset();
-    one->caller = of;
-    one->queued_at = since;
-    one->failures = slots_.failures();
-    if (ended_for(*one)) {
-      then.refuse(*one, passing_fault("the service ends", false));
+  for (auto* asked : all) {
+    asked->at = statement::place::queued;
+    asked->sent = asked->once_more = asked->alone = false;
+    asked->in_doubt.reset();
+    asked->caller = of;
+    asked->queued_at = since;
+    asked->failures = slots_.failures();
+    if (ended_for(*asked)) {
+      then.refuse(*asked, passing_fault("the service ends", false));
     } else {
-      waiting_[one->stands_in].push_back(*one);
-      if (of == nullptr) then.look_at = std::min(then.look_at, one->until);
+      waiting_[asked->stands_in].push_back(*asked);
+      if (of == nullptr) then.look_at = std::min(then.look_at, asked->until);
     }
   }
 }
 
-void statement_executor::run(statement& one) {
-  statement* const alone = &one;
+void statement_executor::run(statement& asked) {
+  statement* const alone = &asked;
   run({&alone, 1});
 }
 
@@ -58,10 +58,10 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
     if (me.open == 0) break;  // there was no connection to hope for
     const auto now = time_.now();
     auto until = instant::max();
-    for (auto* one : all) {
-      if (one->at != statement::place::queued) continue;
-      one->queued_at = std::min(one->queued_at, now);
-      until = std::min(until, limit_of(*one));
+    for (auto* asked : all) {
+      if (asked->at != statement::place::queued) continue;
+      asked->queued_at = std::min(asked->queued_at, now);
+      until = std::min(until, limit_of(*asked));
     }
     if (now >= until) {
       for (const auto each : lines) expire(each, now, &me, then);
@@ -84,8 +84,8 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
   for (bool called = false; me.sleep(instant::max(), called) != blocked_caller::woken::answered;) continue;
 }
 
-void statement_executor::submit(statement& one) noexcept {
-  statement* const alone = &one;
+void statement_executor::submit(statement& asked) noexcept {
+  statement* const alone = &asked;
   submit({&alone, 1});
 }
 
@@ -119,13 +119,13 @@ bool statement_executor::lead(std::span<statement* const> own, blocked_caller& m
     // The idle ones are theirs, if there is a worker for them.
     if (slots_.idle_count() > 0 && slots_.idle_count() <= late && wake_worker()) return false;
   }
-  for (auto* one : own) {
+  for (auto* asked : own) {
     // Rule 3: a session is never renewed on a caller's thread.
-    if (one->at != statement::place::queued || one->stands_in == line::renewals) continue;
-    slot* const on = slots_.idle_for(one->stands_in);
-    if (on == nullptr || !waiting_.has_turn(*one, usable())) continue;
+    if (asked->at != statement::place::queued || asked->stands_in == line::renewals) continue;
+    slot* const on = slots_.idle_for(asked->stands_in);
+    if (on == nullptr || !waiting_.has_turn(*asked, usable())) continue;
     me.leads = true;
-    execute(*on, *one);
+    execute(*on, *asked);
     me.leads = false;
     return true;
   }
@@ -145,7 +145,7 @@ bool statement_executor::lead() {
         return true;
       }
     }
-    auto* const first = waiting_[from].find([&](const statement& one) { return renews || one.caller == nullptr; });
+    auto* const first = waiting_[from].find([&](const statement& asked) { return renews || asked.caller == nullptr; });
     if (first == nullptr || (!renews && !waiting_.has_turn(*first, usable()))) continue;
     execute(*on, *first);
     return true;
@@ -158,7 +158,7 @@ void statement_executor::execute(slot& on, statement& first) {
   slots_.begin(on, from);
   const auto all = waiting_.size() + under_way_;
   on.work.gather(first, waiting_[from], together_);
-  for (auto* one : on.work.members()) one->at = statement::place::executing;
+  for (auto* asked : on.work.members()) asked->at = statement::place::executing;
   under_way_ += on.work.members().size();
   limit_.formed(on.work.members().size(), all, waiting_[from].size());
   on.since = time_.now();
@@ -184,24 +184,24 @@ void statement_executor::finish(slot& on, bool sent, answers& then) noexcept {
   const auto members = on.work.members();
   under_way_ -= members.size();
   for (auto at = members.rbegin(); at != members.rend(); ++at) {
-    statement& one = **at;
-    const auto& answer = one.answer;
+    statement& asked = **at;
+    const auto& answer = asked.answer;
     if (!sent) {
-      put_back(one, then);
+      put_back(asked, then);
       continue;
     }
-    if (one.counts) statements_.fetch_add(answer.statements, std::memory_order_relaxed);
+    if (asked.counts) statements_.fetch_add(answer.statements, std::memory_order_relaxed);
     // Certainly not done: the connection had been dead, or leads to a server that can't do it. Once more, on another.
     const bool gone = answer.result == outcome::failed && answer.why.connection && !answer.why.contended;
-    const bool more_time = !ended_for(one) && one.answered_at < std::min(one.until, ends_at_);
-    if (on.work.wants_to_wait_alone(one) && more_time) {
-      one.alone = true;
-      put_back(one, then);
-    } else if (gone && !one.once_more && more_time) {
-      one.once_more = distrusted = true;
-      put_back(one, then);
+    const bool more_time = !ended_for(asked) && asked.answered_at < std::min(asked.until, ends_at_);
+    if (on.work.wants_to_wait_alone(asked) && more_time) {
+      asked.alone = true;
+      put_back(asked, then);
+    } else if (gone && !asked.once_more && more_time) {
+      asked.once_more = distrusted = true;
+      put_back(asked, then);
     } else {
-      then.hand_over(one);
+      then.hand_over(asked);
     }
   }
   on.work.clear();
@@ -217,15 +217,15 @@ void statement_executor::finish(slot& on, bool sent, answers& then) noexcept {
   slots_.end(on, then.broken);
 }
 
-void statement_executor::put_back(statement& one, answers& then) noexcept {
-  one.sent = false;
-  if (ended_for(one)) return then.refuse(one, passing_fault("the service ends", false));
-  one.at = statement::place::queued;
-  waiting_[one.stands_in].push_front(one);
-  if (one.caller != nullptr) {
-    one.caller->call();  // it has a limit again
+void statement_executor::put_back(statement& asked, answers& then) noexcept {
+  asked.sent = false;
+  if (ended_for(asked)) return then.refuse(asked, passing_fault("the service ends", false));
+  asked.at = statement::place::queued;
+  waiting_[asked.stands_in].push_front(asked);
+  if (asked.caller != nullptr) {
+    asked.caller->call();  // it has a limit again
   } else {
-    then.look_at = std::min(then.look_at, one.until);
+    then.look_at = std::min(then.look_at, asked.until);
   }
 }
 
@@ -238,8 +238,8 @@ bool statement_executor::settle(answers& then) noexcept {
   while (!then.last_of_callers.empty()) then.last_of_callers.pop_front()->caller->answer();
   then.broken.clear();
   while (!then.answered.empty()) {
-    statement& one = *then.answered.pop_front();
-    if (one.owner != nullptr) one.owner->answered(one);
+    statement& asked = *then.answered.pop_front();
+    if (asked.owner != nullptr) asked.owner->answered(asked);
   }
   mutex_.lock();
   return true;
@@ -254,9 +254,9 @@ void statement_executor::wake_next() noexcept {
         mutex_.assert_held();
         return slots_.idle_for(which) != nullptr;
       },
-      [&](const statement& one) {
-        if (one.caller != nullptr) one.caller->call();
-        worker = worker || one.caller == nullptr;
+      [&](const statement& asked) {
+        if (asked.caller != nullptr) asked.caller->call();
+        worker = worker || asked.caller == nullptr;
       });
   if (worker) wake_worker();
 }

@@ -62,10 +62,10 @@ class statement_executor {
   /// Executes them, on this thread or another; returns when all have been answered. `also` is submitted in the same
   /// moment, before them, so that it can share their batches; nobody waits for it.
   void run(std::span<statement* const> all, std::span<statement* const> also = {});
-  void run(statement& one);
+  void run(statement& asked);
   /// Their owners are told of the answers. What finds no connection before its `until` is answered as not sent. `also`: as
   /// in run(). An owner may be told before this returns, on this thread too; then its statement is not used any more.
-  void submit(statement& one) noexcept;
+  void submit(statement& asked) noexcept;
   void submit(std::span<statement* const> all, std::span<statement* const> also = {}) noexcept;
 
   /// Has the first thread that executes what nobody waits for. Throws std::system_error if there is none to be had.
@@ -111,14 +111,14 @@ class statement_executor {
   /// `sent`: it was; otherwise the connection was dead before that.
   void finish(slot& on, bool sent, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   /// It was certainly not done, and is first in line again.
-  void put_back(statement& one, answers& then) noexcept DLOCK_REQUIRES(mutex_);
-  bool ended_for(const statement& one) const noexcept DLOCK_REQUIRES(mutex_) {
-    return stop_ || (ending_ && one.stands_in == line::renewals);
+  void put_back(statement& asked, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  bool ended_for(const statement& asked) const noexcept DLOCK_REQUIRES(mutex_) {
+    return stop_ || (ending_ && asked.stands_in == line::renewals);
   }
   /// How many more connections callers' statements may use now.
   std::size_t usable() const noexcept DLOCK_REQUIRES(mutex_);
   instant patience_ends(const slot& busy) const noexcept DLOCK_REQUIRES(mutex_);
-  instant limit_of(const statement& one) noexcept DLOCK_REQUIRES(mutex_);
+  instant limit_of(const statement& asked) noexcept DLOCK_REQUIRES(mutex_);
   /// `of`: the statements of that caller; null: those that nobody waits for.
   void expire(line which, instant now, const blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   /// False: there was nothing to do, and the lock was not opened.

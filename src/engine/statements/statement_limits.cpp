@@ -18,27 +18,27 @@ constexpr microseconds shortest_wait = 100ms;
 }  // namespace
 
 /// Until when it waits for a connection.
-instant statement_executor::limit_of(const statement& one) noexcept {
-  const auto in = one.stands_in;
+instant statement_executor::limit_of(const statement& asked) noexcept {
+  const auto in = asked.stands_in;
   // Not a renewal: rule 5.
-  const bool waits = one.queued_at != instant::max() && in != line::renewals;
+  const bool waits = asked.queued_at != instant::max() && in != line::renewals;
   const bool nearly = waits && (slots_.connecting_for(in) || slots_.idle_for(in) != nullptr);
-  return std::min(nearly ? std::max(one.until, one.queued_at + shortest_wait) : one.until, ends_at_);
+  return std::min(nearly ? std::max(asked.until, asked.queued_at + shortest_wait) : asked.until, ends_at_);
 }
 
 void statement_executor::expire(line which, instant now, const blocked_caller* of, answers& then) noexcept {
-  const auto late = [&](const statement& one) {
+  const auto late = [&](const statement& asked) {
     mutex_.assert_held();
-    return one.caller == of && limit_of(one) <= now;
+    return asked.caller == of && limit_of(asked) <= now;
   };
-  waiting_[which].extract(late, [&](statement& one) {
+  waiting_[which].extract(late, [&](statement& asked) {
     mutex_.assert_held();
-    if (slots_.failures() != one.failures || now < slots_.put_off()) {
-      then.refuse(one, slots_.last_failure());
+    if (slots_.failures() != asked.failures || now < slots_.put_off()) {
+      then.refuse(asked, slots_.last_failure());
     } else if (slots_.connecting_for(which)) {
-      then.refuse(one, passing_fault("a connection could not be made in time", true));
+      then.refuse(asked, passing_fault("a connection could not be made in time", true));
     } else {
-      then.refuse(one, passing_fault("all lock connections are busy", false));
+      then.refuse(asked, passing_fault("all lock connections are busy", false));
     }
     return true;
   });
@@ -66,9 +66,9 @@ instant statement_executor::tick(instant now) noexcept {
   bool any = false;
   for (const auto& in : waiting_) {
     any = any || !in.empty();
-    in.for_each([&](const statement& one) {
+    in.for_each([&](const statement& asked) {
       mutex_.assert_held();
-      if (one.caller == nullptr) next = std::min(next, limit_of(one));
+      if (asked.caller == nullptr) next = std::min(next, limit_of(asked));
     });
   }
   if (const auto put_off = slots_.put_off(); any && now < put_off) next = std::min(next, put_off);
@@ -84,8 +84,8 @@ void statement_executor::end_by(instant when) noexcept {
   then.refuse_all(waiting_[line::renewals], passing_fault("renewals have ended", false));
   for (const auto& each : slots_.all()) each->limit = std::min(each->limit, when);
   for (const auto& in : waiting_) {
-    in.for_each([this](const statement& one) {
-      if (one.caller != nullptr) one.caller->call();
+    in.for_each([this](const statement& asked) {
+      if (asked.caller != nullptr) asked.caller->call();
     });
   }
   then.look_at = when;

@@ -18,7 +18,7 @@ class statement_line {
   /// The last `until` of them; instant::min() if there is none.
   instant last_limit() const noexcept {
     auto found = instant::min();
-    for_each([&](const statement& one) { found = std::max(found, one.until); });
+    for_each([&](const statement& asked) { found = std::max(found, asked.until); });
     return found;
   }
   template <class Use>
@@ -33,22 +33,22 @@ class statement_line {
     return at;
   }
 
-  void push_back(statement& one) noexcept {
-    one.next = nullptr;
-    (last_ == nullptr ? first_ : last_->next) = &one;
-    last_ = &one;
+  void push_back(statement& asked) noexcept {
+    asked.next = nullptr;
+    (last_ == nullptr ? first_ : last_->next) = &asked;
+    last_ = &asked;
     ++size_;
   }
-  void push_front(statement& one) noexcept {
-    one.next = first_;
-    first_ = &one;
-    if (last_ == nullptr) last_ = &one;
+  void push_front(statement& asked) noexcept {
+    asked.next = first_;
+    first_ = &asked;
+    if (last_ == nullptr) last_ = &asked;
     ++size_;
   }
   statement* pop_front() noexcept {
-    statement* const one = first_;
-    unlink(nullptr, *one);
-    return one;
+    statement* const asked = first_;
+    unlink(nullptr, *asked);
+    return asked;
   }
   /// Takes out those for which `wanted` says so, in order, and hands them to `use`; stops when `use` says false.
   template <class Wanted, class Use>
@@ -67,10 +67,10 @@ class statement_line {
   }
 
  private:
-  void unlink(statement* before, statement& one) noexcept {
-    (before == nullptr ? first_ : before->next) = one.next;
-    if (last_ == &one) last_ = before;
-    one.next = nullptr;
+  void unlink(statement* before, statement& asked) noexcept {
+    (before == nullptr ? first_ : before->next) = asked.next;
+    if (last_ == &asked) last_ = before;
+    asked.next = nullptr;
     --size_;
   }
 

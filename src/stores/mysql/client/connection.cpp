@@ -27,9 +27,10 @@ constexpr unsigned unprepared_for = 100;
 constexpr std::chrono::seconds longest_retry{2};
 
 int own_descriptor(MYSQL* handle) {
-  const int made = ::fcntl(mysql_socket(handle), F_DUPFD_CLOEXEC, 0);
-  if (made < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for a connection");
-  return made;
+  const int duplicate = ::fcntl(mysql_socket(handle), F_DUPFD_CLOEXEC, 0);
+  if (duplicate < 0)
+    throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for a connection");
+  return duplicate;
 }
 
 #ifdef POLLRDHUP
@@ -114,15 +115,15 @@ bool mysql_connection::may_run(fault& why) {
 
 // A deadlock undoes the statement, and the server asks to try it again: once others are through it goes. So does a row
 // that changed while a statement with a sub-query waited for it (innodb_snapshot_isolation): the next try sees it.
-bool mysql_connection::retry(const fault& why, tries& made) const {
+bool mysql_connection::retry(const fault& why, tries& so_far) const {
   const auto code = static_cast<unsigned>(why.native);
   if (code != mysql_deadlock && code != mysql_record_changed) return false;
   const auto now = std::chrono::steady_clock::now();
-  if (made.count++ == 0) made.first = now;
-  if (made.count == most_tries || now - made.first > longest_retry || !usable()) return false;
+  if (so_far.count++ == 0) so_far.first = now;
+  if (so_far.count == most_tries || now - so_far.first > longest_retry || !usable()) return false;
   // Losers of the same deadlock must not come back in step.
-  const auto share = (identity_.id * 7 + made.count * 13) % 32;
-  std::this_thread::sleep_for(microseconds{(made.count < 8 ? 20 : 200) * static_cast<int>(share)});
+  const auto share = (identity_.id * 7 + so_far.count * 13) % 32;
+  std::this_thread::sleep_for(microseconds{(so_far.count < 8 ? 20 : 200) * static_cast<int>(share)});
   return true;
 }
 
@@ -165,13 +166,13 @@ outcome mysql_connection::execute(mysql_statement& statement, mysql_done& done, 
 }
 
 outcome mysql_connection::repeat(mysql_statement& statement, mysql_done& done, columns row, fault& why) {
-  for (tries made;;) {
+  for (tries so_far;;) {
     if (!may_run(why)) return outcome::failed;
     why = {};
     const auto said = execute(statement, done, row, why);
     if (said == outcome::yes || said == outcome::absent) return said;
     heed(why);
-    if (!retry(why, made)) return said;
+    if (!retry(why, so_far)) return said;
   }
 }
 
@@ -182,16 +183,16 @@ outcome mysql_connection::fetch(mysql_statement& statement, std::span<const mysq
 
 outcome mysql_connection::query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,
                                 fault& why) {
-  for (tries made;;) {
+  for (tries so_far;;) {
     if (!may_run(why)) return outcome::failed;
     if (rows != nullptr) rows->clear();
     if (run_mysql(handle(), sql, doing, rows, why)) {
-      if (made.count != 0) why = {};
+      if (so_far.count != 0) why = {};
       if (affected != nullptr) *affected = mysql_affected_rows(handle());
       return outcome::yes;
     }
     heed(why);
-    if (!retry(why, made)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
+    if (!retry(why, so_far)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
   }
 }
 

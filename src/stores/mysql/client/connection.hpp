@@ -66,7 +66,7 @@ class mysql_connection : public connection {
   outcome execute_as_text(const mysql_statement& statement, mysql_done& done, columns row, fault& why);
   bool ready(mysql_statement& statement, fault& why);
   bool may_run(fault& why);
-  bool retry(const fault& why, tries& made) const;
+  bool retry(const fault& why, tries& so_far) const;
 
   odb::mysql::connection_ptr native_;
   mysql_hosts& hosts_;

@@ -77,9 +77,9 @@ bool read_rows(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& w
   while (MYSQL_ROW row = mysql_fetch_row(result.get())) {
     const unsigned long* const lengths = mysql_fetch_lengths(result.get());
     if (rows == nullptr) continue;
-    auto& made = rows->emplace_back(columns);
+    auto& added = rows->emplace_back(columns);
     for (unsigned i = 0; i != columns; ++i) {
-      if (row[i] != nullptr) made[i] = std::string(row[i], lengths[i]);
+      if (row[i] != nullptr) added[i] = std::string(row[i], lengths[i]);
     }
   }
   return true;
@@ -138,11 +138,11 @@ bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, my
 }
 
 std::string mysql_literal(std::string_view bytes) {
-  std::string made = "X'";
-  made.reserve(bytes.size() * 2 + 3);
-  for (const char c : bytes) fmt::format_to(std::back_inserter(made), "{:02X}", static_cast<unsigned char>(c));
-  made.push_back('\'');
-  return made;
+  std::string literal = "X'";
+  literal.reserve(bytes.size() * 2 + 3);
+  for (const char c : bytes) fmt::format_to(std::back_inserter(literal), "{:02X}", static_cast<unsigned char>(c));
+  literal.push_back('\'');
+  return literal;
 }
 
 bool is_mariadb(MYSQL* handle) {

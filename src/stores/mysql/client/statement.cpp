@@ -114,14 +114,14 @@ outcome mysql_statement::fetch(std::span<const mysql_field> columns, fault& why)
 }
 
 std::string mysql_statement::written_out() const {
-  std::string made;
+  std::string sql;
   std::string_view rest = sql_;  // with no question mark but those of the parameters
   for (const auto& parameter : parameters_) {
     const auto mark = rest.find('?');
-    made.append(rest.substr(0, mark)).append(parameter.literal());
+    sql.append(rest.substr(0, mark)).append(parameter.literal());
     rest.remove_prefix(mark + 1);
   }
-  return made.append(rest);
+  return sql.append(rest);
 }
 
 }  // namespace dlock::stores::mysql

@@ -50,9 +50,9 @@ class mysql_field {
   static mysql_field number(std::uint64_t& at) noexcept { return {type::natural, &at, sizeof at, nullptr}; }
   /// A parameter that is NULL whenever `null` says so.
   static mysql_field number_or_null(std::int64_t& at, mysql_bool& null) noexcept {
-    auto made = number(at);
-    made.null_ = &null;
-    return made;
+    auto bound = number(at);
+    bound.null_ = &null;
+    return bound;
   }
 
   void bind(MYSQL_BIND& to) const noexcept;

@@ -61,7 +61,7 @@ class mysql_store final : public store, private store_admin, private transaction
   std::string abandoned_rows(const row_table& table) const override { return row_sql_.abandoned_rows(table); }
   std::string lock_and_skip(const row_table& table) const override;
   bool locks_joined_rows() const noexcept override { return client_.is_mariadb(); }
-  std::string claim(const sql::claim_request& what) const override;
+  std::string claim(const sql::claim_request& request) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
     return row_sql_.rows_by_id(table, rows);
   }
