@@ -25,23 +25,25 @@ bool batch::serves_both(const statement& first, const statement& other) noexcept
   const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
   // A take-over and an extension are about one holder each. A take that follows a look may meet a row that somebody has
   // locked: it must not fail those of others. A look is nobody's.
-  if (a.action != b.action || !same_table || a.looked || b.looked) return false;
+  if (a.action != b.action || !same_table) return false;
+  if (a.action != verb::insert && (a.looked || b.looked)) return false;
   if (a.action == verb::take_over || a.action == verb::extend) return false;
   if (a.action == verb::look) return true;
   return a.session == b.session && a.kind == b.kind && a.ttl == b.ttl && a.min_hold == b.min_hold;
 }
 
 void batch::gather(statement& first, statement_line& from, bool together) {
-  from.extract([&](const statement& one) { return &one == &first; }, [](const statement&) { return false; });
+  from.extract([&](const statement& member) { return &member == &first; }, [](const statement&) { return false; });
   members_[size_++] = &first;
   if (!together || from.empty() || first.what != statement::kind::keyed) return;
-  const auto joins = [&](const statement& one) {
-    return serves_both(first, one) && std::none_of(members_.begin(), members_.begin() + size_, [&](const auto* member) {
-             return member->ask.resource == one.ask.resource;  // a store is never asked twice about one key
+  const auto joins = [&](const statement& member) {
+    return serves_both(first, member) &&
+           std::none_of(members_.begin(), members_.begin() + size_, [&](const auto* joined) {
+             return joined->ask.resource == member.ask.resource;  // a store is never asked twice about one key
            });
   };
-  from.extract(joins, [&](statement& one) {
-    members_[size_++] = &one;
+  from.extract(joins, [&](statement& member) {
+    members_[size_++] = &member;
     return size_ < most;
   });
   std::sort(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(size_),
@@ -50,45 +52,46 @@ void batch::gather(statement& first, statement_line& from, bool together) {
 
 instant batch::limit(instant now) const noexcept {
   auto first = instant::max();
-  for (const auto* one : members()) {
-    const bool own = one->patience > microseconds{0};
-    first = std::min(first, own ? now + one->patience : std::max(one->until, now + shortest));
+  for (const auto* member : members()) {
+    const bool own = member->patience > microseconds{0};
+    first = std::min(first, own ? now + member->patience : std::max(member->until, now + shortest));
   }
   return first;
 }
 
-void batch::execute_alone(store& where, connection& on, statement& one) noexcept {
-  switch (one.what) {
-    case statement::kind::keyed: where.execute(on, {&one.ask, 1}, {&one.answer, 1}); return;
-    case statement::kind::session: one.answer = where.session(on, one.session_action, one.record); return;
+void batch::execute_alone(store& where, connection& on, statement& member) noexcept {
+  switch (member.what) {
+    case statement::kind::keyed: where.execute(on, {&member.ask, 1}, {&member.answer, 1}); return;
+    case statement::kind::session: member.answer = where.session(on, member.session_action, member.record); return;
     case statement::kind::terminate:
-      if (!one.lost->gone.load() && where.terminate(on, one.lost->where)) one.lost->gone.store(true);
-      one.answer.result = one.lost->gone.load() ? outcome::yes : outcome::no;
+      if (!member.lost->gone.load() && where.terminate(on, member.lost->where)) member.lost->gone.store(true);
+      member.answer.result = member.lost->gone.load() ? outcome::yes : outcome::no;
       return;
-    case statement::kind::call: one.answer = one.call(one.about, on); return;
+    case statement::kind::call: member.answer = member.call(member.about, on); return;
   }
 }
 
 void batch::execute_together(store& where, connection& on) noexcept {
   asks_.clear();
   answers_.clear();
-  for (const auto* one : members()) asks_.push_back(one->ask);
+  for (const auto* member : members()) asks_.push_back(member->ask);
   answers_.resize(size_);
   where.execute(on, asks_, answers_);
   for (std::size_t i = 0; i < size_; ++i) members_[i]->answer = std::move(answers_[i]);
 }
 
-bool batch::wants_to_wait_alone(const statement& one) const noexcept {
-  return size_ > 1 && one.ask.action != verb::take && one.answer.result == outcome::failed && one.answer.why.contended;
+bool batch::wants_to_wait_alone(const statement& member) const noexcept {
+  return size_ > 1 && member.ask.action != verb::take && member.answer.result == outcome::failed &&
+         member.answer.why.contended;
 }
 
 void batch::execute(store& where, connection& on, const time_source& time,
                     const std::shared_ptr<doubt>& of_connection) noexcept {
   const auto sent = time.now();
-  for (auto* one : members()) {
-    one->answer = {};
-    one->sent = true;
-    one->sent_at = sent;
+  for (auto* member : members()) {
+    member->answer = {};
+    member->sent = true;
+    member->sent_at = sent;
   }
   if (size_ == 1) {
     execute_alone(where, on, *members_[0]);
@@ -96,9 +99,9 @@ void batch::execute(store& where, connection& on, const time_source& time,
     execute_together(where, on);
   }
   const auto answered = time.now();
-  for (auto* one : members()) {
-    one->answered_at = answered;
-    if (one->answer.result == outcome::unknown) one->in_doubt = of_connection;
+  for (auto* member : members()) {
+    member->answered_at = answered;
+    if (member->answer.result == outcome::unknown) member->in_doubt = of_connection;
   }
 }
 

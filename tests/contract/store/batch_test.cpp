@@ -60,6 +60,32 @@ TEST_CASE("store: a batch of takes grants no key that is held, by the same sessi
   CHECK(answer(a.cancel("free", 100)) == yes);
 }
 
+TEST_CASE("store: a batch of inserts makes new keys by one statement, and grants none that is there",
+          "[contract][T76]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  const auto told = batch(a, verb::insert, {{"new a", 100}, {"new b", 101}, {"new c", 102}});
+  REQUIRE(answers(told) == outcomes{yes, yes, yes});
+  for (const auto& each : told) CHECK(each.fence == 1);
+  for (const char* key : {"new a", "new b", "new c"}) {
+    CHECK(a.at(key).holder == a.id);
+    CHECK(a.at(key).fence == 1);
+  }
+  CHECK(answer(a.cancel("new b", 100)) == no);  // each has its own nonce
+  CHECK(answer(a.cancel("new b", 101)) == yes);
+  if (a.store->caps().batch && a.store->name().starts_with("mysql")) {
+    CHECK(told[0].statements + told[1].statements + told[2].statements == 1);
+  }
+
+  REQUIRE(answer(b.release("theirs", b.acquire("theirs"))) == yes);
+  const auto mixed = batch(a, verb::insert, {{"new a", 200}, {"new d", 201}, {"theirs", 202}});
+  CHECK(answers(mixed) == outcomes{no, yes, no});
+  CHECK(mixed[1].fence == 1);
+  CHECK(a.at("new d").holder == a.id);
+  CHECK_FALSE(b.at("theirs").holder);
+  CHECK(answer(a.release("new a", 1)) == yes);  // the first grant's
+}
+
 TEST_CASE("store: a batch of releases frees the grants that it names, by fence, and no later one", "[contract][T02]") {
   const auto place = make_store_place();
   actor a(*place), b(*place);

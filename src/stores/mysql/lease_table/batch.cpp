@@ -40,6 +40,17 @@ std::string fences(std::span<const request> requests) {
   return number_by_key(requests, [](const request& each) { return each.fence; });
 }
 
+/// "SELECT X'61' AS new_key,7 AS new_nonce UNION ALL SELECT X'62',8": the keys that are to be inserted.
+std::string new_keys(std::span<const request> requests) {
+  std::string rows;
+  for (const auto& each : requests) {
+    const bool first = rows.empty();
+    fmt::format_to(std::back_inserter(rows), "{}SELECT {}{},{}{}", first ? "" : " UNION ALL ",
+                   mysql_literal(each.resource), first ? " AS new_key" : "", each.nonce, first ? " AS new_nonce" : "");
+  }
+  return rows;
+}
+
 /// The statement that changes all rows; `skip`: all that nobody has locked.
 std::string change_text(const lease_sql& statements, std::span<const request> requests, bool skip) {
   const auto& first = requests.front();
@@ -54,6 +65,10 @@ std::string change_text(const lease_sql& statements, std::span<const request> re
                              {{"keys", keys}, {"session", session}, {"nonces", nonces(requests)}});
   }
   const auto own_ttl = first.kind != lease_kind::session ? std::to_string(first.ttl.count()) : std::string("NULL");
+  if (first.action == verb::insert) {
+    return sql::write_values(statements.text(text_id::batch_insert),
+                             {{"session", session}, {"own_ttl", own_ttl}, {"new_keys", new_keys(requests)}});
+  }
   return sql::write_values(statements.text(text_id::batch_take, skip),
                            {{"keys", keys}, {"session", session}, {"nonces", nonces(requests)}, {"own_ttl", own_ttl}});
 }
@@ -93,7 +108,7 @@ reply locked_row() {
 reply answer_of(const request& asked, const row* now, bool skipped) {
   reply answer{.result = outcome::no};
   if (now == nullptr) return answer;
-  if (asked.action == verb::take) {
+  if (asked.action == verb::take || asked.action == verb::insert) {
     if (skipped && now->free) return locked_row();
     if (!now->ours || now->nonce != asked.nonce) return answer;
     answer.fence = now->fence;
@@ -133,6 +148,23 @@ struct batch_change {
   fault why{};
 };
 
+/// Answers each request by its row, as it is after the change.
+void read_back(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
+               std::span<reply> replies, batch_change& change) {
+  std::map<std::string, row, std::less<>> found;
+  if (read_rows(on, statements, requests, found, change.why) != outcome::yes) {
+    return fill_all(replies, outcome::unknown, change.why);
+  }
+  std::uint64_t done = 0;
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    const auto at = found.find(requests[i].resource);
+    replies[i] = answer_of(requests[i], at == found.end() ? nullptr : &at->second, change.skipped);
+    if (replies[i].result == outcome::yes) ++done;
+  }
+  const auto action = requests.front().action;
+  if ((action == verb::take || action == verb::insert) && done < change.rows) doubt(on, replies);
+}
+
 /// One locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and does it once more without
 /// the locked rows if there are any; MySQL, which can't be told, passes over them at once. What knows neither waits.
 batch_change change_rows(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
@@ -155,6 +187,28 @@ batch_change change_rows(lease_connection& on, const lease_sql& statements, std:
   return change;
 }
 
+/// All or none. False: one of the keys is there already, or is being inserted by somebody else; each for itself then.
+bool insert_all(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
+                std::span<reply> replies, reply& sent) {
+  batch_change change;
+  const auto text = std::string(on.quick_prefix()) + change_text(statements, requests, false);
+  change.said = on.query(text, "insert a batch", nullptr, &change.rows, change.why);
+  sent = {.result = outcome::yes, .statements = 1};
+  const bool there = change.why.native == static_cast<int>(mysql_duplicate_key);
+  if (change.said == outcome::failed && (there || change.why.contended)) return false;
+  if (change.said == outcome::yes && change.rows == 0) return false;  // no floor: an insert of one key says so
+  fill_all(replies, change.said, change.why);
+  if (change.said != outcome::yes) return true;
+  const auto fence = mysql_insert_id(on.handle());
+  if (fence == 0) {  // a trigger has changed it
+    read_back(on, statements, requests, replies, change);
+    ++sent.statements;
+  } else {
+    for (auto& each : replies) each.fence = fence;
+  }
+  return true;
+}
+
 reply execute_all(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                   std::span<reply> replies, bool can_skip) {
   const bool take = requests.front().action == verb::take;
@@ -165,47 +219,43 @@ reply execute_all(lease_connection& on, const lease_sql& statements, std::span<c
     fill_all(replies, change.said != outcome::yes ? change.said : none ? outcome::no : outcome::yes, change.why);
     return sent;
   }
-  const reply and_read{.result = outcome::yes, .statements = change.statements + 1};
-  std::map<std::string, row, std::less<>> found;
-  if (read_rows(on, statements, requests, found, change.why) != outcome::yes) {
-    fill_all(replies, outcome::unknown, change.why);
-    return and_read;
-  }
-  std::uint64_t done = 0;
-  for (std::size_t i = 0; i != requests.size(); ++i) {
-    const auto at = found.find(requests[i].resource);
-    replies[i] = answer_of(requests[i], at == found.end() ? nullptr : &at->second, change.skipped);
-    if (replies[i].result == outcome::yes) ++done;
-  }
-  if (take && done < change.rows) doubt(on, replies);
-  return and_read;
+  read_back(on, statements, requests, replies, change);
+  return {.result = outcome::yes, .statements = change.statements + 1};
 }
 
 }  // namespace
 
 bool one_statement_can(std::span<const request> requests) noexcept {
   const auto& first = requests.front();
-  if (first.action != verb::take && first.action != verb::release && first.action != verb::cancel) return false;
+  if (first.action == verb::look || first.action == verb::take_over || first.action == verb::extend) return false;
+  const bool grants = first.action == verb::take || first.action == verb::insert;
   return std::all_of(requests.begin(), requests.end(), [&](const request& each) {
     return each.row == nullptr && each.action == first.action && each.session == first.session &&
            !each.resource.empty() && each.resource.size() <= 255 &&
-           (first.action != verb::take || (each.kind == first.kind && each.ttl == first.ttl)) &&
+           (!grants || (each.kind == first.kind && each.ttl == first.ttl)) &&
            (first.action != verb::release || each.min_hold.count() <= 0);
   });
 }
 
-void execute_in_one(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
+bool execute_in_one(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                     std::span<reply> replies, bool can_skip) noexcept {
-  const auto whole = guarded(on, "a batch", [&] { return execute_all(on, statements, requests, replies, can_skip); });
+  bool done = true;
+  const auto whole = guarded(on, "a batch", [&] {
+    if (requests.front().action != verb::insert) return execute_all(on, statements, requests, replies, can_skip);
+    reply sent;
+    done = insert_all(on, statements, requests, replies, sent);
+    return sent;
+  });
   for (auto& each : replies) each.statements = 0;
   replies.front().statements = whole.statements;
-  if (whole.result == outcome::yes) return;
+  if (whole.result == outcome::yes) return done;
   for (auto& each : replies) {
     each.result = whole.result;
     each.why.native = whole.why.native;
     each.why.transient = whole.why.transient;
     each.why.connection = whole.why.connection;
   }
+  return true;
 }
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -168,6 +168,19 @@ WHERE {lock.lock_key} IN (:keys)
   AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})
 )"},
 
+    // Rule 11, the statement `insert` for many keys. All of them get the same first fence; a key that is there already
+    // fails it for all.
+    {text_id::batch_insert, R"(
+INSERT INTO {lock} (
+  {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence},
+  {lock.acquired_at_us}, {lock.expires_at_us}, {lock.verified_by}, {lock.verifies})
+SELECT new_key, :session, new_nonce, LAST_INSERT_ID({floor.fence} + 1), {now}, :own_ttl + {now}, 0, 0
+FROM {floor}
+CROSS JOIN (:new_keys) new_keys
+WHERE {floor.id} = 1
+LOCK IN SHARE MODE
+)"},
+
     // Rule 6: of each key the session and the fence, or the nonce.
     {text_id::batch_release, R"(
 UPDATE {rows}

@@ -55,6 +55,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::count
 /// Statements that are sent as text with their values in it.
 enum class text_id : unsigned char {
   batch_take,
+  batch_insert,
   batch_release,
   batch_cancel,
   batch_read,

@@ -128,9 +128,10 @@ reply execute_after_asking(lease_connection& on, const lease_sql& statements, co
 
 void mysql_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   auto& with = static_cast<native&>(on);
+  unsigned statements = 0;  // in vain
   if (requests.size() > 1 && one_statement_can(requests)) {
-    execute_in_one(with, sql_, requests, replies, client_.can_skip_locked());
-    return;
+    if (execute_in_one(with, sql_, requests, replies, client_.can_skip_locked())) return;
+    statements = replies.front().statements;
   }
   if (requests.size() > 1 && one_look_can(requests)) {
     look_at_all(with, sql_, row_sql_, requests, replies);
@@ -142,6 +143,7 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto run = asks_first(with, requests[i]) ? execute_after_asking : execute_one;
     replies[i] = guarded(with, "lock", [&] { return run(with, sql_, row_sql_, requests[i]); });
+    replies[i].statements += std::exchange(statements, 0);
   }
 }
 
