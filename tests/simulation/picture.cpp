@@ -41,6 +41,7 @@ class drawing {
         end_(std::min(begin_ + window, last(of))) {}
 
   std::string text() {
+    number_rows();
     for (const auto& line : of_.story) note(line);
     for (const auto& [at, since] : asking_) bar(at, since, end_, "#d9d9d9");
     for (const auto& [at, since] : holding_) bar(at, since, end_, "#59a14f");
@@ -49,10 +50,16 @@ class drawing {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" "
         "font-size=\"11\">\n"
         "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-        left_edge + width + 20, total);
+        left_edge + width + 40, total);
+    std::string_view above;
     for (const auto& [at, row] : rows_) {
-      made += fmt::format("<text x=\"4\" y=\"{0}\">{1}</text><text x=\"50\" y=\"{0}\" fill=\"#777\">{2}</text>\n",
-                          y(row) + 15, at.first, at.second);
+      if (at.first != above) {
+        made += fmt::format(
+            "<line x1=\"0\" x2=\"{0}\" y1=\"{1}\" y2=\"{1}\" stroke=\"#ccc\"/>\n<text x=\"4\" y=\"{2}\">{3}</text>\n",
+            left_edge + width + 40, y(row), y(row) + 15, escaped(at.first));
+      }
+      above = at.first;
+      made += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"#777\">{}</text>\n", left_edge - 30, y(row) + 15, at.second);
     }
     made += shapes_;
     for (int i = 0; i <= 10; ++i) {
@@ -69,7 +76,7 @@ class drawing {
   }
 
  private:
-  using place = std::pair<std::string, std::string>;  // process and key
+  using place = std::pair<std::string, std::string>;  // key and process
 
   static moment last(const result& of) { return of.story.empty() ? 1 : of.story.back().when; }
   static std::string escaped(const std::string& text) {
@@ -82,15 +89,25 @@ class drawing {
     return left_edge + width * static_cast<double>(std::clamp(when, begin_, end_) - begin_) / span;
   }
   static int y(int row) { return 20 + row * height; }
-  int row_of(const place& at) { return rows_.try_emplace(at, static_cast<int>(rows_.size())).first->second; }
+  int row_of(const place& at) const { return rows_.at(at); }
+
+  /// The processes that use a key stand one below the other, so that two holders would be seen.
+  void number_rows() {
+    for (const auto& line : of_.story) {
+      if (line.when < begin_ || line.when > end_ || line.who == "server" || line.who == "checker") continue;
+      if (const auto [key, does] = parse(line.text); !key.empty()) rows_.try_emplace({key, line.who}, 0);
+    }
+    int row = 0;
+    for (auto& each : rows_) each.second = row++;
+  }
 
   void bar(const place& at, moment from, moment to, const char* colour) {
-    if (to < begin_ || from > end_) return;
+    if (to < begin_ || from > end_ || !rows_.contains(at)) return;
     shapes_ += fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>\n", x(from),
                            y(row_of(at)) + 4, std::max(1.0, x(to) - x(from)), height - 8, colour);
   }
   void mark(const place& at, moment when, const char* colour) {
-    if (when < begin_ || when > end_) return;
+    if (when < begin_ || when > end_ || !rows_.contains(at)) return;
     shapes_ +=
         fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"{3}\" stroke-width=\"2\"/>\n",
                     x(when), y(row_of(at)) + 1, y(row_of(at)) + height - 1, colour);
@@ -104,7 +121,7 @@ class drawing {
 
   void note(const journal::line& line) {
     const auto [key, does] = parse(line.text);
-    const place at{line.who, key};
+    const place at{key, line.who};
     if (line.who == "server" || line.who == "checker") return;
     if (does == "asks") {
       asking_.try_emplace(at, line.when);
@@ -135,7 +152,7 @@ class drawing {
   void for_process(const std::string& who, Use use) {
     std::vector<place> all;
     for (const auto& [each, row] : rows_) {
-      if (each.first == who) all.push_back(each);
+      if (each.second == who) all.push_back(each);
     }
     for (const auto& each : all) use(each);
   }
