@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <utility>
 
 #include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
@@ -13,9 +14,9 @@ namespace dlock::engine {
 /// stack. It sleeps on a mutex of its own, so that those who are woken together don't stand in line for the executor's.
 class blocked_caller {
  public:
-  enum class woken : unsigned char {
-    to_look,   ///< it may lead now, or has another limit, or its time is over
-    answered,  ///< all are; nobody else knows it any more
+  struct woken {
+    bool answered = false;  ///< all are; nobody else knows it any more
+    bool called = false;    ///< somebody counts on it to look
   };
 
   explicit blocked_caller(time_source& time) noexcept : time_(time) {}
@@ -36,17 +37,16 @@ class blocked_caller {
     answered_ = true;
     time_.notify(wake_);
   }
-  /// Until then at the latest. The executor's mutex is open. `was_called`: somebody counts on it to look.
-  woken sleep(instant until, bool& was_called) {
+  /// Until it is called or answered, or until then. May return early. The executor's mutex is open.
+  woken sleep(instant until) {
     base::unique_lock lock(mutex_);
     if (!called_ && !answered_) time_.wait_until(wake_, lock.native(), until);
-    was_called = called_;
-    called_ = false;
-    return answered_ ? woken::answered : woken::to_look;
+    return {answered_, std::exchange(called_, false)};
   }
-  bool is_answered() noexcept {
-    const base::lock_guard lock(mutex_);
-    return answered_;
+  /// `open` is 0: whoever saw to that is about to say so. The executor's mutex is open.
+  void wait_for_answer() {
+    base::unique_lock lock(mutex_);
+    while (!answered_) time_.wait_until(wake_, lock.native(), instant::max());
   }
 
  private:

@@ -46,6 +46,7 @@ void statement_executor::run(statement& asked) {
 }
 
 void statement_executor::run(std::span<statement* const> all, std::span<statement* const> also) {
+  if (all.empty()) return submit(also);
   blocked_caller me(time_);
   lock_type lock(mutex_);
   answers then(time_);
@@ -70,18 +71,13 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
     }
     if (const auto put_off = slots_.put_off(); now < put_off) until = std::min(until, put_off);
     lock.unlock();
-    bool called = false;
-    const bool done = me.sleep(until, called) == blocked_caller::woken::answered;
-    if (done && !called) return;
+    const auto woken = me.sleep(until);
+    if (woken.answered && !woken.called) return;
     lock.lock();
-    if (done) {
-      wake_next();  // whoever counted on this thread to lead
-      return;
-    }
   }
-  wake_next();
+  wake_next();  // whoever counted on this thread to lead
   lock.unlock();
-  for (bool called = false; me.sleep(instant::max(), called) != blocked_caller::woken::answered;) continue;
+  me.wait_for_answer();
 }
 
 void statement_executor::submit(statement& asked) noexcept {

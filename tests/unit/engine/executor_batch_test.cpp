@@ -144,6 +144,16 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: what one sends for nobody in th
   CHECK(whole->batches() == batches{"a b c"});
 }
 
+TEST_CASE_METHOD(batch_fixture, "executor batch: who has nothing of his own to wait for does not wait",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  auto other = look("a");
+  sent_statement* also = &other;
+  at->run({}, {&also, 1});
+  CHECK(told.reached(1));
+  CHECK(other.answer.result == outcome::absent);
+}
+
 TEST_CASE_METHOD(batch_fixture,
                  "executor batch: what nobody waits for ends in time, also where one sent it with his own",
                  "[statement_executor]") {
