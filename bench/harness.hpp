@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -138,6 +139,19 @@ inline std::string need_env(const char* name) {
   }
   return value;
 }
+
+/// An SQLite file for a benchmark, gone at the end. Beside the binary, not in /tmp, which may be in memory: commits must
+/// reach a disk.
+struct sqlite_file {
+  const std::string path = fmt::format("bench-{}.sqlite", ::getpid());
+
+  sqlite_file() = default;
+  sqlite_file(const sqlite_file&) = delete;
+  sqlite_file& operator=(const sqlite_file&) = delete;
+  ~sqlite_file() {
+    for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
+  }
+};
 
 /// The database of that URL by the private server's unix socket, as all figures are measured.
 inline std::string by_socket(const store_url& at, const char* socket = "DLOCK_TEST_MYSQL_SOCKET") {

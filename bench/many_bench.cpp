@@ -174,21 +174,17 @@ void switches(const server& of) {
 }
 
 void on_sqlite() {
-  // Beside the binary, not in /tmp, which may be in memory: commits must reach a disk.
-  const std::string path = fmt::format("bench-{}.sqlite", ::getpid());
-  {
-    dlock::lock_service locks{"sqlite:" + path};
-    const auto keys = used_keys(locks, "our", crowd);
-    std::vector<double> ratios;
-    for (int round = 0; round < rounds; ++round) {
-      const auto work = [&](int i) { const dlock::lease held = locks.acquire(keys[static_cast<std::size_t>(i)]); };
-      const double alone = per_second(1, round_time, work);
-      ratios.push_back(per_second(crowd, round_time, work) / alone);
-    }
-    fmt::print("SQLite: pairs of {} threads, of one thread: x {:.2f}\n", crowd, median(ratios));
-    figures::add(fmt::format("SQLite: pairs of {} threads, of one thread", crowd), "ratio", ratios, {.at_least = 3});
+  const dlock::bench::sqlite_file file;
+  dlock::lock_service locks{"sqlite:" + file.path};
+  const auto keys = used_keys(locks, "our", crowd);
+  std::vector<double> ratios;
+  for (int round = 0; round < rounds; ++round) {
+    const auto work = [&](int i) { const dlock::lease held = locks.acquire(keys[static_cast<std::size_t>(i)]); };
+    const double alone = per_second(1, round_time, work);
+    ratios.push_back(per_second(crowd, round_time, work) / alone);
   }
-  for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
+  fmt::print("SQLite: pairs of {} threads, of one thread: x {:.2f}\n", crowd, median(ratios));
+  figures::add(fmt::format("SQLite: pairs of {} threads, of one thread", crowd), "ratio", ratios, {.at_least = 3});
 }
 
 void on(const server& of) {

@@ -71,19 +71,17 @@ class raw_pair {
 }  // namespace
 
 int main() {
-  // Beside the binary, not in /tmp, which may be in memory: commits must reach a disk.
-  const std::string path = fmt::format("bench-{}.sqlite", ::getpid());
+  const dlock::bench::sqlite_file file;
   {
-    dlock::lock_service locks{"sqlite:" + path};
+    dlock::lock_service locks{"sqlite:" + file.path};
     const dlock::lock_options options;
     const std::string raw_key = "raw:4711";
     const dlock::lock_key our_key("our:4711");
     { const dlock::lease make_row = locks.acquire(raw_key, options); }
-    raw_pair raw(path);
+    raw_pair raw(file.path);
     dlock::bench::compare(
         "SQLite: acquire+release, 1 thread", 41, 200, [&] { raw(raw_key); },
         [&] { const dlock::lease held = locks.acquire(our_key, options); }, {.at_least = 0.88});
   }
-  for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
   return dlock::bench::figures::exit_code();
 }

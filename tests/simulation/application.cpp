@@ -77,7 +77,6 @@ void application::run_thread() {
     try {
       one_round();
     } catch (const dlock::error& error) {
-      ++scene_.refused;
       scene_.in.tell(process_.name(), [&] { return std::string("gets ") + error.what(); });
     }
     if (often(5)) linger(200 * millisecond);

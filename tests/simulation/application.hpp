@@ -30,7 +30,6 @@ struct scene {
   bool over = false;  ///< no new rounds
   // What was done.
   std::uint64_t acquires = 0;  ///< that gave leases
-  std::uint64_t refused = 0;   ///< calls that ended by an exception of dlock
   moment longest = 0;          ///< how much longer than its wait a call took at most
 };
 

@@ -44,55 +44,32 @@ struct wishes {
   void settle();
 };
 
+/// What has that name.
+template <class Names>
+auto named(const Names& all, const char* kind, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+  if (found == all.end()) throw std::invalid_argument(std::string("there is no ") + kind + " '" + name + "'");
+  return found->what;
+}
+
 void wishes::settle() {
   const auto dots = seeds.find("..");
   first = std::stoull(seeds.substr(0, dots));
   last = dots == std::string::npos ? first : std::stoull(seeds.substr(dots + 2));
-  for (const auto& each : without) {
-    const auto* const known = std::find_if(hazard_names.begin(), hazard_names.end(),
-                                           [&](const hazard_name& one) { return one.name == each; });
-    if (known == hazard_names.end()) throw std::invalid_argument("there is no hazard '" + each + "'");
-    allowed &= ~static_cast<std::uint32_t>(known->what);
-  }
-  if (mistake_name.empty()) return;
-  const auto* const made = std::find_if(mistake_names.begin(), mistake_names.end(),
-                                        [&](const auto& one) { return one.name == mistake_name; });
-  if (made == mistake_names.end()) throw std::invalid_argument("there is no mistake '" + mistake_name + "'");
-  wrong = made->what;
+  for (const auto& each : without) allowed &= ~static_cast<std::uint32_t>(named(hazard_names, "hazard", each));
+  if (!mistake_name.empty()) wrong = named(mistake_names, "mistake", mistake_name);
 }
 
-struct totals {
+struct totals : counts {
   std::uint64_t runs = 0;
-  std::uint64_t acquires = 0;
-  std::uint64_t grants = 0;
-  std::uint64_t take_overs = 0;
-  std::uint64_t statements = 0;
-  std::uint64_t faults = 0;
-  std::uint64_t steps = 0;
-  moment longest = 0;
-  moment time = 0;
 
-  void add(const result& one) {
+  void add(const result& run) {
     ++runs;
-    acquires += one.acquires;
-    grants += one.grants;
-    take_overs += one.take_overs;
-    statements += one.statements;
-    faults += one.faults;
-    steps += one.steps;
-    longest = std::max(longest, one.longest);
-    time += one.time;
+    counts::add(run);
   }
   void add(const totals& others) {
     runs += others.runs;
-    acquires += others.acquires;
-    grants += others.grants;
-    take_overs += others.take_overs;
-    statements += others.statements;
-    faults += others.faults;
-    steps += others.steps;
-    longest = std::max(longest, others.longest);
-    time += others.time;
+    counts::add(others);
   }
 };
 

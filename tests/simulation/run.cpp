@@ -232,7 +232,6 @@ result run::take() {
   result made;
   made.failure = world_.failure();
   made.acquires = scene_.acquires;
-  made.refused = scene_.refused;
   made.grants = checker_.grants;
   made.take_overs = checker_.take_overs;
   made.statements = network_.statements;

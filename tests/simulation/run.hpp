@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,19 +12,33 @@
 
 namespace dlock::simulation {
 
-/// What came of a run.
-struct result {
-  std::string failure{};  ///< the first thing that was wrong; empty: nothing
+/// What happened, in one run or in several.
+struct counts {
   std::uint64_t acquires = 0;
-  std::uint64_t refused = 0;
   std::uint64_t grants = 0;
   std::uint64_t take_overs = 0;
   std::uint64_t statements = 0;
   std::uint64_t faults = 0;
   std::uint64_t steps = 0;
-  std::uint64_t digest = 0;  ///< the same for two runs of one plan
-  moment longest = 0;
+  moment longest = 0;  ///< that a call took beyond its wait
   moment time = 0;
+
+  void add(const counts& others) {
+    acquires += others.acquires;
+    grants += others.grants;
+    take_overs += others.take_overs;
+    statements += others.statements;
+    faults += others.faults;
+    steps += others.steps;
+    longest = std::max(longest, others.longest);
+    time += others.time;
+  }
+};
+
+/// What came of a run.
+struct result : counts {
+  std::string failure{};               ///< the first thing that was wrong; empty: nothing
+  std::uint64_t digest = 0;            ///< the same for two runs of one plan
   std::vector<journal::line> story{};  ///< if it is wanted
 };
 

@@ -21,9 +21,9 @@ class concurrency_limit {
   concurrency_limit(std::size_t connections, bool together) noexcept
       : connections_(connections), few_(together ? std::min<std::size_t>(connections, 2) : connections), crowd_(few_) {}
 
-  /// Some must wait although there are connections.
-  bool crowded() const noexcept { return most_ > static_cast<double>(connections_); }
   std::size_t now() const noexcept { return crowded() ? crowd_ : connections_; }
+  /// Some wait although there are connections.
+  bool holds_back() const noexcept { return now() < connections_; }
   /// A batch of that size was formed of so many, and left so many in its line. What shares nothing with others gains
   /// nothing by waiting for them.
   void formed(std::size_t batch, std::size_t of, std::size_t left) noexcept {
@@ -38,6 +38,8 @@ class concurrency_limit {
 
  private:
   static constexpr double memory = 16;  // so many batches later, what was counts for a third
+
+  bool crowded() const noexcept { return most_ > static_cast<double>(connections_); }
 
   std::size_t connections_;
   std::size_t few_;

@@ -97,15 +97,15 @@ void statement_executor::submit(std::span<statement* const> all, std::span<state
 
 std::size_t statement_executor::usable() const noexcept {
   const auto idle = slots_.idle_count();
+  if (idle == 0 || !limit_.holds_back()) return idle;
   const auto most = limit_.now();
-  if (idle == 0 || !limit_.crowded()) return idle;
   const auto busy = slots_.busy_since(time_.now() - concurrency_limit::patience);
   return busy >= most ? 0 : std::min(idle, most - busy);
 }
 
 /// When others need not wait for it any more.
 instant statement_executor::patience_ends(const slot& busy) const noexcept {
-  return limit_.crowded() ? busy.since + concurrency_limit::patience : instant::max();
+  return limit_.holds_back() ? busy.since + concurrency_limit::patience : instant::max();
 }
 
 // ---- execution ------------------------------------------------------------------------------------------------------

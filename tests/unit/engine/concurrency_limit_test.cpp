@@ -11,8 +11,10 @@ TEST_CASE("concurrency_limit: all connections are used until there are more stat
   CHECK(limit.now() == 8);
   for (int i = 0; i != 100; ++i) limit.formed(1, 8, 3);
   CHECK(limit.now() == 8);
+  CHECK_FALSE(limit.holds_back());
   limit.formed(2, 9, 0);
   CHECK(limit.now() == 2);
+  CHECK(limit.holds_back());
 }
 
 TEST_CASE("concurrency_limit: a crowd is over some batches after its end, not at once", "[concurrency_limit]") {
@@ -44,7 +46,9 @@ TEST_CASE("concurrency_limit: a store that serves one at a time, or a single con
   concurrency_limit apart(8, false);
   apart.formed(1, 64, 40);
   CHECK(apart.now() == 8);
+  CHECK_FALSE(apart.holds_back());
   concurrency_limit single(1, true);
   single.formed(1, 64, 40);
   CHECK(single.now() == 1);
+  CHECK_FALSE(single.holds_back());
 }

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The tables of the simulation must do what those of real stores do. Its network, and what goes wrong on that, is left out.
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "contract/place.hpp"
+#include "contract/virtual_place.hpp"
 #include "dlock/store/store_admin.hpp"
-#include "dlock/stores/memory.hpp"
 #include "simulation/database.hpp"
 
 namespace dlock::test {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 class direct_connection final : public connection {
  public:
@@ -100,35 +95,8 @@ class direct_store final : public store, private store_admin {
   simulation::database tables_{};
 };
 
-class simulated_place final : public store_place {
- public:
-  ~simulated_place() override {
-    over_ = true;
-    if (ticking_.joinable()) ticking_.join();
-  }
-  std::shared_ptr<store> open() override { return store_; }
-  void pass(std::chrono::microseconds time) override { clock_.advance(time); }
-  time_source& time() override {
-    if (!ticking_.joinable()) ticking_ = std::thread([this] { tick(); });
-    return clock_;
-  }
-
- private:
-  void tick() {
-    while (!over_) {
-      clock_.advance(5ms);
-      std::this_thread::sleep_for(1ms);
-    }
-  }
-
-  stores::virtual_clock clock_;
-  std::shared_ptr<direct_store> store_ = std::make_shared<direct_store>(clock_);
-  std::atomic<bool> over_{false};
-  std::thread ticking_;
-};
-
 }  // namespace
 
-std::unique_ptr<store_place> make_store_place() { return std::make_unique<simulated_place>(); }
+std::unique_ptr<store_place> make_store_place() { return std::make_unique<virtual_place<direct_store>>(); }
 
 }  // namespace dlock::test

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "contract/place.hpp"
+#include "dlock/stores/memory.hpp"
+
+namespace dlock::test {
+
+/// A store in this process, made with a clock that stands still until a test moves it, or asks for one that runs: about five
+/// times as fast as outside. All who open it share it, and compete as processes do.
+template <class Store>
+class virtual_place final : public store_place {
+ public:
+  ~virtual_place() override {
+    over_ = true;
+    if (ticking_.joinable()) ticking_.join();
+  }
+  std::shared_ptr<store> open() override { return store_; }
+  void pass(std::chrono::microseconds time) override { clock_.advance(time); }
+  time_source& time() override {
+    if (!ticking_.joinable()) ticking_ = std::thread([this] { tick(); });
+    return clock_;
+  }
+
+ private:
+  void tick() {
+    while (!over_) {
+      clock_.advance(std::chrono::milliseconds{5});
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+  }
+
+  stores::virtual_clock clock_;
+  std::shared_ptr<Store> store_ = std::make_shared<Store>(clock_);
+  std::atomic<bool> over_{false};
+  std::thread ticking_;
+};
+
+}  // namespace dlock::test
