@@ -76,7 +76,7 @@ instant row_renewer::tick(instant now) noexcept {
     ++under_way_;
     auto& send = entry->send;
     send.what = statement::kind::keyed;
-    send.stands_in = line::frees;
+    send.stands_in = line::extends;
     send.ask = about->ask(verb::extend);
     send.ask.ttl = about->ttl;
     send.until = now + std::min(about->ttl / 6, about->own_end.left(now));

@@ -29,6 +29,7 @@ void extension::must_not_wait_for_itself() const {
 action extension::start(instant now) {
   ensure_held(*grant_, now);
   must_not_wait_for_itself();
+  statement_.stands_in = line::extends;
   statement_.ask = grant_->ask(verb::extend);
   statement_.ask.ttl = ttl_;
   statement_.until = now + patience;

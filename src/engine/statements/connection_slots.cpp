@@ -32,15 +32,17 @@ std::size_t connection_slots::busy_since(instant when) const noexcept {
       slots_.begin(), slots_.end() - 1, [when](const auto& slot) { return slot->is == busy && slot->since >= when; }));
 }
 
-bool connection_slots::takes_allowed() const noexcept {
-  // Takes may stand behind row locks of strangers. Releases must not stand behind takes.
-  const auto all = slots_.size() - 1;
-  return all == 1 || takes_ + 1 < all;
+/// Whether one of so many is left for releases when that line gets one more: they must not stand behind what is blocked.
+bool connection_slots::leaves_one(line which, std::size_t connections) const noexcept {
+  return !may_be_blocked(which) || connections <= 1 || may_be_blocked_ + 1 < connections;
 }
+
+/// How many there are, or can be had as far as we know.
+std::size_t connection_slots::obtainable() const noexcept { return last_.full ? open() : slots_.size() - 1; }
 
 connection_slot* connection_slots::idle_for(line which) noexcept {
   if (which == line::renewals && renewals().is == idle) return &renewals();
-  if (which == line::takes && !takes_allowed()) return nullptr;
+  if (!leaves_one(which, obtainable())) return nullptr;
   if (idle_.empty() && last_.full) give_up_renewals();
   return idle_.empty() ? nullptr : idle_.back();
 }
@@ -49,7 +51,7 @@ connection_slot* connection_slots::idle_for(line which) noexcept {
 void connection_slots::give_up_renewals() noexcept {
   auto& from = renewals();
   auto& to = *slots_.front();
-  if (from.is != idle || to.is != closed || any_open() || count(connecting) > 0) return;
+  if (from.is != idle || to.is != closed || open() > 0 || count(connecting) > 0) return;
   to.on = std::move(from.on);
   to.about = std::move(from.about);
   to.attempt = from.attempt;
@@ -61,11 +63,11 @@ void connection_slots::begin(connection_slot& slot, line which) noexcept {
   if (general(slot)) idle_.erase(std::find(idle_.begin(), idle_.end(), &slot));
   slot.is = busy;
   slot.serves = which;
-  if (which == line::takes) ++takes_;
+  if (may_be_blocked(which)) ++may_be_blocked_;
 }
 
 void connection_slots::end(connection_slot& slot, closing& out) noexcept {
-  if (slot.serves == line::takes) --takes_;
+  if (may_be_blocked(slot.serves)) --may_be_blocked_;
   slot.limit = instant::max();
   // The others most likely lead to where nothing answers as well. Whoever came next would find that out one by one.
   if (std::exchange(slot.hung, false)) distrust(out);
@@ -89,9 +91,11 @@ connection_slot* connection_slots::to_connect(line which, std::size_t waiting, i
     if (renewals().is != busy) return nullptr;
     // That of another session's may hang.
   }
-  if (last_.full && idle_for(which) != nullptr) return nullptr;
-  if (which == line::takes && !takes_allowed()) return nullptr;
-  if (idle_.size() + count(connecting) >= waiting || now < put_off()) return nullptr;
+  const bool idle_one = idle_for(which) != nullptr;
+  if (last_.full && idle_one) return nullptr;
+  if (!leaves_one(which, slots_.size() - 1)) return nullptr;
+  const auto had = (idle_one ? idle_.size() : 0) + count(connecting);
+  if (had >= waiting || now < put_off()) return nullptr;
   const auto found =
       std::find_if(slots_.begin(), slots_.end() - 1, [](const auto& slot) { return slot->is == closed; });
   return found == slots_.end() - 1 ? nullptr : found->get();
@@ -105,6 +109,7 @@ void connection_slots::begin_connecting(connection_slot& slot, instant limit) no
 
 bool connection_slots::arrived(connection_slot& slot, std::unique_ptr<connection> fresh, std::shared_ptr<doubt> about,
                                closing& out) noexcept {
+  last_.full = false;
   slot.on = std::move(fresh);
   slot.about = std::move(about);
   if (to_ == nullptr) to_ = slot.about;
@@ -149,7 +154,7 @@ void connection_slots::failed(connection_slot& slot, const fault& why, instant n
 }
 
 bool connection_slots::hope_for(line which) const noexcept {
-  if (any_open() || count(connecting) > 0) return true;
+  if (open() > 0 || count(connecting) > 0) return true;
   const auto& of_renewals = *slots_.back();
   if (which == line::renewals) return of_renewals.is != closed || !renewals_failed_;
   // A server with no more connections to give may well serve by those that it gave.

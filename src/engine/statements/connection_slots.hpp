@@ -85,16 +85,17 @@ class connection_slots {
   template <class Wanted>
   void close_idle(Wanted wanted, closing& out) noexcept;
   static void drop(connection_slot& slot, closing& out) noexcept;
-  bool takes_allowed() const noexcept;
+  bool leaves_one(line which, std::size_t connections) const noexcept;
+  std::size_t obtainable() const noexcept;
   bool general(const connection_slot& slot) const noexcept { return slot.number + 1 < slots_.size(); }
   std::size_t count(connection_slot::state is) const noexcept;  // of the general ones
   bool elsewhere(const connection_slot& slot) const noexcept { return slot.about->where.server != to_->where.server; }
-  bool any_open() const noexcept { return !idle_.empty() || count(connection_slot::state::busy) > 0; }
+  std::size_t open() const noexcept { return idle_.size() + count(connection_slot::state::busy); }
   void give_up_renewals() noexcept;
 
   std::vector<std::unique_ptr<connection_slot>> slots_{};
   std::vector<connection_slot*> idle_{};  // of the general ones, last in, first out
-  std::size_t takes_ = 0;                 // that serve takes
+  std::size_t may_be_blocked_ = 0;        // of the busy ones
   std::uint64_t attempts_ = 0;
   fault last_{};
   std::uint64_t failures_ = 0;

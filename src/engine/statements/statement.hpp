@@ -29,12 +29,16 @@ class statement_owner {
 /// Which statements go first.
 enum class line : std::uint8_t {
   renewals,  ///< keep sessions alive: they have a connection of their own, and use any other that is idle at need
-  frees,     ///< releases and cancellations: before takes, and one connection is always left for them
+  frees,     ///< releases and cancellations: one connection is always left for them
+  extends,   ///< move the expiry of one lease
   takes,     ///< everything else, in the order of arrival
 };
 
+/// What may stand behind row locks of strangers, for as long as it may last.
+constexpr bool may_be_blocked(line which) noexcept { return which == line::extends || which == line::takes; }
+
 /// All of them, the first first.
-inline constexpr std::array lines{line::renewals, line::frees, line::takes};
+inline constexpr std::array lines{line::renewals, line::frees, line::extends, line::takes};
 
 /// One thing that is to be sent to the store. It lives in the frame of whoever wants it sent; the executor keeps a
 /// pointer to it until it has been answered.

@@ -18,8 +18,8 @@ class statement_lines {
   auto begin() const noexcept { return all_.begin(); }
   auto end() const noexcept { return all_.end(); }
 
-  bool empty() const noexcept { return all_[0].empty() && all_[1].empty() && all_[2].empty(); }
-  std::size_t size() const noexcept { return all_[0].size() + all_[1].size() + all_[2].size(); }
+  bool empty() const noexcept { return size() == 0; }
+  std::size_t size() const noexcept { return size_from(line::renewals); }
   /// Of that line and of those behind it.
   std::size_t size_from(line first) const noexcept {
     std::size_t found = 0;
@@ -32,7 +32,7 @@ class statement_lines {
   /// Whether fewer statements go before it than there are idle connections. Those that the store can serve with it don't
   /// count.
   bool has_turn(const statement& of, std::size_t idle) const noexcept {
-    for (const auto from : {line::frees, line::takes}) {
+    for (const auto from : without_renewals) {
       const auto* const found = (*this)[from].find([&](const statement& before) {
         if (&before == &of || idle == 0) return true;
         if (executable(before) && !batch::serves_both(before, of)) --idle;
@@ -45,7 +45,7 @@ class statement_lines {
   /// Calls `use` with the first of them, one for each idle connection. `may`: whether those of a line can get one now.
   template <class May, class Use>
   void for_first(std::size_t idle, May&& may, Use&& use) const {
-    for (const auto from : {line::frees, line::takes}) {
+    for (const auto from : without_renewals) {
       if (idle == 0) return;
       if ((*this)[from].empty() || !may(from)) continue;
       (*this)[from].find([&](const statement& each) {
@@ -57,6 +57,8 @@ class statement_lines {
   }
 
  private:
+  static constexpr std::array without_renewals{line::frees, line::extends, line::takes};
+
   static bool executable(const statement& of) noexcept { return of.caller == nullptr || !of.caller->leads; }
 
   std::array<statement_line, lines.size()> all_{};
