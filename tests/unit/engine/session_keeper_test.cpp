@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which grants stand in the books of the sessions while one of these ends.
+#include "engine/background/session_keeper.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "unit/engine/executor_fixture.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+using engine::session_keeper;
+
+namespace {
+
+/// Nobody else opens a session here, so nobody is told.
+class no_waiter final : public engine::opening_waiter {
+ public:
+  void wake() noexcept override {}
+};
+
+class keeper_fixture : public executor_fixture {
+ protected:
+  std::shared_ptr<engine::grant> held(const std::string& key, lease_kind kind) {
+    auto grant = std::make_shared<engine::grant>(nullptr, lock_key(key));
+    grant->kind = kind;
+    engine::session_opening open;
+    no_waiter nobody;
+    grant->pin = keeper.pin(30s, clock.now(), open, nobody);
+    if (open) {
+      sent_statement asked;
+      open.ask(asked);
+      asked.until = clock.now() + 2s;
+      at->run(asked);
+      fault why;
+      grant->pin = open.answered(asked, why);
+    }
+    REQUIRE(grant->pin);
+    REQUIRE(keeper.link(*grant));
+    return grant;
+  }
+  std::vector<std::string> books() {
+    std::vector<std::string> found;
+    keeper.for_each_grant([&](const engine::grant& each) { found.emplace_back(each.key.view()); });
+    return found;
+  }
+
+  engine::service_context shared{service_options{.time = &clock}};
+  run_executor at{store, clock, 2};
+  engine::notifier news{shared, [] {}, [] {}};
+  std::function<void()> at_loss{};  // called for each grant that is lost
+  session_keeper keeper{shared,
+                        *at,
+                        news,
+                        {.lost = [this](const auto&, auto, auto) { at_loss(); },
+                         .over = [](const auto&, const auto&, auto, auto) {},
+                         .sooner = [](auto) {}}};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(keeper_fixture,
+                 "session_keeper: while a session's losses are told, its leases with an expiry of their own are in the "
+                 "books, and can end",
+                 "[session_keeper]") {
+  const auto stays = held("stays", lease_kind::expiring);
+  auto ends = held("ends", lease_kind::expiring);
+  const auto lost = held("lost", lease_kind::session);
+  std::vector<std::string> while_told;
+  at_loss = [&] {
+    while_told = books();
+    keeper.unlink(*ends);
+    ends.reset();
+  };
+  keeper.retire(lost->pin.get(), loss_reason::expired, clock.now());
+  CHECK(while_told == std::vector<std::string>{"stays", "ends"});
+  CHECK(books() == std::vector<std::string>{"stays"});
+  keeper.unlink(*stays);
+  CHECK(books().empty());
+}
