@@ -301,4 +301,23 @@ struct held_connection {
   }
 };
 
+/// The order in which things happen. Thread safety: any thread.
+class happenings {
+ public:
+  void add(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(name);
+  }
+  std::vector<std::string> all() const {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> all_;
+};
+
+using order = std::vector<std::string>;
+
 }  // namespace dlock::test
