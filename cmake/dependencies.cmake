@@ -36,6 +36,10 @@ if(DLOCK_MYSQL OR DLOCK_SQLITE)
   find_package(ODB 2.4 REQUIRED COMPONENTS ${dlock_odb_components})
 endif()
 
+if(DLOCK_REDIS)
+  find_package(Hiredis REQUIRED MODULE)
+endif()
+
 if(DLOCK_BUILD_TESTS)
   dlock_find_or_fetch(Catch2 3.4 catchorg/Catch2 v3.7.1)
   list(APPEND CMAKE_MODULE_PATH ${Catch2_DIR})

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog sqlite mysql odb]).
+# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog sqlite mysql odb redis]).
 include(CMakePackageConfigHelpers)
 
 set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
 set(dlock_components "")
-foreach(component core asio spdlog sqlite mysql odb)
+foreach(component core asio spdlog sqlite mysql odb redis)
   if(TARGET dlock_${component})
     list(APPEND dlock_components ${component})
     install(TARGETS dlock_${component} EXPORT dlock-targets FILE_SET HEADERS)
@@ -24,6 +24,7 @@ write_basic_package_version_file(dlock-config-version.cmake COMPATIBILITY SameMi
 install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/dlock-config.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/dlock-config-version.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindHiredis.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindMySQLClient.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindODB.cmake"
   DESTINATION ${dlock_config_dir})

@@ -39,7 +39,7 @@ while IFS= read -r file; do
   if may_see_database "$file"; then continue; fi
   while IFS= read -r line; do
     offend "$file:$line: only stores and rows may include a database"
-  done < <(grep -nE '^ *# *include *[<"](odb/|mysql|mariadb|sqlite3|errmsg\.h|dlock/detail/odb_compat)' "$file" | cut -d: -f1,2)
+  done < <(grep -nE '^ *# *include *[<"](odb/|mysql|mariadb|sqlite3|hiredis|errmsg\.h|dlock/detail/odb_compat)' "$file" | cut -d: -f1,2)
 done < <(sources include src)
 
 # ---- the order of the layers -----------------------------------------------------------------------------------
@@ -89,6 +89,8 @@ folder_rule() {
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
+    src/stores/redis/client/*) echo 4 stores/redis/client base/printable_text.hpp ;;
+    src/stores/redis/leases/*) echo 4 stores/redis ;;
     src/stores/*) echo 4 ;;
     src/engine/machines/*) echo 4 base engine/machines ;;
     src/engine/statements/*) echo 4 engine/machines engine/statements ;;

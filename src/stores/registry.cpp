@@ -139,6 +139,9 @@ registry& known() {
   return *instance;
 }
 
+/// Whether a library of dlock's has it, linked or not.
+bool is_ours(const std::string& scheme) { return scheme == "mysql" || scheme == "redis" || scheme == "sqlite"; }
+
 bool is_known(const std::string& scheme) {
   auto& all = known();
   const base::lock_guard lock(all.mutex);
@@ -155,7 +158,8 @@ std::string scheme_of(std::string_view text) {
   if (end != std::string_view::npos && plain && !scheme.empty() && scheme.find_first_of(letters) == 0) {
     return scheme == "mariadb" ? "mysql" : std::string(scheme);
   }
-  std::string expected = "no scheme, expected mysql://user:password@host/database, sqlite:path or memory:";
+  std::string expected =
+      "no scheme, expected mysql://user:password@host/database, redis://host, sqlite:path or memory:";
   const auto last = text.substr(text.find_last_of('/') + 1);
   const bool file = end == std::string_view::npos && text.find('@') == std::string_view::npos;
   bad(expected + (file && last.find('.') != std::string_view::npos ? "; a file is sqlite:" + std::string(text) : ""));
@@ -179,6 +183,7 @@ store_url store_url::parse(std::string_view text) {
   if (!has_authority && url.scheme == "mysql") {
     bad("mysql: goes on with two slashes: mysql://user:password@host/database");
   }
+  if (!has_authority && url.scheme == "redis") bad("redis: goes on with two slashes: redis://host:port");
   const auto query = rest.find('?');
   const auto parameters = query == std::string_view::npos ? std::string_view{} : rest.substr(query + 1);
   rest = rest.substr(0, query);
@@ -189,7 +194,8 @@ store_url store_url::parse(std::string_view text) {
     return url;
   }
   rest.remove_prefix(2);
-  url.unclear = rest.find('@') == std::string_view::npos;
+  // Redis needs no user, so its URLs mostly have none.
+  url.unclear = url.scheme != "redis" && rest.find('@') == std::string_view::npos;
   if (parameters.find('@') != std::string_view::npos || (query != std::string_view::npos && is_cut_short(rest))) {
     bad("in a user or password '?' is written %3F, in a parameter '@' is written %40");
   }
@@ -251,7 +257,7 @@ std::shared_ptr<store> open_store(std::string_view url) {
     const auto found = all.makers.find(parsed.scheme);
     if (found == all.makers.end()) {
       bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" +
-          (parsed.scheme == "mysql" || parsed.scheme == "sqlite" ? parsed.scheme : "sqlite or dlock::mysql") +
+          (is_ours(parsed.scheme) ? parsed.scheme : "mysql, dlock::redis or dlock::sqlite") +
           " and include dlock/dlock.hpp");
     }
     make = found->second;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// Makes the URL schemes of the linked store libraries known: dlock::sqlite and dlock::mysql define these macros for
-/// everybody who links them.
+/// Makes the URL schemes of the linked store libraries known: dlock::sqlite, dlock::mysql and dlock::redis define these
+/// macros for everybody who links them.
 
 #ifdef DLOCK_HAS_SQLITE
 #include "dlock/stores/sqlite.hpp"
 #endif
 #ifdef DLOCK_HAS_MYSQL
 #include "dlock/stores/mysql.hpp"
+#endif
+#ifdef DLOCK_HAS_REDIS
+#include "dlock/stores/redis.hpp"
 #endif

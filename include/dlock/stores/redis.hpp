@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Locks in a Redis (6.0 or later) or Valkey server: sessions, leases and fencing tokens as in the database stores, each
+/// verb one script, executed in one round trip. Linking dlock::redis makes the scheme known to open_store().
+///
+///   redis://user:password@host:port,host2:port2/0?parameter=value&...
+///   redis:///0?socket=/run/redis/redis.sock
+///
+/// Several hosts are tried in turn, beginning with the last that worked; a replica is passed over. The path is the number of
+/// the database, 0 unless given; the port 6379. A password without a user is that of the default user.
+///
+/// | parameter         | values, default              | meaning                                                       |
+/// |-------------------|------------------------------|---------------------------------------------------------------|
+/// | socket            | a path, none                 | a Unix socket instead of a host                               |
+/// | persistence       | always, everysec, none;      | what the server must promise about its own crash. always:     |
+/// |                   | everysec                     | appendonly and appendfsync=always. everysec: appendonly. none:|
+/// |                   |                              | nothing. docs/redis.md says what may be granted twice then    |
+/// | fences            | clock, count; clock          | clock: after each start of the server, tokens go on from its  |
+/// |                   |                              | time in microseconds, so they grow although grants were lost. |
+/// |                   |                              | count: from 1, for a server that never loses any              |
+/// | prefix            | 1 to 40 word characters or   | begins the names of all keys of dlock                         |
+/// |                   | ':', dlock:                  |                                                               |
+/// | connect_timeout   | ms, 5000; 1 to 3600000       | for one attempt to connect                                    |
+/// | statement_timeout | ms, 5000; 1 to 3600000       | without an answer for so long a statement has an unknown      |
+/// |                   |                              | outcome, and its connection is ended                          |
+///
+/// Any other parameter is an error. The password is in no text that dlock makes. Refused at prepare(): a server whose
+/// maxmemory-policy may delete any key (allkeys-*), a node of a Redis Cluster, one that promises less than `persistence`.
+/// Not there: TLS, and leases of rows.
+
+#include <memory>
+
+#include "dlock/store/store_url.hpp"
+
+namespace dlock::stores {
+
+/// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value.
+std::shared_ptr<store> open_redis(store_url url);
+
+namespace detail {
+/// Whoever includes this header has the scheme.
+inline const bool redis_registered = register_store("redis", open_redis);
+}  // namespace detail
+
+}  // namespace dlock::stores

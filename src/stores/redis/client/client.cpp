@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/client/client.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "stores/redis/client/errors.hpp"
+
+namespace dlock::stores::redis {
+
+bool redis_client::greet(script_connection& connection, const std::string& where, fault& why) const {
+  command_text hello;
+  const std::size_t logs_in = settings_.password.empty() ? 0 : 1;
+  if (!settings_.user.empty()) {
+    hello.add({"AUTH", settings_.user, settings_.password});
+  } else if (logs_in > 0) {
+    hello.add({"AUTH", settings_.password});
+  }
+  hello.add({"SELECT", settings_.database});
+  hello.add({"CLIENT", "ID"});
+  hello.add({"INFO"});
+  hello.add({"CONFIG", "GET", "appendfsync"});
+  for (const auto& script : scripts_) hello.add({"SCRIPT", "LOAD", script});
+  const auto told = connection.ask(hello);
+  const auto at = [&](std::size_t which) -> const answer& { return told[logs_in + which]; };
+  constexpr std::size_t config = 3;  // the one that may be refused
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    if (!told[i]) {
+      why = lost_connection(fmt::format("{}: no answer in time", where));
+      return false;
+    }
+    if (told[i].is_error() && i != logs_in + config) {
+      why = fault_of_error(told[i].text(), where.c_str());
+      why.connection = true;
+      return false;
+    }
+  }
+  connection.server = server_facts::read(at(2).text(), at(config));
+  if (!connection.server.primary) {
+    why = lost_connection(fmt::format("{}: is a replica, which takes no writes", where));
+    return false;
+  }
+  connection.scripts = scripts_;
+  for (std::size_t i = config + 1; logs_in + i < told.size(); ++i) connection.hashes.emplace_back(at(i).text());
+  connection.set_identity({.server = {},
+                           .incarnation = fmt::format("{} {}", where, connection.server.run),
+                           .id = static_cast<std::uint64_t>(at(1).number())});
+  return true;
+}
+
+std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint& host, clock::time_point until,
+                                                      const std::stop_token& cancel, fault& why,
+                                                      const maker& make) const {
+  const auto where = settings_.where(host);
+  try {
+    auto socket = settings_.socket.empty() ? stream_socket::connect(host.host, host.port, until, cancel)
+                                           : stream_socket::connect(settings_.socket, until, cancel);
+    auto made = make(std::move(socket));
+    if (greet(*made, where, why)) return made;
+  } catch (const std::runtime_error& problem) {
+    why = lost_connection(fmt::format("{}: {}", where, problem.what()));
+  }
+  return nullptr;
+}
+
+std::unique_ptr<script_connection> redis_client::open(microseconds limit, const std::stop_token& cancel, fault& why,
+                                                      const maker& make) noexcept {
+  try {
+    const auto& hosts = settings_.hosts;
+    const auto first = last_.load();
+    const auto begun = clock::now();
+    const auto each = std::min<microseconds>(limit / static_cast<long>(hosts.size()), settings_.connect_timeout);
+    std::string tried;
+    for (std::size_t i = 0; i < hosts.size() && !cancel.stop_requested(); ++i) {
+      const auto which = (first + i) % hosts.size();
+      const auto until = begun + static_cast<long>(i + 1) * each;
+      if (auto made = open(hosts[which], std::max(until, clock::now() + each / 2), cancel, why, make)) {
+        last_ = which;
+        return made;
+      }
+      tried += (tried.empty() ? "" : "; ") + why.text;
+    }
+    why.connection = true;
+    why.text = tried.empty() ? "cancelled" : std::move(tried);
+  } catch (const std::exception&) {
+    why.transient = why.connection = true;
+  }
+  return nullptr;
+}
+
+bool end_lost_connection(redis_connection& on, const connection_identity& lost) noexcept {
+  try {
+    const auto& here = on.identity();
+    if (address_in(here.incarnation) != address_in(lost.incarnation)) return false;  // it may still run there
+    if (here.incarnation != lost.incarnation) return true;
+    const auto told = on.ask({"CLIENT", "KILL", "ID", std::to_string(lost.id)});
+    return told && !told.is_error();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace dlock::stores::redis

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stores/redis/client/connection.hpp"
+#include "stores/redis/client/server.hpp"
+#include "stores/redis/client/settings.hpp"
+
+namespace dlock::stores::redis {
+
+/// A connection that is logged in, and knows the names by which the server has the scripts of a scheme.
+class script_connection : public redis_connection {
+ public:
+  using redis_connection::redis_connection;
+
+  server_facts server{};
+  std::span<const std::string> scripts{};
+  std::vector<std::string> hashes{};  ///< of them, in their order
+};
+
+/// Makes connections to the first host that is a primary. Thread-safe.
+class redis_client {
+ public:
+  /// `scripts` must outlive it.
+  redis_client(redis_settings settings, std::span<const std::string> scripts)
+      : settings_(std::move(settings)), scripts_(scripts) {}
+
+  const redis_settings& settings() const noexcept { return settings_; }
+  /// A new one, of a class of the scheme's. Null, and why.
+  template <class Connection>
+  std::unique_ptr<Connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {
+    auto made = open(limit, cancel, why, [this](stream_socket socket) -> std::unique_ptr<script_connection> {
+      return std::make_unique<Connection>(std::move(socket), settings_.statement_timeout);
+    });
+    return std::unique_ptr<Connection>(static_cast<Connection*>(made.release()));
+  }
+
+ private:
+  using clock = stream_socket::clock;
+  using maker = std::function<std::unique_ptr<script_connection>(stream_socket)>;
+  std::unique_ptr<script_connection> open(microseconds limit, const std::stop_token& cancel, fault& why,
+                                          const maker& make) noexcept;
+  std::unique_ptr<script_connection> open(const store_url::endpoint& host, clock::time_point until,
+                                          const std::stop_token& cancel, fault& why, const maker& make) const;
+  /// False, and why: the server does not let us in, or is no primary.
+  bool greet(script_connection& connection, const std::string& where, fault& why) const;
+
+  const redis_settings settings_;
+  const std::span<const std::string> scripts_;
+  std::atomic<std::size_t> last_{0};  // the host that worked last
+};
+
+/// An incarnation of a server is named by its address and this start of it: the address.
+inline std::string_view address_in(std::string_view incarnation) {
+  return incarnation.substr(0, incarnation.rfind(' '));
+}
+/// Whether what was sent on that connection can't run any more: it is ended at the server, or the server has been started anew.
+bool end_lost_connection(redis_connection& on, const connection_identity& lost) noexcept;
+
+}  // namespace dlock::stores::redis

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/client/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/printable_text.hpp"
+
+namespace dlock::stores::redis {
+
+namespace {
+
+struct kind_of_error {
+  std::string_view begins;
+  bool transient;
+  bool elsewhere;  ///< this server can't do it; another one may
+};
+
+/// The first word of an error's text is its kind. What is not here lasts.
+constexpr std::array kinds{
+    kind_of_error{"READONLY", true, true},     // it has become a replica
+    kind_of_error{"MASTERDOWN", true, true},   //
+    kind_of_error{"LOADING", true, true},      // it has just been started
+    kind_of_error{"NOREPLICAS", true, false},  // min-replicas-to-write
+    kind_of_error{"MISCONF", true, false},     // it can't save, and so takes no writes
+    kind_of_error{"OOM", true, false},         // maxmemory
+    kind_of_error{"BUSY", true, false},        // somebody's script runs for long
+    kind_of_error{"TRYAGAIN", true, false},    //
+    kind_of_error{"-ERR max number", true, false},
+    kind_of_error{"ERR max number of clients", true, false},
+};
+
+}  // namespace
+
+bool is_unknown_script(std::string_view error) noexcept { return error.starts_with("NOSCRIPT"); }
+
+fault fault_of_error(std::string_view error, const char* doing) {
+  fault why;
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [error](const auto& each) { return error.starts_with(each.begins); });
+  if (found != kinds.end()) {
+    why.transient = found->transient;
+    why.connection = found->elsewhere;
+    why.full = found->begins.find("max number") != std::string_view::npos;
+  }
+  why.text = fmt::format("{}: {}", doing, detail::printable_text(error.substr(0, 300)));
+  return why;
+}
+
+fault lost_connection(const std::string& text) {
+  fault why;
+  why.transient = why.connection = true;
+  why.text = text;
+  return why;
+}
+
+}  // namespace dlock::stores::redis

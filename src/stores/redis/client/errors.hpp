@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dlock/store/store_types.hpp"
+
+namespace dlock::stores::redis {
+
+/// The script is not there: after SCRIPT FLUSH.
+bool is_unknown_script(std::string_view error) noexcept;
+/// What an error that the server answered with says. It was certainly not done: a server refuses a script before its first
+/// write, or not at all.
+fault fault_of_error(std::string_view error, const char* doing);
+/// The connection broke, or there was no answer in time.
+fault lost_connection(const std::string& text);
+
+}  // namespace dlock::stores::redis

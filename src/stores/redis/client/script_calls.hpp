@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "stores/redis/client/client.hpp"
+
+namespace dlock::stores::redis {
+
+/// Calls of scripts that are sent in one go.
+class script_calls {
+ public:
+  explicit script_calls(script_connection& on) noexcept : on_(on) {}
+
+  /// `words`: names of `keys` keys, then values.
+  void add(std::size_t script, std::size_t keys, std::initializer_list<std::string_view> words);
+  /// One answer for each, as redis_connection::ask(). What a server does not know it is told, and asked again.
+  std::vector<answer> run();
+
+ private:
+  std::string_view command(std::size_t which) const noexcept;
+
+  script_connection& on_;
+  command_text text_{};
+  std::vector<std::size_t> begins_{};
+};
+
+}  // namespace dlock::stores::redis

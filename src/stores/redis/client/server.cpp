@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/client/server.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace dlock::stores::redis {
+
+namespace {
+
+constexpr int oldest_major = 6;  // scripts are replicated by what they do, users have rights
+
+/// What INFO says of that; empty: nothing.
+std::string_view field(std::string_view info, std::string_view name) {
+  for (std::size_t at = info.find(name); at != std::string_view::npos; at = info.find(name, at + 1)) {
+    const bool begins_line = at == 0 || info[at - 1] == '\n';
+    const auto rest = info.substr(at + name.size());
+    if (begins_line && rest.starts_with(':')) return rest.substr(1, rest.find_first_of("\r\n") - 1);
+  }
+  return {};
+}
+
+const char* name_of(persistence keeps) {
+  switch (keeps) {
+    case persistence::always: return "always";
+    case persistence::everysec: return "everysec";
+    case persistence::none: break;
+  }
+  return "none";
+}
+
+}  // namespace
+
+server_facts server_facts::read(std::string_view info, const answer& fsync) {
+  server_facts facts;
+  facts.run = field(info, "run_id");
+  facts.version = field(info, "redis_version");
+  facts.primary = field(info, "role") == "master";
+  facts.cluster = field(info, "cluster_enabled") == "1";
+  facts.policy = field(info, "maxmemory_policy");
+  facts.deletes_any_key = field(info, "maxmemory") != "0" && facts.policy.starts_with("allkeys");
+  if (field(info, "aof_enabled") == "1") {
+    facts.keeps = fsync[1].text() == "always" ? persistence::always : persistence::everysec;
+  }
+  return facts;
+}
+
+void server_facts::must_do(const redis_settings& settings) const {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument(fmt::format("dlock: {}: {}", settings.name, why));
+  };
+  if (answer::number_in(std::string_view(version).substr(0, version.find('.'))) < oldest_major) {
+    refuse(fmt::format("the server's version is {}, and dlock needs {}.0 or later", version, oldest_major));
+  }
+  if (cluster) refuse("the server is a node of a cluster (cluster-enabled yes), which this store can't use");
+  if (deletes_any_key) {
+    refuse(fmt::format(
+        "the server deletes locks when its memory is full: maxmemory-policy is {}; set it to noeviction, or "
+        "to one of volatile-*",
+        policy));
+  }
+  if (keeps < settings.least) {
+    refuse(
+        fmt::format("persistence={} is asked for, and the server promises {}: what it loses in a crash may be locked "
+                    "twice then. Set "
+                    "appendonly yes{}, or say persistence={} if that may be",
+                    name_of(settings.least), name_of(keeps),
+                    settings.least == persistence::always ? " and appendfsync always" : "", name_of(keeps)));
+  }
+}
+
+}  // namespace dlock::stores::redis

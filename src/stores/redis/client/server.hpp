@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "stores/redis/client/connection.hpp"
+#include "stores/redis/client/settings.hpp"
+
+namespace dlock::stores::redis {
+
+/// What a server says of itself, by INFO and CONFIG GET.
+struct server_facts {
+  std::string run{};  ///< names this start of it
+  std::string version{};
+  bool primary = false;
+  bool cluster = false;
+  bool deletes_any_key = false;  ///< when its memory is full: maxmemory-policy is allkeys-*
+  std::string policy{};          ///< that
+  persistence keeps = persistence::none;
+
+  /// `info`: the answer to INFO. `fsync`: that to CONFIG GET appendfsync, which may be an error: then the least is assumed.
+  static server_facts read(std::string_view info, const answer& fsync);
+  /// Whether locks may live there. Throws std::invalid_argument, with the server's name and what is to be changed.
+  void must_do(const redis_settings& settings) const;
+};
+
+}  // namespace dlock::stores::redis

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/client/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+namespace dlock::stores::redis {
+namespace {
+
+constexpr std::uint16_t default_port = 6379;
+constexpr long longest_timeout_ms = 3'600'000;
+
+[[noreturn]] void bad(const std::string& text) {
+  throw std::invalid_argument(fmt::format("dlock: redis URL: {}", text));
+}
+
+long parse_number(const std::string& name, const std::string& text, long least, long most, const char* unit) {
+  long value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
+    bad(fmt::format("{}={} is not {} to {}{}", name, text, least, most, unit));
+  }
+  return value;
+}
+
+std::chrono::milliseconds take_timeout(store_url& url, const std::string& name) {
+  return std::chrono::milliseconds{
+      parse_number(name, url.take_param(name, "5000"), 1, longest_timeout_ms, " (milliseconds)")};
+}
+
+persistence parse_persistence(const std::string& text) {
+  if (text == "always") return persistence::always;
+  if (text == "everysec") return persistence::everysec;
+  if (text == "none") return persistence::none;
+  bad(fmt::format("persistence={} is not always, everysec or none", text));
+}
+
+void take_hosts(redis_settings& into, store_url& url) {
+  into.socket = url.take_param("socket");
+  into.hosts = std::move(url.hosts);
+  if (into.socket.empty()) {
+    if (into.hosts.empty()) bad("there is no host and no socket=");
+    for (auto& host : into.hosts) {
+      if (host.host.empty()) bad("a host has no name");
+      if (host.port == 0) host.port = default_port;
+    }
+    return;
+  }
+  for (const auto& host : into.hosts) {
+    if (!host.host.empty() || host.port != 0) bad("socket= and a host exclude each other");
+  }
+  into.hosts.assign(1, {});
+}
+
+}  // namespace
+
+redis_settings redis_settings::take(store_url& url) {
+  redis_settings settings;
+  settings.name = url.redacted();
+  settings.user = url.user;
+  settings.password = url.password;
+  if (!settings.user.empty() && settings.password.empty()) bad("a user needs a password");
+  // Of redis:///0 too, where no host stands before it.
+  settings.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
+  if (settings.database.empty()) settings.database = "0";
+  parse_number("database", settings.database, 0, 1'000'000, "");
+  take_hosts(settings, url);
+  settings.least = parse_persistence(url.take_param("persistence", "everysec"));
+  settings.connect_timeout = take_timeout(url, "connect_timeout");
+  settings.statement_timeout = take_timeout(url, "statement_timeout");
+  return settings;
+}
+
+std::string redis_settings::where(const store_url::endpoint& host) const {
+  if (!socket.empty()) return socket;
+  return host.host.find(':') == std::string::npos ? fmt::format("{}:{}", host.host, host.port)
+                                                  : fmt::format("[{}]:{}", host.host, host.port);
+}
+
+}  // namespace dlock::stores::redis

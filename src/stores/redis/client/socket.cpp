@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/client/socket.hpp"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace dlock::stores::redis {
+
+namespace {
+
+using clock = stream_socket::clock;
+using std::chrono::milliseconds;
+
+/// How soon a cancellation is seen while connecting.
+constexpr milliseconds glance{20};
+
+std::string text_of(int error) { return std::generic_category().message(error); }
+
+int left_ms(clock::time_point until) noexcept {
+  const auto left = std::chrono::ceil<milliseconds>(until - clock::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
+}
+
+/// Whether one of `events` came by then.
+bool wait(int descriptor, short events, clock::time_point until) noexcept {
+  for (;;) {
+    pollfd at{descriptor, events, 0};
+    const int found = ::poll(&at, 1, left_ms(until));
+    if (found > 0) return true;
+    if (found < 0 && errno != EINTR) return false;
+    if (clock::now() >= until) return false;
+  }
+}
+
+int open_socket(int family) {
+  const int made = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (made < 0) throw std::runtime_error("no socket: " + text_of(errno));
+  return made;
+}
+
+}  // namespace
+
+stream_socket::stream_socket(stream_socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+stream_socket& stream_socket::operator=(stream_socket&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+stream_socket::~stream_socket() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void stream_socket::begin_connecting(const void* address, unsigned size) {
+  if (::connect(descriptor_, static_cast<const sockaddr*>(address), size) == 0 || errno == EINPROGRESS) return;
+  throw std::runtime_error("cannot connect: " + text_of(errno));
+}
+
+std::string stream_socket::finish_connecting(clock::time_point until, const std::stop_token& cancel) {
+  for (;;) {
+    if (cancel.stop_requested()) return "cancelled";
+    if (wait(descriptor_, POLLOUT, std::min(until, clock::now() + glance))) break;
+    if (clock::now() >= until) return "no answer in time";
+  }
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == 0 ? "" : "cannot connect: " + text_of(error);
+}
+
+stream_socket stream_socket::connect(const std::string& host, unsigned port, clock::time_point until,
+                                     const std::stop_token& cancel) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_ADDRCONFIG;
+  addrinfo* found = nullptr;
+  if (const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found); error != 0) {
+    throw std::runtime_error(std::string("unknown host: ") + ::gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, ::freeaddrinfo);
+  std::string why = "unknown host";
+  for (const auto* each = found; each != nullptr; each = each->ai_next) {
+    try {
+      stream_socket made(open_socket(each->ai_family));
+      made.begin_connecting(each->ai_addr, each->ai_addrlen);
+      why = made.finish_connecting(until, cancel);
+      if (!why.empty()) continue;
+      const int on = 1;
+      ::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      ::setsockopt(made.descriptor_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+      return made;
+    } catch (const std::runtime_error& problem) {
+      why = problem.what();
+    }
+  }
+  throw std::runtime_error(why);
+}
+
+stream_socket stream_socket::connect(const std::string& path, clock::time_point until, const std::stop_token& cancel) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) throw std::runtime_error("the socket's path is too long");
+  path.copy(address.sun_path, path.size());
+  stream_socket made(open_socket(AF_UNIX));
+  made.begin_connecting(&address, sizeof address);
+  if (auto why = made.finish_connecting(until, cancel); !why.empty()) throw std::runtime_error(why);
+  return made;
+}
+
+// By the kernel's own limits: a wait by poll() before each would be one call more.
+void stream_socket::set_patience(std::chrono::milliseconds patience) {
+  timeval limit{};
+  limit.tv_sec = patience.count() / 1000;
+  limit.tv_usec = (patience.count() % 1000) * 1000;
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK) != 0) {
+    throw std::runtime_error("the socket can't wait: " + text_of(errno));
+  }
+}
+
+bool stream_socket::send(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const auto sent = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      text.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::size_t stream_socket::receive(char* into, std::size_t room) noexcept {
+  for (;;) {
+    const auto got = ::recv(descriptor_, into, room, 0);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) return 0;
+  }
+}
+
+bool stream_socket::quiet() const noexcept {
+  pollfd at{descriptor_, POLLIN, 0};
+  return ::poll(&at, 1, 0) == 0;
+}
+
+void stream_socket::shut_down() const noexcept { ::shutdown(descriptor_, SHUT_RDWR); }
+
+}  // namespace dlock::stores::redis

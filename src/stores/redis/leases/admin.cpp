@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What operators see, and clean-up.
+#include <algorithm>
+
+#include "stores/redis/leases/answers.hpp"
+#include "stores/redis/leases/store.hpp"
+
+namespace dlock::stores::redis::leases {
+
+namespace {
+
+/// Of a step of clean-up. Each window is a script of its own, so that others get their turn between two.
+constexpr int windows = 10;
+
+constexpr std::size_t id_of(script which) noexcept { return static_cast<std::size_t>(which); }
+
+holder_info holder_in(const answer& told) {
+  holder_info info{.key = std::string(told[0].text()), .session = id_in(told[1].text()), .fence = fence_in(told[2])};
+  info.kind = told[3].number() == 1 ? lease_kind::expiring : lease_kind::session;
+  info.since = microseconds{told[4].number()};
+  info.left = microseconds{told[5].number()};
+  info.host = std::string(told[6].text());
+  info.pid = told[7].number();
+  info.label = std::string(told[8].text());
+  info.revoked = told[9].number() == 1;
+  info.dead = info.kind == lease_kind::session && info.left.count() == 0;
+  return info;
+}
+
+}  // namespace
+
+reply redis_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
+  reply result;
+  guarded({&result, 1}, [&] {
+    script_calls calls(static_cast<lease_connection&>(on));
+    calls.add(id_of(script::inspect), 1, {locks_ + std::string(key.resource), key.resource, sessions_});
+    const auto told = std::move(calls.run().front());
+    if (!told || told.is_error()) {
+      result = yes_or_no(told, "inspect");
+      return;
+    }
+    if (!told.is_nothing()) found.push_back(holder_in(told));
+    result = {.result = outcome::yes};
+  });
+  return result;
+}
+
+reply redis_store::list(connection& on, std::string_view after, std::size_t limit,
+                        std::vector<holder_info>& found) noexcept {
+  reply result{.result = outcome::yes};
+  guarded({&result, 1}, [&] {
+    std::string last(after);
+    for (bool more = limit > 0; more;) {
+      script_calls calls(static_cast<lease_connection&>(on));
+      calls.add(id_of(script::list), 1, {index_, locks_, sessions_, last, std::to_string(limit)});
+      const auto told = std::move(calls.run().front());
+      if (!told || told.is_error()) {
+        result = yes_or_no(told, "list");
+        return;
+      }
+      for (std::size_t i = 2; i < told.size(); ++i, --limit) found.push_back(holder_in(told[i]));
+      last = told[1].text();
+      more = limit > 0 && told[0].number() == 1;
+    }
+  });
+  return result;
+}
+
+reply redis_store::revoke(connection& on, const request& key) noexcept {
+  reply result;
+  guarded({&result, 1}, [&] {
+    script_calls calls(static_cast<lease_connection&>(on));
+    calls.add(id_of(script::revoke), 1, {locks_ + std::string(key.resource), sessions_});
+    result = yes_or_no(calls.run().front(), "revoke");
+  });
+  return result;
+}
+
+/// One more window of the locks.
+reply redis_store::sweep_window(lease_connection& on, microseconds idle, std::size_t limit) {
+  script_calls calls(on);
+  calls.add(id_of(script::sweep_keys), 2,
+            {index_, meta_, locks_, sessions_, sweep_at_.after, std::to_string(idle.count()), std::to_string(limit)});
+  const auto told = std::move(calls.run().front());
+  if (!told || told.is_error()) return yes_or_no(told, "clean-up");
+  sweep_at_.after = told[1].text();
+  for (std::size_t i = 0; i < told[2].size(); ++i) sweep_at_.dead.erase(std::string(told[2][i].text()));
+  return {.result = outcome::yes, .fence = fence_in(told[0])};
+}
+
+/// At the end of the way: no lock names them.
+reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
+  reply result{.result = outcome::yes};
+  auto& dead = sweep_at_.dead;
+  while (!dead.empty() && result.fence < limit) {
+    const auto name = *dead.begin();
+    script_calls calls(on);
+    calls.add(id_of(script::remove_session), 2, {sessions_ + name, ends_, name, "1"});
+    const auto removed = yes_or_no(calls.run().front(), "clean-up");
+    if (removed.result != outcome::yes && removed.result != outcome::no) return removed;
+    result.fence += removed.result == outcome::yes ? 1 : 0;
+    dead.erase(dead.begin());
+  }
+  return result;
+}
+
+reply redis_store::clean_up(connection& on, microseconds idle, std::size_t limit) noexcept {
+  reply result{.result = outcome::yes};
+  guarded({&result, 1}, [&] {
+    const base::lock_guard lock(sweep_mutex_);
+    auto& link = static_cast<lease_connection&>(on);
+    if (sweep_at_.after.empty() && sweep_at_.dead.empty()) {
+      script_calls calls(link);
+      calls.add(id_of(script::dead_sessions), 1, {ends_, sessions_});
+      const auto told = std::move(calls.run().front());
+      for (std::size_t i = 0; i < told.size(); ++i) sweep_at_.dead.emplace(told[i].text());
+    }
+    std::uint64_t gone = 0;
+    for (int i = 0; i < windows && gone < limit; ++i) {
+      result = sweep_window(link, idle, limit - gone);
+      if (result.result != outcome::yes) return;
+      gone += result.fence;
+      if (sweep_at_.after.empty()) {
+        result = forget_dead(link, limit);
+        gone += result.fence;
+        break;
+      }
+    }
+    result.fence = gone;
+  });
+  return result;
+}
+
+}  // namespace dlock::stores::redis::leases

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Times are microseconds by the server's clock. A script runs alone and as a whole: what it has read is true until it ends.
+// Numbers are doubles there, exact to 2^53: until the year 2255 for times, and for tokens that begin with them.
+#include "stores/redis/leases/scripts.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace dlock::stores::redis::leases {
+
+namespace {
+
+constexpr std::string_view common = R"(
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local function whole(n) return string.format('%.0f', n) end
+)";
+
+/// Rule 1: a grant that its session keeps clears an expiry left from before, which would free it.
+constexpr std::string_view grant = R"(
+local function grant(fence, expires)
+  fence = whole(math.max(tonumber(fence), tonumber(ARGV[4])) + 1)
+  redis.call('HSET', KEYS[1], 'session', ARGV[1], 'nonce', ARGV[2], 'fence', fence, 'acquired', whole(now))
+  if ARGV[3] ~= '' then
+    redis.call('HSET', KEYS[1], 'expires', whole(now + ARGV[3]))
+  elseif expires then
+    redis.call('HDEL', KEYS[1], 'expires')
+  end
+  return fence
+end
+)";
+
+constexpr std::string_view hello = R"(
+local meta = redis.call('HMGET', KEYS[1], 'run', 'data', 'epoch')
+local epoch = tonumber(meta[3] or 0)
+if not meta[2] then redis.call('HSET', KEYS[1], 'data', ARGV[2]) end
+if meta[1] ~= ARGV[1] then
+  if ARGV[3] == '1' then epoch = math.max(epoch, now) end
+  redis.call('HSET', KEYS[1], 'run', ARGV[1], 'epoch', whole(epoch))
+end
+return {meta[2] or ARGV[2], whole(epoch)}
+)";
+
+constexpr std::string_view take = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
+if not row[2] then return false end
+if row[1] and not (row[3] and tonumber(row[3]) <= now) then return false end
+return grant(row[2], row[3])
+)";
+
+constexpr std::string_view insert = R"(
+if redis.call('EXISTS', KEYS[1]) == 1 then return false end
+redis.call('ZADD', KEYS[3], 0, ARGV[5])
+return grant(redis.call('HGET', KEYS[2], 'floor') or 0, false)
+)";
+
+/// Rule 2: always about the holder and the fence that were seen.
+constexpr std::string_view take_over = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
+if not row[1] or row[1] ~= ARGV[5] or row[2] ~= ARGV[6] then return false end
+if row[3] then
+  if tonumber(row[3]) > now then return false end
+elseif redis.call('EXISTS', KEYS[2]) == 1 then
+  return false
+end
+return grant(row[2], row[3])
+)";
+
+constexpr std::string_view look = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
+if not row[2] then return false end
+local s = row[1] and redis.call('HMGET', ARGV[1] .. row[1], 'expires', 'host', 'pid', 'label') or {}
+local ends = tonumber(row[3] or s[1] or now)
+return {row[1] or '', row[2], row[3] and 1 or 0, s[1] and 1 or 0, ends <= now and 1 or 0,
+        whole(math.max(0, ends - now)), s[2] or '', s[3] or '', s[4] or ''}
+)";
+
+constexpr std::string_view extend = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
+if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] or not row[3] or tonumber(row[3]) <= now then return 0 end
+redis.call('HSET', KEYS[1], 'expires', whole(math.max(tonumber(row[3]), now + ARGV[3])))
+return 1
+)";
+
+/// Rule 12: with min_hold holder and fence stay.
+constexpr std::string_view release = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'acquired')
+if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
+local ends = row[3] + ARGV[3]
+if ends > now then
+  redis.call('HSET', KEYS[1], 'expires', whole(ends))
+else
+  redis.call('HDEL', KEYS[1], 'session', 'expires')
+end
+return 1
+)";
+
+constexpr std::string_view cancel = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'nonce')
+if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
+redis.call('HDEL', KEYS[1], 'session', 'expires')
+return 1
+)";
+
+constexpr std::string_view open_session = R"(
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+local ends = whole(now + ARGV[2])
+redis.call('HSET', KEYS[1], 'expires', ends, 'ttl', ARGV[2], 'host', ARGV[3], 'pid', ARGV[4], 'label', ARGV[5])
+redis.call('ZADD', KEYS[2], ends, ARGV[1])
+return 1
+)";
+
+constexpr std::string_view renew_session = R"(
+local row = redis.call('HMGET', KEYS[1], 'expires', 'revoked')
+if not row[1] or row[2] or tonumber(row[1]) <= now then return 0 end
+local ends = whole(math.max(tonumber(row[1]), now + ARGV[2]))
+redis.call('HSET', KEYS[1], 'expires', ends)
+redis.call('ZADD', KEYS[2], ends, ARGV[1])
+return 1
+)";
+
+constexpr std::string_view remove_session = R"(
+local ends = redis.call('HGET', KEYS[1], 'expires')
+if not ends or (ARGV[2] == '1' and tonumber(ends) > now) then return 0 end
+redis.call('DEL', KEYS[1])
+redis.call('ZREM', KEYS[2], ARGV[1])
+return 1
+)";
+
+/// Nobody, for a free key and one whose own expiry has passed.
+constexpr std::string_view describe = R"(
+local function describe(lock, key, sessions)
+  local row = redis.call('HMGET', lock, 'session', 'fence', 'acquired', 'expires')
+  if not row[1] or (row[4] and tonumber(row[4]) <= now) then return nil end
+  local s = redis.call('HMGET', sessions .. row[1], 'expires', 'host', 'pid', 'label', 'revoked')
+  local ends = tonumber(row[4] or s[1] or now)
+  return {key, row[1], row[2], row[4] and 1 or 0, whole(now - row[3]), whole(math.max(0, ends - now)),
+          s[2] or '', s[3] or '', s[4] or '', s[5] and 1 or 0}
+end
+)";
+
+constexpr std::string_view inspect = R"(
+return describe(KEYS[1], ARGV[1], ARGV[2]) or false
+)";
+
+constexpr std::string_view list = R"(
+local window = 500
+local names = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[3] == '' and '-' or '(' .. ARGV[3], '+', 'LIMIT', 0, window)
+local found = {#names == window and 1 or 0, ARGV[3]}
+for _, key in ipairs(names) do
+  if #found - 2 >= tonumber(ARGV[4]) then break end
+  found[2] = key
+  found[#found + 1] = describe(ARGV[1] .. key, key, ARGV[2])
+end
+return found
+)";
+
+constexpr std::string_view revoke = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'expires')
+if not row[1] or row[2] then return 0 end
+local session = ARGV[1] .. row[1]
+if redis.call('EXISTS', session) == 0 then return 0 end
+redis.call('HSET', session, 'revoked', 1)
+return 1
+)";
+
+/// Rule 11: the floor is raised before the key goes. A dead holder has had another ttl to come back.
+constexpr std::string_view sweep_keys = R"(
+local window = 500
+local names = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[3] == '' and '-' or '(' .. ARGV[3], '+', 'LIMIT', 0, window)
+local gone, last, holders = 0, #names == window and names[window] or '', {}
+for _, key in ipairs(names) do
+  local lock = ARGV[1] .. key
+  local row = redis.call('HMGET', lock, 'session', 'fence', 'acquired', 'expires')
+  local forsaken = not row[1]
+  if row[4] then
+    forsaken = tonumber(row[4]) <= now
+  elseif row[1] then
+    local s = redis.call('HMGET', ARGV[2] .. row[1], 'expires', 'ttl')
+    forsaken = not s[1] or s[1] + s[2] <= now
+    if s[1] and tonumber(s[1]) <= now then holders[#holders + 1] = row[1] end
+  end
+  if forsaken and tonumber(ARGV[4]) > 0 and now - (row[3] or 0) >= tonumber(ARGV[4]) then
+    local floor = tonumber(redis.call('HGET', KEYS[2], 'floor') or 0)
+    redis.call('HSET', KEYS[2], 'floor', whole(math.max(floor, tonumber(row[2] or 0))))
+    redis.call('DEL', lock)
+    redis.call('ZREM', KEYS[1], key)
+    gone = gone + 1
+    if gone >= tonumber(ARGV[5]) then
+      last = key
+      break
+    end
+  end
+end
+return {gone, last, holders}
+)";
+
+constexpr std::string_view dead_sessions = R"(
+local dead = {}
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'LIMIT', 0, 10000)) do
+  local row = redis.call('HMGET', ARGV[1] .. name, 'expires', 'ttl')
+  if not row[1] or row[1] + row[2] <= now then dead[#dead + 1] = name end
+end
+return dead
+)";
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text(common);
+  for (const auto part : parts) text += part;
+  return text;
+}
+
+}  // namespace
+
+std::span<const std::string> scripts() {
+  static const std::array all{
+      joined({hello}),          joined({grant, take}),   joined({grant, insert}),  joined({grant, take_over}),
+      joined({look}),           joined({extend}),        joined({release}),        joined({cancel}),
+      joined({open_session}),   joined({renew_session}), joined({remove_session}), joined({describe, inspect}),
+      joined({describe, list}), joined({revoke}),        joined({sweep_keys}),     joined({dead_sessions})};
+  return all;
+}
+
+}  // namespace dlock::stores::redis::leases

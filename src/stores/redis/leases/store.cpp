@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/leases/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+#include <utility>
+
+#include "dlock/error.hpp"
+#include "dlock/stores/redis.hpp"
+#include "stores/redis/client/errors.hpp"
+#include "stores/redis/leases/answers.hpp"
+
+namespace dlock::stores::redis::leases {
+
+namespace {
+
+std::string parse_prefix(std::string text) {
+  const auto good = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ':'; };
+  if (text.empty() || text.size() > 40 || !std::all_of(text.begin(), text.end(), good)) {
+    throw std::invalid_argument(
+        fmt::format("dlock: redis URL: prefix={} is not 1 to 40 letters, digits, '_' and ':'", text));
+  }
+  return text;
+}
+
+bool parse_by_clock(const std::string& text) {
+  if (text != "clock" && text != "count") {
+    throw std::invalid_argument(fmt::format("dlock: redis URL: fences={} is not clock or count", text));
+  }
+  return text == "clock";
+}
+
+}  // namespace
+
+lease_settings lease_settings::parse(store_url url) {
+  lease_settings settings{redis_settings::take(url)};
+  settings.prefix = parse_prefix(url.take_param("prefix", "dlock:"));
+  settings.by_clock = parse_by_clock(url.take_param("fences", "clock"));
+  url.expect_no_more_params();
+  return settings;
+}
+
+redis_store::redis_store(const lease_settings& settings)
+    : client_(settings, scripts()),
+      by_clock_(settings.by_clock),
+      locks_(settings.prefix + "lock:"),
+      sessions_(settings.prefix + "session:"),
+      index_(settings.prefix + "locks"),
+      ends_(settings.prefix + "sessions"),
+      meta_(settings.prefix + "meta") {}
+
+void redis_store::prepare() {
+  fault why;
+  const auto connection = client_.open<lease_connection>(client_.settings().connect_timeout, {}, why);
+  if (connection != nullptr) connection->server.must_do(client_.settings());
+  if (connection == nullptr || !introduce(*connection, why)) {
+    throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
+                      fmt::format("{}: {}", name(), why.text), why.native, why.sqlstate, why.transient);
+  }
+}
+
+std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const std::stop_token& cancel,
+                                                    fault& why) noexcept {
+  auto made = client_.open<lease_connection>(limit, cancel, why);
+  try {
+    if (made != nullptr && introduce(*made, why)) return made;
+  } catch (const std::exception&) {
+    why.transient = why.connection = true;
+  }
+  return nullptr;
+}
+
+/// Each start of the server is made known to the data, once: grants that it has lost must not get their tokens again.
+bool redis_store::introduce(lease_connection& to, fault& why) const {
+  const auto& server = to.server;
+  script_calls hello(to);
+  hello.add(static_cast<std::size_t>(script::hello), 1,
+            {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0"});
+  const auto told = std::move(hello.run().front());
+  if (!told || told.is_error()) {
+    why = told ? fault_of_error(told.text(), "hello") : lost_connection("hello: no answer in time");
+    why.connection = true;
+    return false;
+  }
+  auto identity = to.identity();
+  // Rule 15: what another start of the server may have lost proves nothing, so it counts as another server.
+  const bool survives = server.keeps == persistence::always;
+  identity.server = fmt::format("{} {}", told[0].text(), survives ? address_in(identity.incarnation) : server.run);
+  to.set_identity(std::move(identity));
+  to.epoch = told[1].text();
+  return true;
+}
+
+std::string redis_store::session_name(const id128& id) const { return sessions_ + std::string(name_of(id)); }
+
+}  // namespace dlock::stores::redis::leases
+
+namespace dlock::stores {
+
+std::shared_ptr<store> open_redis(store_url url) {
+  return std::make_shared<redis::leases::redis_store>(redis::leases::lease_settings::parse(std::move(url)));
+}
+
+}  // namespace dlock::stores

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "stores/redis/client/script_calls.hpp"
+#include "stores/redis/leases/scripts.hpp"
+
+namespace dlock::stores::redis::leases {
+
+/// The URL's parameters of this scheme, checked, beside those of the client.
+struct lease_settings : redis_settings {
+  std::string prefix{};
+  bool by_clock = true;  ///< fencing tokens
+
+  static lease_settings parse(store_url url);
+};
+
+/// It knows what tokens must exceed on this start of the server.
+class lease_connection final : public script_connection {
+ public:
+  using script_connection::script_connection;
+  std::string epoch{};
+};
+
+/// Where clean-up is on its way through the locks.
+struct sweep_place {
+  std::string after{};           ///< it goes on behind this key; empty: it begins
+  std::set<std::string> dead{};  ///< sessions that were dead when it began, and were not met on the way
+};
+
+/// Locks in Redis, by sessions and fencing tokens. The rules that the comments name are those of docs/protocol.md.
+class redis_store final : public store, private store_admin {
+ public:
+  explicit redis_store(const lease_settings& settings);
+
+  const std::string& name() const noexcept override { return client_.settings().name; }
+  capabilities caps() const noexcept override { return {}; }
+  void prepare() override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
+    return connect(limit, why, {});
+  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
+    return open(limit, cancel, why);
+  }
+  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  reply session(connection& on, session_verb action, const session_record& of) noexcept override;
+  bool terminate(connection& on, const connection_identity& lost) noexcept override {
+    return end_lost_connection(static_cast<script_connection&>(on), lost);
+  }
+  store_admin* admin() noexcept override { return this; }
+
+ private:
+  // store_admin
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection& on, const request& key) noexcept override;
+  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+
+  std::unique_ptr<lease_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept;
+  bool introduce(lease_connection& to, fault& why) const;
+  void add(script_calls& to, const request& asked, std::string_view epoch) const;
+  void add(script_calls& to, session_verb action, const session_record& of) const;
+  reply sweep_window(lease_connection& on, microseconds idle, std::size_t limit) DLOCK_REQUIRES(sweep_mutex_);
+  reply forget_dead(lease_connection& on, std::size_t limit) DLOCK_REQUIRES(sweep_mutex_);
+  std::string session_name(const id128& id) const;
+
+  redis_client client_;
+  const bool by_clock_;
+  // What names of keys are, or begin with.
+  const std::string locks_;
+  const std::string sessions_;
+  const std::string index_;  ///< of locks, by key
+  const std::string ends_;   ///< of sessions, by their expiry
+  const std::string meta_;
+  base::mutex sweep_mutex_;
+  sweep_place sweep_at_ DLOCK_GUARDED_BY(sweep_mutex_){};
+};
+
+}  // namespace dlock::stores::redis::leases

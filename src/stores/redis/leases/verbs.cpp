@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// acquire, release, renew.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "stores/redis/client/errors.hpp"
+#include "stores/redis/leases/answers.hpp"
+#include "stores/redis/leases/store.hpp"
+
+namespace dlock::stores::redis::leases {
+
+namespace {
+
+std::string_view view(const fmt::format_int& number) noexcept { return {number.data(), number.size()}; }
+
+script script_for(verb action) noexcept {
+  switch (action) {
+    case verb::take: return script::take;
+    case verb::insert: return script::insert;
+    case verb::look: return script::look;
+    case verb::take_over: return script::take_over;
+    case verb::extend: return script::extend;
+    case verb::release: return script::release;
+    case verb::cancel: break;
+  }
+  return script::cancel;
+}
+
+constexpr const char* name_of(verb action) noexcept {
+  switch (action) {
+    case verb::take: return "take";
+    case verb::insert: return "insert";
+    case verb::look: return "look";
+    case verb::take_over: return "take over";
+    case verb::extend: return "extend";
+    case verb::release: return "release";
+    case verb::cancel: break;
+  }
+  return "cancel";
+}
+
+reply look(const answer& told) {
+  reply found{.result = outcome::yes};
+  auto& holder = found.holder;
+  holder.holder = id_in(told[0].text());
+  holder.fence = fence_in(told[1]);
+  holder.kind = told[2].number() == 1 ? lease_kind::expiring : lease_kind::session;
+  const bool alive = told[3].number() == 1;
+  holder.gone = holder.kind == lease_kind::session && !alive;
+  holder.expired = told[4].number() == 1;
+  holder.left = microseconds{told[5].number()};
+  if (alive) holder.who = who(told[6].text(), told[7].text(), told[8].text());
+  return found;
+}
+
+reply judged(verb action, const answer& told) {
+  if (!told) return unanswered(name_of(action));
+  if (told.is_error()) return refused(told, name_of(action));
+  switch (action) {
+    case verb::take:
+    case verb::insert:
+    case verb::take_over:
+      if (told.is_nothing()) return {.result = outcome::no};
+      return {.result = outcome::yes, .fence = fence_in(told)};
+    case verb::look: return told.is_nothing() ? reply{.result = outcome::absent} : look(told);
+    case verb::extend:
+    case verb::release:
+    case verb::cancel: break;
+  }
+  return {.result = told.number() == 1 ? outcome::yes : outcome::no};
+}
+
+}  // namespace
+
+void redis_store::add(script_calls& to, const request& asked, std::string_view epoch) const {
+  const auto which = static_cast<std::size_t>(script_for(asked.action));
+  const auto lock = locks_ + std::string(asked.resource);
+  const auto ours = name_of(asked.session);
+  const fmt::format_int nonce(asked.nonce), fence(asked.fence);
+  const fmt::format_int time(asked.action == verb::release ? asked.min_hold.count() : asked.ttl.count());
+  const auto ttl = asked.kind == lease_kind::session ? std::string_view{} : view(time);
+  switch (asked.action) {
+    case verb::take: return to.add(which, 1, {lock, ours, view(nonce), ttl, epoch});
+    case verb::insert: return to.add(which, 3, {lock, meta_, index_, ours, view(nonce), ttl, epoch, asked.resource});
+    case verb::look: return to.add(which, 1, {lock, sessions_});
+    case verb::take_over: {
+      const auto& seen = *asked.expected;
+      return to.add(which, 2,
+                    {lock, session_name(seen.holder), ours, view(nonce), ttl, epoch, name_of(seen.holder),
+                     view(fmt::format_int(seen.fence))});
+    }
+    case verb::extend:
+    case verb::release: return to.add(which, 1, {lock, ours, view(fence), view(time)});
+    case verb::cancel: return to.add(which, 1, {lock, ours, view(nonce)});
+  }
+}
+
+void redis_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
+  const auto action = requests.front().action;
+  guarded(replies, [&] {
+    auto& link = static_cast<lease_connection&>(on);
+    script_calls calls(link);
+    for (const auto& each : requests) add(calls, each, link.epoch);
+    const auto told = calls.run();
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      replies[i] = judged(action, told[i]);
+      replies[i].statements = i == 0 ? 1 : 0;
+    }
+  });
+}
+
+void redis_store::add(script_calls& to, session_verb action, const session_record& of) const {
+  const auto name = session_name(of.id);
+  const auto id = name_of(of.id);
+  const auto ttl = std::to_string(of.ttl.count());
+  switch (action) {
+    case session_verb::open:
+      return to.add(static_cast<std::size_t>(script::open_session), 2,
+                    {name, ends_, id, ttl, of.host, std::to_string(of.pid), of.label});
+    case session_verb::renew: return to.add(static_cast<std::size_t>(script::renew_session), 2, {name, ends_, id, ttl});
+    case session_verb::remove_expired:
+      return to.add(static_cast<std::size_t>(script::remove_session), 2, {name, ends_, id, "1"});
+    case session_verb::close:
+      return to.add(static_cast<std::size_t>(script::remove_session), 2, {name, ends_, id, "0"});
+  }
+}
+
+reply redis_store::session(connection& on, session_verb action, const session_record& of) noexcept {
+  reply result;
+  guarded({&result, 1}, [&] {
+    script_calls calls(static_cast<lease_connection&>(on));
+    add(calls, action, of);
+    result = yes_or_no(calls.run().front(), "session");
+  });
+  return result;
+}
+
+}  // namespace dlock::stores::redis::leases

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Servers that will not do, or not yet.
+
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <stdexcept>
+
+#include "dlock/error.hpp"
+#include "stores/redis/redis_places.hpp"
+
+namespace dlock::test {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+void check_refused(const std::string& url, const std::string& why) {
+  CHECK_THROWS_MATCHES(open_store(url)->prepare(), std::invalid_argument, MessageMatches(ContainsSubstring(why)));
+}
+
+}  // namespace
+
+TEST_CASE("redis refusals: a server that promises less than is asked for is named with what it promises", "[redis]") {
+  const redis_server nothing({"--appendonly", "no"});
+  check_refused(nothing.url(), "persistence=everysec is asked for, and the server promises none");
+  check_refused(nothing.url("&persistence=always"), "Set appendonly yes and appendfsync always");
+  CHECK_NOTHROW(open_store(nothing.url("&persistence=none"))->prepare());
+  const redis_server mostly({"--appendfsync", "everysec"});
+  CHECK_NOTHROW(open_store(mostly.url())->prepare());
+  check_refused(mostly.url("&persistence=always"), "the server promises everysec");
+  const redis_server all;
+  CHECK_NOTHROW(open_store(all.url("&persistence=always"))->prepare());
+}
+
+TEST_CASE("redis refusals: a server that deletes any key when its memory is full holds no locks", "[redis]") {
+  const redis_server deletes({"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"});
+  check_refused(deletes.url(), "maxmemory-policy is allkeys-lru");
+  const redis_server refuses({"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
+  CHECK_NOTHROW(open_store(refuses.url())->prepare());
+}
+
+TEST_CASE("redis refusals: a node of a cluster is refused", "[redis]") {
+  const redis_server node({"--cluster-enabled", "yes", "--cluster-port", "0"});
+  check_refused(node.url(), "cluster-enabled");
+}
+
+TEST_CASE("redis refusals: a wrong password, and a user without rights, are told without the password",
+          "[redis][T71]") {
+  const redis_server server;
+  server.ask({"ACL", "SETUSER", "locker", "on", ">sesame", "~dlock:*", "+@all"});
+  server.ask({"ACL", "SETUSER", "weak", "on", ">sesame", "~other:*", "+@all"});
+  const auto refused = [&](const std::string& user, const std::string& why) {
+    CHECK_THROWS_MATCHES(
+        open_store(server.tcp_url({}, user + "@"))->prepare(), store_error,
+        MessageMatches(ContainsSubstring(why) && !ContainsSubstring("sesame") && !ContainsSubstring("guess")));
+  };
+  refused("locker:guess", "WRONGPASS");
+  refused("weak:sesame", "NOPERM");
+  CHECK_NOTHROW(open_store(server.tcp_url({}, "locker:sesame@"))->prepare());
+}
+
+TEST_CASE("redis refusals: the rights that docs name are enough", "[redis]") {
+  const redis_server server;
+  server.ask({"ACL", "SETUSER", "locker", "on", ">sesame", "~dlock:*", "+@read", "+@write", "+@scripting", "+select",
+              "+client|id", "+client|kill", "+info", "+time", "+config|get"});
+  url_place place(server.tcp_url("&fences=count", "locker:sesame@"));
+  actor a(place), b(place);
+  CHECK(a.acquire("k") == 1);
+  CHECK(a.renew(for_long) == outcome::yes);
+  CHECK(b.inspected("k").size() == 1);
+  CHECK(b.store->terminate(*b.connection, a.connection->identity()));
+  CHECK(answer(b.store->admin()->clean_up(*b.connection, 1us, 10)) == outcome::yes);
+}
+
+TEST_CASE("redis refusals: a server whose memory is full, or that has no connection to give, may have later",
+          "[redis]") {
+  const redis_server server({"--maxclients", "4"});
+  url_place place(server.url("&fences=count"));
+  actor a(place);
+  server.ask({"CONFIG", "SET", "maxmemory", "1"});
+  const reply full = a.insert("k");
+  CHECK(full.result == outcome::failed);
+  CHECK(full.why.transient);
+  CHECK_THAT(full.why.text, ContainsSubstring("OOM"));
+  server.ask({"CONFIG", "SET", "maxmemory", "0"});
+  CHECK(a.acquire("k") == 1);
+
+  std::vector<std::unique_ptr<connection>> all;
+  fault why;
+  while (auto one = a.store->connect(5s, why)) all.push_back(std::move(one));
+  CHECK(why.full);
+  CHECK(why.transient);
+  CHECK(all.size() <= 3);
+  CHECK(answer(a.look("k")) == outcome::yes);
+  all.clear();
+  CHECK(eventually([&] { return a.store->connect(5s, why) != nullptr; }));
+}
+
+}  // namespace dlock::test

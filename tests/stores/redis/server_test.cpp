@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What becomes of locks when the server forgets its scripts, is killed, or loses its data.
+
+#include <atomic>
+#include <catch2/generators/catch_generators.hpp>
+#include <stop_token>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/redis/redis_places.hpp"
+
+namespace dlock::test {
+
+TEST_CASE("redis: scripts that the server has forgotten are told it again, each verb of a batch once", "[redis]") {
+  redis_server server;
+  url_place place(server.url("&fences=count"));
+  actor a(place);
+  a.acquire("before");
+  server.ask({"SCRIPT", "FLUSH"});
+  const std::vector<std::string> keys{"a", "b", "c"};
+  std::vector<request> requests;
+  for (const auto& key : keys) {
+    requests.push_back({.action = verb::insert, .resource = key, .session = a.id, .nonce = ++a.nonce});
+  }
+  std::vector<reply> replies(keys.size());
+  a.store->execute(*a.connection, requests, replies);
+  for (const auto& each : replies) {
+    CHECK(answer(each) == outcome::yes);
+    CHECK(each.fence == 1);
+  }
+  server.ask({"SCRIPT", "FLUSH"});
+  CHECK(a.renew(for_long) == outcome::yes);
+}
+
+TEST_CASE("redis: what a killed server had written is there again, and nobody else gets it", "[redis]") {
+  redis_server server;
+  url_place place(server.url("&persistence=always"));
+  actor a(place);
+  const auto fence = a.acquire("k");
+  const auto before = a.connection->identity();
+  server.kill();
+  server.start();
+  actor b(place);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(b.at("k").holder == a.id);
+  CHECK(b.at("k").fence == fence);
+  CHECK_FALSE(b.at("k").gone);
+  CHECK(b.connection->identity().server == before.server);
+  CHECK(b.store->terminate(*b.connection, before));  // of the start before
+}
+
+TEST_CASE("redis: after a start of the server tokens go on above all that it may have given before", "[redis]") {
+  redis_server server({"--appendonly", "no"});
+  url_place place(server.url("&persistence=none"));
+  std::uint64_t fence = 0;
+  {
+    actor a(place);
+    fence = a.acquire("k");
+    REQUIRE(answer(a.release("k", fence)) == outcome::yes);
+    REQUIRE(answer(a.take("k")) == outcome::yes);
+    CHECK(a.at("k").fence == fence + 1);
+  }
+  server.kill();
+  server.start();
+  actor b(place);
+  CHECK(answer(b.look("k")) == outcome::absent);
+  CHECK(b.acquire("k") > fence + 1);
+}
+
+TEST_CASE("redis: a start of the server that may have lost grants ends all leases, and the holders are told",
+          "[redis]") {
+  const bool keeps = GENERATE(true, false);
+  CAPTURE(keeps);
+  redis_server server({"--appendfsync", keeps ? "always" : "everysec"});
+  lock_service locks{server.url(), {.defaults = {.ttl = 30s}, .close_limit = 0ms, .sweep_every = 0ms}};
+  const lease held = locks.acquire("k");
+  server.kill();
+  server.start();
+  { const lease other = locks.acquire("other", {.wait = 10s}); }
+  if (keeps) {
+    CHECK(held.loss() == loss_reason::none);
+    CHECK_FALSE(locks.try_acquire("k", {.reentry = reentry::busy}));
+  } else {
+    CHECK(held.lost_token().stop_requested());
+    CHECK(held.loss() == loss_reason::server_changed);
+  }
+}
+
+TEST_CASE("redis: a service that was made while the server was down serves when it is up", "[redis]") {
+  redis_server server;
+  server.kill();
+  lock_service locks{server.url(), {.close_limit = 0ms, .lazy = true}};
+  CHECK_THROWS_AS(locks.acquire("k", {.wait = 100ms}), store_error);
+  server.start();
+  CHECK(locks.acquire("k", {.wait = 10s}));
+}
+
+}  // namespace dlock::test

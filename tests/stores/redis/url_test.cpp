@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What a redis:// URL may say.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "dlock/store/store.hpp"
+#include "dlock/stores/redis.hpp"
+
+namespace dlock::test {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+TEST_CASE("redis url: what is wrong is named with its value", "[redis]") {
+  const auto refused = [](const std::string& url, const std::string& why) {
+    CHECK_THROWS_MATCHES(open_store(url), std::invalid_argument, MessageMatches(ContainsSubstring(why)));
+  };
+  refused("redis:///0", "no host and no socket=");
+  refused("redis://host/zero", "database=zero");
+  refused("redis://host/-1", "database=-1");
+  refused("redis://host/0?socket=/run/r", "socket= and a host exclude each other");
+  refused("redis://host/0?persistence=some", "persistence=some is not always, everysec or none");
+  refused("redis://host/0?fences=time", "fences=time is not clock or count");
+  refused("redis://host/0?prefix=a%20b", "prefix=a b");
+  refused("redis://host/0?prefix=", "prefix=");
+  refused("redis://host/0?connect_timeout=0", "connect_timeout=0 is not 1 to 3600000");
+  refused("redis://host/0?statement_timeout=5s", "statement_timeout=5s");
+  refused("redis://host/0?tls=verify", "unknown parameter 'tls'");
+  refused("redis://user@host/0", "a user needs a password");
+}
+
+TEST_CASE("redis url: a store's name shows no password", "[redis][T71]") {
+  const auto name = open_store("redis://me:sesame@host:7000,other/3?persistence=none")->name();
+  CHECK(name.find("sesame") == std::string::npos);
+  CHECK_THAT(name, ContainsSubstring("redis://me:***@host:7000,other/3"));
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "support/redis_server.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <hiredis/hiredis.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "support/eventually.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+struct deleter {
+  void operator()(redisContext* context) const noexcept { redisFree(context); }
+  void operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
+};
+
+std::uint16_t free_port() {
+  const int at = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const bool bound = ::bind(at, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                     ::getsockname(at, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  ::close(at);
+  if (!bound) throw std::runtime_error("no free port");
+  return ntohs(address.sin_port);
+}
+
+std::string text_of(const redisReply& reply) {
+  if (reply.type == REDIS_REPLY_INTEGER) return std::to_string(reply.integer);
+  if (reply.type != REDIS_REPLY_ARRAY) return {reply.str == nullptr ? "" : reply.str, reply.len};
+  std::string all;
+  for (std::size_t i = 0; i < reply.elements; ++i) all += (i == 0 ? "" : "\n") + text_of(*reply.element[i]);
+  return all;
+}
+
+}  // namespace
+
+redis_server::redis_server(std::vector<std::string> options) : options_(std::move(options)) { start(); }
+
+redis_server::~redis_server() {
+  if (pid_ > 0) kill();
+}
+
+std::string redis_server::url(const std::string& parameters) const {
+  return "redis:///0?socket=" + socket_ + parameters;
+}
+
+std::string redis_server::tcp_url(const std::string& parameters, const std::string& user) const {
+  return fmt::format("redis://{}127.0.0.1:{}/0{}{}", user, port_, parameters.empty() ? "" : "?",
+                     parameters.substr(parameters.empty() ? 0 : 1));
+}
+
+void redis_server::start() {
+  for (int attempt = 0; attempt < 5; ++attempt) {  // somebody else may take the port
+    if (port_ == 0) port_ = free_port();
+    std::vector<std::string> words{"redis-server", "--port",    std::to_string(port_),
+                                   "--unixsocket", socket_,     "--dir",
+                                   folder_ / "",   "--save",    "",
+                                   "--appendonly", "yes",       "--appendfsync",
+                                   "always",       "--logfile", folder_ / "log",
+                                   "--bind",       "127.0.0.1"};
+    words.insert(words.end(), options_.begin(), options_.end());
+    std::vector<char*> arguments;
+    for (auto& each : words) arguments.push_back(each.data());
+    arguments.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::execvp(arguments[0], arguments.data());
+      ::_exit(127);
+    }
+    const bool answers = eventually(
+        [this] {
+          if (::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+          return pid_ < 0 || ask({"PING"}) == "PONG" || ask({"PING"}).starts_with("NOAUTH");
+        },
+        std::chrono::seconds{20});
+    if (answers && pid_ > 0) return;
+    if (pid_ > 0) kill();
+    port_ = 0;
+  }
+  throw std::runtime_error("redis-server does not start; is it installed? ./dev setup does that");
+}
+
+void redis_server::stop() const { ::kill(pid_, SIGSTOP); }
+void redis_server::go_on() const { ::kill(pid_, SIGCONT); }
+
+void redis_server::kill() {
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+void redis_server::forget() const { std::filesystem::remove_all(folder_ / "appendonlydir"); }
+
+std::string redis_server::ask(const std::vector<std::string>& words) const {
+  const std::unique_ptr<redisContext, deleter> context(redisConnectUnix(socket_.c_str()));
+  if (context == nullptr || context->err != 0) return {};
+  std::vector<const char*> arguments;
+  std::vector<std::size_t> sizes;
+  for (const auto& each : words) {
+    arguments.push_back(each.data());
+    sizes.push_back(each.size());
+  }
+  const std::unique_ptr<redisReply, deleter> reply(static_cast<redisReply*>(
+      redisCommandArgv(context.get(), static_cast<int>(words.size()), arguments.data(), sizes.data())));
+  return reply == nullptr ? "" : text_of(*reply);
+}
+
+}  // namespace dlock::test
