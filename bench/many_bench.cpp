@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "dlock/dlock.hpp"
@@ -47,19 +48,10 @@ std::vector<dlock::lock_key> used_keys(dlock::lock_service& locks, const std::st
   return keys;
 }
 
-void distinct_keys(const server& of, int threads, const promise& promised) {
-  dlock::lock_service locks{of.url, {.connections = connections}};
-  const auto ours = used_keys(locks, "our", threads);
-  used_keys(locks, "raw", threads);
-  std::vector<std::string> theirs;
-  std::vector<std::unique_ptr<raw_client>> clients;
-  for (int i = 0; i < threads; ++i) {
-    theirs.push_back(fmt::format("raw:{}", i));
-    clients.push_back(std::make_unique<raw_client>(of.at, of.socket));
-  }
-  const auto at = [](auto& all, int i) -> auto& { return all[static_cast<std::size_t>(i)]; };
-  const auto by_hand = [&](int i) { at(clients, i)->pair(at(theirs, i)); };
-  const auto by_us = [&](int i) { const dlock::lease held = locks.acquire(at(ours, i)); };
+/// Pairs of many threads on what is their own: ours, and by hand with a connection for each thread.
+template <class Ours, class Hands>
+void compare(const server& of, dlock::lock_service& locks, const char* what, int threads, const Ours& by_us,
+             const Hands& by_hand, const promise& promised) {
   std::vector<double> raw, our, ratios;
   const auto before = locks.statements();
   for (int round = 0; round < rounds; ++round) {
@@ -70,14 +62,56 @@ void distinct_keys(const server& of, int threads, const promise& promised) {
   double pairs = 0;
   for (const auto each : our) pairs += each * std::chrono::duration<double>(round_time).count();
   fmt::print(
-      "{}: pairs on distinct keys: {} threads, {} connections {:8.0f}/s   raw, {} connections {:8.0f}/s   x {:.2f}   "
+      "{}: pairs on distinct {}: {} threads, {} connections {:8.0f}/s   raw, {} connections {:8.0f}/s   x {:.2f}   "
       "{:.2f} "
       "statements a pair\n",
-      of.name, threads, connections, median(our), threads, median(raw), median(ratios),
+      of.name, what, threads, connections, median(our), threads, median(raw), median(ratios),
       static_cast<double>(locks.statements() - before) / pairs);
-  figures::add(
-      fmt::format("{}: pairs of {} threads on {} connections, of raw with {}", of.name, threads, connections, threads),
-      "ratio", ratios, promised);
+  figures::add(fmt::format("{}: pairs of {} threads on {} connections{}, of raw with {}", of.name, threads, connections,
+                           what == std::string_view("rows") ? ", of rows in place" : "", threads),
+               "ratio", ratios, promised);
+}
+
+std::vector<std::unique_ptr<raw_client>> raw_clients(const server& of, int count) {
+  std::vector<std::unique_ptr<raw_client>> clients;
+  for (int i = 0; i < count; ++i) clients.push_back(std::make_unique<raw_client>(of.at, of.socket));
+  return clients;
+}
+
+void distinct_keys(const server& of, int threads, const promise& promised) {
+  dlock::lock_service locks{of.url, {.connections = connections}};
+  const auto ours = used_keys(locks, "our", threads);
+  used_keys(locks, "raw", threads);
+  std::vector<std::string> theirs;
+  for (int i = 0; i < threads; ++i) theirs.push_back(fmt::format("raw:{}", i));
+  const auto clients = raw_clients(of, threads);
+  const auto at = [](auto& all, int i) -> auto& { return all[static_cast<std::size_t>(i)]; };
+  const auto by_hand = [&](int i) { at(clients, i)->pair(at(theirs, i)); };
+  const auto by_us = [&](int i) { const dlock::lease held = locks.acquire(at(ours, i)); };
+  compare(of, locks, "keys", threads, by_us, by_hand, promised);
+}
+
+/// Likewise rows of one table, locked in place: ours are the first, those by hand the others.
+void distinct_rows(const server& of, int threads, const promise& promised) {
+  dlock::lock_service locks{of.url, {.connections = connections}};
+  raw_client root(of.at, of.socket);
+  root.make_rows(10 * threads);
+  const auto table =
+      std::make_shared<const dlock::row_table>(dlock::row_table{.table = "`" + of.at.path + "`.`bench_row`",
+                                                                .label = "bench_row",
+                                                                .id = {"`id`"},
+                                                                .owner = "`lock_owner`",
+                                                                .expires_at = "`lock_expires_at_us`",
+                                                                .fence = "`lock_fence`",
+                                                                .version = "`version`"});
+  std::vector<dlock::lock_key> ours;
+  for (int i = 1; i <= threads; ++i) ours.push_back(dlock::lock_key::of_row(table, {std::int64_t{i}}));
+  const auto clients = raw_clients(of, threads);
+  const auto at = [](auto& all, int i) -> auto& { return all[static_cast<std::size_t>(i)]; };
+  const auto by_hand = [&](int i) { at(clients, i)->row_pair(static_cast<std::uint64_t>(threads + 1 + i)); };
+  const auto by_us = [&](int i) { const dlock::lease held = locks.acquire(at(ours, i)); };
+  compare(of, locks, "rows", threads, by_us, by_hand, promised);
+  root.drop_rows();
 }
 
 /// A stranger's transaction has one of the rows locked: what the other threads do, of what they do otherwise.
@@ -195,6 +229,7 @@ void on(const server& of) {
   switches(of);
   distinct_keys(of, static_cast<int>(connections), {.at_least = 0.75});
   distinct_keys(of, crowd, {.at_least = 1.5});
+  distinct_rows(of, crowd, {.at_least = 1.2});
   one_blocked(of);
   latency(of);
 }

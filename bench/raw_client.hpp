@@ -3,6 +3,7 @@
 
 #include <mysql.h>
 
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -33,6 +34,8 @@ class raw_client {
   ~raw_client() {
     mysql_stmt_close(take_);
     mysql_stmt_close(free_);
+    if (take_row_ != nullptr) mysql_stmt_close(take_row_);
+    if (free_row_ != nullptr) mysql_stmt_close(free_row_);
     mysql_close(my_);
   }
   raw_client(const raw_client&) = delete;
@@ -56,6 +59,43 @@ class raw_client {
     number(free[2], fence);
     check(!mysql_stmt_bind_param(free_, free) && mysql_stmt_execute(free_) == 0);
     check(mysql_stmt_affected_rows(free_) == 1);
+  }
+
+  /// Makes a table with rows that are locked in place, with the ids 1 to `count`.
+  void make_rows(int count) {
+    drop_rows();
+    run("CREATE TABLE bench_row (id BIGINT NOT NULL PRIMARY KEY, payload INT NOT NULL DEFAULT 0,"
+        " lock_owner VARCHAR(50) NULL, lock_expires_at_us BIGINT NULL, lock_fence BIGINT UNSIGNED NOT NULL DEFAULT 0,"
+        " version INT NOT NULL DEFAULT 0) ENGINE=InnoDB");
+    for (int id = 1; id <= count; ++id) run("INSERT INTO bench_row(id) VALUES (" + std::to_string(id) + ")");
+  }
+  void drop_rows() { run("DROP TABLE IF EXISTS bench_row"); }
+
+  /// The two statements that lock and free such a row: prepared at the first call.
+  void row_pair(std::uint64_t id) {
+    if (take_row_ == nullptr) {
+      take_row_ = prepared(
+          "UPDATE bench_row SET lock_owner=?, lock_fence=LAST_INSERT_ID(lock_fence+1), version=version+1,"
+          " lock_expires_at_us=NULL WHERE id=? AND (lock_owner IS NULL OR lock_owner='' OR"
+          " lock_expires_at_us<=TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))");
+      free_row_ = prepared(
+          "UPDATE bench_row SET lock_owner=NULL, lock_expires_at_us=NULL WHERE id=? AND lock_owner=? AND lock_fence=?");
+    }
+    unsigned long long row = id;
+    MYSQL_BIND take[2];
+    std::memset(take, 0, sizeof take);
+    blob(take[0], owner_.data(), owner_.size());
+    number(take[1], row);
+    check(!mysql_stmt_bind_param(take_row_, take) && mysql_stmt_execute(take_row_) == 0);
+    check(mysql_stmt_affected_rows(take_row_) == 1);
+    unsigned long long fence = mysql_stmt_insert_id(take_row_);
+    MYSQL_BIND free[3];
+    std::memset(free, 0, sizeof free);
+    number(free[0], row);
+    blob(free[1], owner_.data(), owner_.size());
+    number(free[2], fence);
+    check(!mysql_stmt_bind_param(free_row_, free) && mysql_stmt_execute(free_row_) == 0);
+    check(mysql_stmt_affected_rows(free_row_) == 1);
   }
 
   /// Locks the key's row in a transaction that stays open until unblock().
@@ -87,6 +127,7 @@ class raw_client {
     to.buffer = &value;
     to.is_unsigned = true;
   }
+  void run(const std::string& sql) { check(mysql_query(my_, sql.c_str()) == 0); }
   void check(bool fine) {
     if (!fine) throw std::runtime_error(mysql_error(my_));
   }
@@ -98,6 +139,9 @@ class raw_client {
   MYSQL* my_ = nullptr;
   MYSQL_STMT* take_ = nullptr;
   MYSQL_STMT* free_ = nullptr;
+  MYSQL_STMT* take_row_ = nullptr;
+  MYSQL_STMT* free_row_ = nullptr;
+  std::string owner_ = "0123456789abcdef0123456789abcdef/0000000000000001";
   std::string session_ = "0123456789abcdef";
   unsigned long long nonce_ = 1;
 };

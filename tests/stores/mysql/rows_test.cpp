@@ -79,6 +79,45 @@ TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever t
   }
 }
 
+TEST_CASE("mysql rows: a statement about many rows finds each by its primary key, and reads no other row",
+          "[mysql][rows]") {
+  for (const auto kind : {row_id_kind::integer, row_id_kind::text, row_id_kind::composite}) {
+    row_scene s({.id = kind});
+    row_actor a(s);
+    constexpr int most = 64;
+    std::vector<lock_key> rows;
+    for (int i = 0; i != 2 * most; ++i) {
+      const auto name = "it's n\xc2\xba " + std::to_string(i);
+      rows.push_back(kind == row_id_kind::integer ? s.make(i)
+                     : kind == row_id_kind::text  ? s.make(name)
+                                                  : s.make(i % 7, name));
+    }
+    auto& raw = static_cast<mysql_application&>(*s.app).raw;
+    raw.run("CREATE INDEX by_owner ON " + s.table->table + " (lock_owner)");
+    raw.rows("ANALYZE TABLE " + s.table->table);
+    const auto sql = sql_of(s);
+    std::vector<request> asked;
+    for (int i = 0; i != most; ++i) asked.push_back(a.about(verb::take, rows[static_cast<std::size_t>(2 * i)]));
+    const auto check = [&](const std::string& text) {
+      INFO(text);
+      for (const auto& line : raw.rows("EXPLAIN FORMAT=TRADITIONAL " + text)) {
+        const bool maria = raw.is_mariadb();
+        if (line.at(2).value_or("").starts_with("<derived")) continue;
+        const auto type = line.at(maria ? 3 : 4).value_or("");
+        CHECK((type == "range" || type == "eq_ref"));
+        CHECK(line.at(maria ? 5 : 6) == "PRIMARY");
+        CHECK(std::stoul(line.at(maria ? 8 : 9).value_or("999")) <= most);
+      }
+    };
+    for (const auto action : {verb::take, verb::release, verb::cancel}) {
+      for (auto& each : asked) each.action = action;
+      check(sql.change_all(asked, false));
+      check(sql.change_all(asked, true));
+    }
+    check(sql.read_all(asked));
+  }
+}
+
 TEST_CASE("mysql rows: a table is described as it is", "[mysql][rows]") {
   row_scene s({.id = row_id_kind::composite, .owner_not_null = true});
   row_actor a(s);

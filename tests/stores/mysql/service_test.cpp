@@ -137,4 +137,42 @@ TEST_CASE("mysql service: no hot statement touches more than the rows that it na
   }
 }
 
+TEST_CASE("mysql service: a batch reads the rows of its keys and no others, however few others there are",
+          "[mysql][T54]") {
+  using stores::mysql::lease_table::text_id;
+  const mysql_place place;
+  const auto store = place.open();
+  raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  std::string locks, keys, numbers;
+  constexpr int many = 64;
+  for (int i = 0; i < 2 * many; ++i) {
+    const auto key = "'row" + std::to_string(i) + "'";
+    locks += (i == 0 ? "" : ",") + ("(" + key + ", NULL, 1, 1, 1, 0, 0)");
+    if (i % 2 != 0) continue;
+    keys += (i == 0 ? "" : ",") + key;
+    numbers += " WHEN " + key + " THEN 1";
+  }
+  raw.run("INSERT INTO " + place.table("lock") +
+          "(lock_key, session_id, nonce, fence, acquired_at_us, verified_by, verifies) VALUES " + locks);
+  raw.rows("ANALYZE TABLE " + place.table("lock"));
+  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(place.prefix(), '`'));
+  const bool mariadb = raw.is_mariadb();
+  const std::size_t table = 2, type = mariadb ? 3 : 4, rows = mariadb ? 8 : 9;
+  for (const bool skip : {false, true}) {
+    for (const auto& text :
+         {stores::sql::write_values(sql.text(text_id::batch_take, skip),
+                                    {{"keys", keys}, {"session", "'1'"}, {"nonces", numbers}, {"own_ttl", "1"}}),
+          stores::sql::write_values(sql.text(text_id::batch_release, skip),
+                                    {{"keys", keys}, {"session", "'1'"}, {"fences", numbers}})}) {
+      INFO(text);
+      for (const auto& step : raw.rows("EXPLAIN FORMAT=TRADITIONAL " + text)) {
+        if (step.at(table).value_or("").starts_with("<derived")) continue;
+        const auto access = step.at(type).value_or("-");
+        CHECK((access == "range" || access == "eq_ref"));
+        CHECK(std::stoi(step.at(rows).value_or("999")) <= many);
+      }
+    }
+  }
+}
+
 }  // namespace dlock::test

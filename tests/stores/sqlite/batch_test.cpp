@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "contract/backends/sqlite/file_place.hpp"
 #include "contract/store/store_contract.hpp"
+#include "dlock/lock_key.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
 
@@ -103,4 +105,30 @@ TEST_CASE("sqlite batch: if one statement fails, nothing of the batch was done",
   for (const reply& r : inserted) CHECK_THAT(r.why.text, Catch::Matchers::ContainsSubstring("no!"));
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "0");
   CHECK(outcomes(run(a, verb::insert, {{"1"}, {"3"}})) == answers{yes, yes});  // the connection goes on
+}
+
+TEST_CASE("sqlite batch: what the application's trigger refuses for one row is done for the others",
+          "[unit][sqlite][rows]") {
+  sqlite_file_place place;
+  actor a(place);
+  raw_sqlite raw(place.path);
+  raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, o TEXT, e INTEGER, f INTEGER NOT NULL DEFAULT 0)");
+  raw.run("INSERT INTO orders(id) VALUES(1), (2), (3)");
+  raw.run(
+      "CREATE TRIGGER refuse BEFORE UPDATE ON orders WHEN NEW.id = 2 AND NEW.o IS NOT NULL "
+      "BEGIN SELECT RAISE(ABORT, 'no!'); END");
+  const auto orders = std::make_shared<const row_table>(
+      row_table{.table = "orders", .label = "orders", .id = {"id"}, .owner = "o", .expires_at = "e", .fence = "f"});
+  std::vector<lock_key> keys;
+  std::vector<request> asked;
+  for (std::int64_t id = 1; id != 4; ++id) keys.push_back(lock_key::of_row(orders, {id}));
+  for (const auto& key : keys) {
+    asked.push_back({.action = verb::take, .resource = key.view(), .session = a.id, .row = key.row(), .nonce = 7});
+  }
+  std::vector<reply> told(asked.size());
+  a.store->execute(*a.connection, asked, told);
+  CHECK(outcomes(told) == answers{yes, outcome::failed, yes});
+  CHECK_THAT(told[1].why.text, Catch::Matchers::ContainsSubstring("no!"));
+  CHECK(told[2].fence == 1);
+  CHECK(raw.text("SELECT COUNT(*) FROM orders WHERE o IS NOT NULL") == "2");
 }

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/guard.hpp"
 #include "stores/mysql/client/text.hpp"
+#include "stores/mysql/lease_table/batch_change.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
@@ -98,12 +98,6 @@ outcome read_rows(lease_connection& on, const lease_sql& statements, std::span<c
   return said;
 }
 
-/// A row that was passed over because somebody's transaction has it locked: counts as busy.
-reply locked_row() {
-  constexpr unsigned not_waited = 3572;
-  return {.why = make_mysql_fault(not_waited, "HY000", "a transaction has the row locked", "a batch")};
-}
-
 /// `skipped`: locked rows were passed over. They look now as if nobody had asked.
 reply answer_of(const request& asked, const row* now, bool skipped) {
   reply answer{.result = outcome::no};
@@ -121,33 +115,6 @@ reply answer_of(const request& asked, const row* now, bool skipped) {
   return answer;
 }
 
-void fill_all(std::span<reply> replies, outcome said, const fault& why) {
-  for (auto& each : replies) {
-    each = reply{};
-    each.result = said;
-    each.why = why;
-  }
-}
-
-/// More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and nonce.
-void doubt(lease_connection& on, std::span<reply> replies) {
-  for (auto& each : replies) {
-    if (each.result == outcome::yes) continue;
-    each.result = outcome::unknown;
-    each.why = make_own_fault("read a batch: a row is not as it was granted", true, true);
-    on.heed(each.why);
-  }
-}
-
-/// What one statement for all did.
-struct batch_change {
-  outcome said = outcome::failed;
-  std::uint64_t rows = 0;
-  bool skipped = false;  ///< it passed over rows that somebody has locked
-  unsigned statements = 0;
-  fault why{};
-};
-
 /// Answers each request by its row, as it is after the change.
 void read_back(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                std::span<reply> replies, batch_change& change) {
@@ -163,28 +130,6 @@ void read_back(lease_connection& on, const lease_sql& statements, std::span<cons
   }
   const auto action = requests.front().action;
   if ((action == verb::take || action == verb::insert) && done < change.rows) doubt(on, replies);
-}
-
-/// One locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and does it once more without
-/// the locked rows if there are any; MySQL, which can't be told, passes over them at once. What knows neither waits.
-batch_change change_rows(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
-                         bool can_skip) {
-  batch_change change;
-  const auto prefix = can_skip || requests.front().action == verb::take ? on.quick_prefix() : std::string_view();
-  const auto run = [&](bool skip) {
-    const auto text = std::string(prefix) + change_text(statements, requests, skip);
-    ++change.statements;
-    change.skipped = skip;
-    change.said = on.query(text, "a batch", nullptr, &change.rows, change.why);
-  };
-  run(can_skip && prefix.empty());
-  const bool locked = change.said == outcome::failed && change.why.contended;
-  if (locked && can_skip && !change.skipped) {
-    change.why = {};
-    run(true);
-  }
-  on.explain(change.why);
-  return change;
 }
 
 /// All or none. False: one of the keys is there already, or is being inserted by somebody else; each for itself then.
@@ -212,7 +157,8 @@ bool insert_all(lease_connection& on, const lease_sql& statements, std::span<con
 reply execute_all(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                   std::span<reply> replies, bool can_skip) {
   const bool take = requests.front().action == verb::take;
-  auto change = change_rows(on, statements, requests, can_skip);
+  auto change = change_rows(on, requests.front().action, can_skip,
+                            [&](bool skip) { return change_text(statements, requests, skip); });
   const reply sent{.result = outcome::yes, .statements = change.statements};
   const bool none = change.rows == 0 && (take || !change.skipped);
   if (change.said != outcome::yes || none || (!take && change.rows == requests.size())) {
@@ -240,22 +186,13 @@ bool one_statement_can(std::span<const request> requests) noexcept {
 bool execute_in_one(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                     std::span<reply> replies, bool can_skip) noexcept {
   bool done = true;
-  const auto whole = guarded(on, "a batch", [&] {
+  answer_all(on, replies, [&] {
     if (requests.front().action != verb::insert) return execute_all(on, statements, requests, replies, can_skip);
     reply sent;
     done = insert_all(on, statements, requests, replies, sent);
     return sent;
   });
-  for (auto& each : replies) each.statements = 0;
-  replies.front().statements = whole.statements;
-  if (whole.result == outcome::yes) return done;
-  for (auto& each : replies) {
-    each.result = whole.result;
-    each.why.native = whole.why.native;
-    each.why.transient = whole.why.transient;
-    each.why.connection = whole.why.connection;
-  }
-  return true;
+  return done;
 }
 
 }  // namespace dlock::stores::mysql::lease_table

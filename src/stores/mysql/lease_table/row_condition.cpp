@@ -35,6 +35,23 @@ std::string ours(const row_table& table, const sql::row_owner& who) {
   return fmt::format("{} IN ('{}','{}')", table.owner, who.text(), who.verified_text());
 }
 
+std::string freed(const row_table& table, session_zone in) {
+  const auto expiry = by_column(table) ? timestamp(column_clock, in) : std::string("NULL");
+  return fmt::format("{}={}, {}={}", table.owner, table.owner_not_null ? "''" : "NULL", table.expires_at, expiry);
+}
+
+std::string qualifier(const row_table& table) { return quote_mysql_name(bare_table(table.table)) + "."; }
+
+row_table qualified(const row_table& table) {
+  auto full = table;
+  const auto before = qualifier(table);
+  for (auto* const column : {&full.owner, &full.expires_at, &full.fence, &full.version}) {
+    if (!column->empty()) *column = before + *column;
+  }
+  for (auto& column : full.id) column = before + column;
+  return full;
+}
+
 namespace {
 
 verification::parameter parameter_of(const row_value& from) {

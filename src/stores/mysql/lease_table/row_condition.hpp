@@ -31,6 +31,11 @@ inline bool fence_is_ours(const row_table& table) noexcept {
   return !table.version.empty() && table.version != table.fence;
 }
 
+/// Of a grant: 0 if its session keeps it.
+inline microseconds own_ttl(const request& grant) noexcept {
+  return grant.kind == lease_kind::session ? microseconds{0} : grant.ttl;
+}
+
 inline sql::row_owner owner_of(const request& from) noexcept { return {from.session, from.nonce}; }
 
 /// What a statement begins with.
@@ -43,6 +48,13 @@ std::string expired(const row_table& table);
 std::string alive(const row_table& table);
 std::string nobody(const row_table& table);
 std::string ours(const row_table& table, const sql::row_owner& who);
+
+/// What a free row has.
+std::string freed(const row_table& table, session_zone in);
+/// The table with all its columns named as they may stand in a statement about several tables.
+row_table qualified(const row_table& table);
+/// What qualified() puts before each column.
+std::string qualifier(const row_table& table);
 
 /// A value of the id, as SQL text has it.
 std::string literal_of(const row_id& row, std::size_t column);

@@ -12,10 +12,7 @@
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
-/// Of a grant: 0 if its session keeps it.
-microseconds own_ttl(const request& grant) noexcept {
-  return grant.kind == lease_kind::session ? microseconds{0} : grant.ttl;
-}
+std::string quoted(const sql::row_owner& who) { return "'" + who.text() + "'"; }
 
 }  // namespace
 
@@ -37,7 +34,7 @@ std::string mysql_row_sql::expiry(const row_table& table, microseconds own_ttl, 
 
 std::string mysql_row_sql::grant(const row_table& table, const std::string& owner, const std::string& expiry,
                                  bool tell_fence) const {
-  auto text = fmt::format("{}='{}', ", table.owner, owner);
+  auto text = fmt::format("{}={}, ", table.owner, owner);
   text +=
       tell_fence ? fmt::format("{0}=LAST_INSERT_ID({0}+1), ", table.fence) : fmt::format("{0}={0}+1, ", table.fence);
   if (fence_is_ours(table)) text += fmt::format("{0}={0}+1, ", table.version);
@@ -54,7 +51,7 @@ WHERE {row}
   AND ({nobody} OR {expired})
 )");
   return expand(text, {{"table", table.table},
-                       {"grant", grant(table, owner_of(request).text(), expiry(table, own_ttl(request)), true)},
+                       {"grant", grant(table, quoted(owner_of(request)), expiry(table, own_ttl(request)), true)},
                        {"row", where(*request.row)},
                        {"nobody", nobody(table)},
                        {"expired", expired(table)}});
@@ -139,7 +136,7 @@ WHERE {row}
   AND {dead}
 )");
   return expand(text, {{"table", table.table},
-                       {"grant", grant(table, owner_of(request).text(), expiry(table, own_ttl(request)), true)},
+                       {"grant", grant(table, quoted(owner_of(request)), expiry(table, own_ttl(request)), true)},
                        {"row", where(*request.row)},
                        {"holder", holder},
                        {"fence", table.fence},
@@ -174,16 +171,6 @@ WHERE {row}
                        {"alive", alive(table)}});
 }
 
-namespace {
-
-/// What a free row has.
-std::string freed(const row_table& table, session_zone in) {
-  const auto expiry = by_column(table) ? timestamp(column_clock, in) : std::string("NULL");
-  return fmt::format("{}={}, {}={}", table.owner, table.owner_not_null ? "''" : "NULL", table.expires_at, expiry);
-}
-
-}  // namespace
-
 // Rule 6: names session and nonce: the attempt, whatever fence it got.
 std::string mysql_row_sql::cancel(const request& request) const {
   const auto& table = *request.row->table;
@@ -214,21 +201,6 @@ verification mysql_row_sql::verify(const request& grant) const {
 
 // ---- for statements of the application's ----------------------------------------------------------------------------
 
-namespace {
-
-/// The table with all its columns named as they may stand in a statement about several tables.
-row_table qualified(const row_table& table) {
-  auto full = table;
-  const auto before = quote_mysql_name(bare_table(table.table)) + ".";
-  for (auto* const column : {&full.owner, &full.expires_at, &full.fence, &full.version}) {
-    if (!column->empty()) *column = before + *column;
-  }
-  for (auto& column : full.id) column = before + column;
-  return full;
-}
-
-}  // namespace
-
 std::string mysql_row_sql::free_rows(const row_table& table) const {
   const auto as = qualified(table);
   return expand("({nobody} OR {expired})", {{"nobody", nobody(as)}, {"expired", expired(as)}});
@@ -251,7 +223,7 @@ std::string mysql_row_sql::abandoned_rows(const row_table& table) const {
 }
 
 std::string mysql_row_sql::claim(const sql::claim_request& request, session_zone in) const {
-  const auto owner = sql::row_owner{request.session, request.nonce}.text();
+  const auto owner = quoted({request.session, request.nonce});
   return expand("{zone}UPDATE {table} SET {grant} WHERE {rows} AND {free}",
                 {{"zone", zone_prefix(request.table, in)},
                  {"table", request.table.table},
@@ -270,7 +242,7 @@ std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const ro
     return text + ")";
   }
   // Not (a, b) IN ((1, 2), ...): MariaDB reads the whole index for that.
-  const auto before = quote_mysql_name(bare_table(table.table)) + ".";
+  const auto before = qualifier(table);
   for (const auto* row : rows) text += fmt::format("{}({})", text.empty() ? "(" : " OR ", where(*row, before));
   return text + ")";
 }

@@ -31,6 +31,11 @@ class mysql_row_sql {
   std::string look(const request& request) const;
   /// The same of many rows of one table, with the number of its request before each.
   std::string look_at_all(std::span<const request> requests) const;
+  /// Takes, releases or cancels of many rows of one table: one statement. `skip`: it passes over rows that somebody's
+  /// transaction has locked.
+  std::string change_all(std::span<const request> requests, bool skip) const;
+  /// Those rows as they are now. Columns: the number of its request, owner, free to be taken, fence.
+  std::string read_all(std::span<const request> requests) const;
   /// Rule 12: the session that keeps the row.
   std::string revoke(const row_id& row) const;
   /// Whether somebody's transaction has the row locked: an error, if so.
@@ -54,6 +59,7 @@ class mysql_row_sql {
  private:
   std::string look(const request& request, std::string_view before) const;
   std::string expand(std::string_view text, std::initializer_list<sql::named_part> parts = {}) const;
+  /// `owner`: as SQL text has it.
   std::string grant(const row_table& table, const std::string& owner, const std::string& expiry, bool tell_fence) const;
   std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) const;
 

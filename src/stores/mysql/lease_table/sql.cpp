@@ -139,9 +139,10 @@ WHERE {session.id} = :session
 };
 
 // What a batch changes where the server can pass over locked rows: those that this statement itself could lock, so that it
-// waits for nobody. The limit keeps the sub-query a table of its own, which the server reads first.
+// waits for nobody. The limit keeps the sub-query a table of its own, which the server reads first. It has a column beside the
+// key: without one the server may read the whole index instead of these rows, and lock rows of others on its way.
 constexpr const char* unlocked_rows = R"((
-  SELECT {lock.lock_key} AS unlocked_key
+  SELECT {lock.lock_key} AS unlocked_key, {lock.fence} AS unlocked_fence
   FROM {lock} FORCE INDEX (PRIMARY)
   WHERE {lock.lock_key} IN (:keys)
   LIMIT 1000000
@@ -278,7 +279,7 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   for (const auto id : {statement_id::take, statement_id::take_over}) {
     quick_[static_cast<std::size_t>(id)].sql.insert(0, quick_prefix);
   }
-  expand_texts(texts_, names_.expand("{lock}"));
+  expand_texts(texts_, names_.expand("{lock} FORCE INDEX (PRIMARY)"));
   expand_texts(skipping_, names_.expand(unlocked_rows));
 }
 

@@ -12,6 +12,7 @@
 #include "stores/mysql/lease_table/batch.hpp"
 #include "stores/mysql/lease_table/grant.hpp"
 #include "stores/mysql/lease_table/looks.hpp"
+#include "stores/mysql/lease_table/row_batch.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
@@ -131,6 +132,10 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
   unsigned statements = 0;  // in vain
   if (requests.size() > 1 && one_statement_can(requests)) {
     if (execute_in_one(with, sql_, requests, replies, client_.can_skip_locked())) return;
+    statements = replies.front().statements;
+  }
+  if (requests.size() > 1 && one_row_statement_can(requests)) {
+    if (execute_rows_in_one(with, row_sql_, requests, replies, client_.can_skip_locked())) return;
     statements = replies.front().statements;
   }
   if (requests.size() > 1 && one_look_can(requests)) {

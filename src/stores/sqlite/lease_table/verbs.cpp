@@ -134,8 +134,9 @@ reply execute_one(lease_connection& connection, sqlite_turn& turn, const request
   return {};
 }
 
-/// Several writes cost one commit. The answers count only once that is done.
-void run_batch(lease_connection& connection, sqlite_turn& turn, std::span<const request> requests,
+/// Several writes cost one commit. The answers count only once that is done. False: the database refused it, perhaps for one of
+/// them, and nothing was done.
+bool run_batch(lease_connection& connection, sqlite_turn& turn, std::span<const request> requests,
                std::span<reply> replies) {
   reply failed;
   const bool done = connection.transact(turn, failed, [&] {
@@ -149,6 +150,7 @@ void run_batch(lease_connection& connection, sqlite_turn& turn, std::span<const 
     return true;
   });
   if (!done) std::fill(replies.begin(), replies.end(), failed);
+  return done || failed.result != outcome::failed || failed.why.transient || failed.why.connection;
 }
 
 /// The row goes, the time that it told stays. The change of the one counts only with the other.
@@ -179,7 +181,10 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
     return;
   }
   sqlite_turn turn(link, reads ? lane::read : lane::write, file_->settings.statement_timeout());
-  if (requests.size() > 1 && !reads) return run_batch(link, turn, requests, replies);
+  if (requests.size() > 1 && !reads) {
+    // A row that the application's own triggers protect must not keep the others from their answers.
+    if (run_batch(link, turn, requests, replies) || requests.front().row == nullptr || !link.usable()) return;
+  }
   const auto of_key = [](const request& each) { return each.action == verb::look && each.row == nullptr; };
   if (requests.size() > 1 && std::all_of(requests.begin(), requests.end(), of_key)) {
     return look_at_all(link, turn, requests, replies);

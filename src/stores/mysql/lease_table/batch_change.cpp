@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/lease_table/batch_change.hpp"
+
+#include <string_view>
+
+#include "stores/mysql/client/errors.hpp"
+
+namespace dlock::stores::mysql::lease_table {
+
+batch_change change_rows(lease_connection& on, verb action, bool can_skip,
+                         const std::function<std::string(bool skip)>& text) {
+  batch_change change;
+  const auto prefix = can_skip || action == verb::take ? on.quick_prefix() : std::string_view();
+  const auto run = [&](bool skip) {
+    ++change.statements;
+    change.skipped = skip;
+    change.said = on.query(std::string(prefix) + text(skip), "a batch", nullptr, &change.rows, change.why);
+  };
+  run(can_skip && prefix.empty());
+  const bool locked = change.said == outcome::failed && change.why.contended;
+  if (locked && can_skip && !change.skipped) {
+    change.why = {};
+    run(true);
+  }
+  on.explain(change.why);
+  return change;
+}
+
+reply locked_row() {
+  constexpr unsigned not_waited = 3572;
+  return {.why = make_mysql_fault(not_waited, "HY000", "a transaction has the row locked", "a batch")};
+}
+
+void fill_all(std::span<reply> replies, outcome said, const fault& why) {
+  for (auto& each : replies) {
+    each = reply{};
+    each.result = said;
+    each.why = why;
+  }
+}
+
+reply doubtful(lease_connection& on) {
+  reply answer{.result = outcome::unknown,
+               .why = make_own_fault("read a batch: a row is not as it was left", true, true)};
+  on.heed(answer.why);
+  return answer;
+}
+
+void doubt(lease_connection& on, std::span<reply> replies) {
+  for (auto& each : replies) {
+    if (each.result != outcome::yes) each = doubtful(on);
+  }
+}
+
+}  // namespace dlock::stores::mysql::lease_table

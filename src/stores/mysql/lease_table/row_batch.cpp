@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/lease_table/row_batch.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stores/mysql/lease_table/batch_change.hpp"
+#include "stores/mysql/lease_table/row_condition.hpp"
+#include "stores/sql/row_owner.hpp"
+
+namespace dlock::stores::mysql::lease_table {
+namespace {
+
+/// What a row is after the change, for one request about it.
+struct row_now {
+  bool there = false;
+  bool ours = false;    ///< of that very attempt
+  bool nobody = false;  ///< has no owner
+  bool free = false;    ///< the same, or its owner's expiry has passed
+  std::uint64_t fence = 0;
+};
+
+std::uint64_t number(const std::optional<std::string>& from) {
+  return std::strtoull(from.value_or("0").c_str(), nullptr, 10);
+}
+
+/// One for each request. Of two requests about what the server takes for the same row the second finds none.
+outcome read_rows(lease_connection& on, const mysql_row_sql& sql, std::span<const request> requests,
+                  std::vector<row_now>& found, fault& why) {
+  mysql_rows rows;
+  const auto said = on.query(sql.read_all(requests), "read a batch", &rows, nullptr, why);
+  if (said != outcome::yes) return said;
+  found.resize(requests.size());
+  for (const auto& from : rows) {
+    const auto which = from.at(0) ? number(from[0]) : requests.size();
+    if (which >= requests.size()) continue;
+    const auto& asked = requests[which];
+    const auto text = from.at(1).value_or("");
+    const auto owner = sql::row_owner::parse(text);
+    found[which] = {.there = true,
+                    .ours = owner && owner->session == asked.session && owner->nonce == asked.nonce,
+                    .nobody = text.empty(),
+                    .free = number(from.at(2)) != 0,
+                    .fence = number(from.at(3))};
+  }
+  return said;
+}
+
+void answer_takes(lease_connection& on, std::span<const row_now> rows, std::span<reply> replies,
+                  const batch_change& change) {
+  std::uint64_t granted = 0;
+  for (std::size_t i = 0; i != rows.size(); ++i) {
+    replies[i] = {.result = outcome::no};
+    if (rows[i].ours) {
+      replies[i] = {.result = outcome::yes, .fence = rows[i].fence};
+      ++granted;
+    } else if (change.skipped && rows[i].free) {
+      replies[i] = locked_row();
+    }
+  }
+  if (granted < change.rows) doubt(on, replies);
+}
+
+/// Whether the row is as that request leaves it: nobody's, and granted to nobody since.
+bool left_free(const request& asked, const row_now& row) {
+  const bool by_fence = asked.action == verb::release && fence_is_ours(*asked.row->table);
+  return row.nobody && (!by_fence || row.fence == asked.fence);
+}
+
+bool still_ours(const request& asked, const row_now& row) {
+  const bool by_fence = asked.action == verb::release && fence_is_ours(*asked.row->table);
+  return row.ours && (!by_fence || row.fence == asked.fence);
+}
+
+/// How many were freed is known. Each of them is free now, or was taken by others, or deleted, as soon as it was. What was
+/// free before looks like what was freed, as it does for keys.
+void answer_frees(lease_connection& on, std::span<const request> requests, std::span<const row_now> rows,
+                  std::span<reply> replies, const batch_change& change) {
+  std::uint64_t free = 0, gone = 0;
+  for (std::size_t i = 0; i != rows.size(); ++i) {
+    const bool is_free = left_free(requests[i], rows[i]);
+    free += is_free ? 1 : 0;
+    gone += !is_free && !rows[i].ours ? 1 : 0;
+  }
+  const auto freed_and_gone = change.rows - std::min(change.rows, free);
+  for (std::size_t i = 0; i != rows.size(); ++i) {
+    replies[i] = {.result = outcome::no};
+    if (rows[i].ours) {
+      if (change.skipped && still_ours(requests[i], rows[i])) replies[i] = locked_row();
+    } else if (left_free(requests[i], rows[i])) {
+      if (change.rows != 0) replies[i].result = outcome::yes;
+    } else if (freed_and_gone == gone && gone != 0) {
+      replies[i].result = outcome::yes;
+    } else if (freed_and_gone != 0 && requests[i].action == verb::release) {
+      replies[i] = doubtful(on);  // one of several: that it was freed, or that others had taken it before
+    }
+  }
+}
+
+reply execute_all(lease_connection& on, const mysql_row_sql& sql, std::span<const request> requests,
+                  std::span<reply> replies, bool can_skip, bool& refused) {
+  const auto action = requests.front().action;
+  const bool take = action == verb::take;
+  auto change = change_rows(on, action, can_skip, [&](bool skip) { return sql.change_all(requests, skip); });
+  reply sent{.result = outcome::yes, .statements = change.statements};
+  refused = change.said == outcome::failed && !change.why.contended && !change.why.connection && on.usable();
+  const bool none = change.rows == 0 && (take || !change.skipped);
+  if (change.said != outcome::yes || none || (!take && change.rows == requests.size())) {
+    fill_all(replies, change.said != outcome::yes ? change.said : none ? outcome::no : outcome::yes, change.why);
+    return sent;
+  }
+  ++sent.statements;
+  std::vector<row_now> rows;
+  if (read_rows(on, sql, requests, rows, change.why) != outcome::yes) {
+    // Done, but nobody knows for whom.
+    change.why.transient = change.why.connection = true;
+    on.interrupt();
+    fill_all(replies, outcome::unknown, change.why);
+  } else if (take) {
+    answer_takes(on, rows, replies, change);
+  } else {
+    answer_frees(on, requests, rows, replies, change);
+  }
+  return sent;
+}
+
+}  // namespace
+
+bool one_row_statement_can(std::span<const request> requests) noexcept {
+  const auto& first = requests.front();
+  const bool take = first.action == verb::take;
+  if (first.row == nullptr || (!take && first.action != verb::release && first.action != verb::cancel)) return false;
+  const auto& table = *first.row->table;
+  if (take && by_column(table) && first.ttl.count() <= 0) return false;
+  return std::all_of(requests.begin(), requests.end(), [&](const request& each) {
+    return each.row != nullptr && each.row->table == first.row->table && each.action == first.action &&
+           each.session == first.session && !each.row->values.empty() && each.row->values.size() == table.id.size() &&
+           (!take || (each.kind == first.kind && each.ttl == first.ttl)) && each.min_hold.count() <= 0;
+  });
+}
+
+bool execute_rows_in_one(lease_connection& on, const mysql_row_sql& sql, std::span<const request> requests,
+                         std::span<reply> replies, bool can_skip) noexcept {
+  bool refused = false;
+  answer_all(on, replies, [&] { return execute_all(on, sql, requests, replies, can_skip, refused); });
+  return !refused;
+}
+
+}  // namespace dlock::stores::mysql::lease_table

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Many rows of one table in one statement, where the server, a trigger or the network does not do its part. What holds on
+/// every database is in contract/row.
+
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "contract/backends/mysql/places.hpp"
+#include "support/mysql_trigger.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using enum outcome;
+using Catch::Matchers::ContainsSubstring;
+
+constexpr std::size_t many = 6;
+
+/// Six rows with the ids 0 to 5, and requests about them.
+struct row_batch : row_scene {
+  row_batch() {
+    for (std::size_t i = 0; i != many; ++i) rows.push_back(make(static_cast<std::int64_t>(i)));
+  }
+  void trigger(const std::string& body) { make_trigger(table->table, "BEFORE UPDATE", body); }
+
+  /// Takes of all, each an attempt of its own.
+  std::vector<request> takes() {
+    std::vector<request> asked;
+    for (const auto& row : rows) {
+      ++a.nonce;
+      asked.push_back(a.about(verb::take, row));
+    }
+    return asked;
+  }
+  std::vector<request> frees(std::vector<request> asked, verb action) {
+    for (auto& each : asked) {
+      each.action = action;
+      each.fence = 1;
+    }
+    return asked;
+  }
+  std::vector<reply> run(const std::vector<request>& asked) { return run(*a.connection, asked); }
+  std::vector<reply> run(connection& on, const std::vector<request>& asked) {
+    std::vector<reply> told(asked.size());
+    a.store->execute(on, asked, told);
+    return told;
+  }
+
+  row_actor a{*this};
+  std::vector<lock_key> rows{};
+};
+
+unsigned statements(const std::vector<reply>& told) {
+  unsigned all = 0;
+  for (const auto& each : told) all += each.statements;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("mysql row batch: what a trigger refuses for one row is done for the others, which are told apart",
+          "[mysql][rows][triggers]") {
+  row_batch s;
+  s.trigger("IF NEW.id=3 AND NEW.lock_owner LIKE '%/%' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT='no!'; END IF");
+  const auto told = s.run(s.takes());
+  for (std::size_t i = 0; i != many; ++i) {
+    INFO(i << ": " << told[i].why.text);
+    CHECK(told[i].result == (i == 3 ? failed : yes));
+    CHECK(told[i].fence == (i == 3 ? 0u : 1u));
+  }
+  CHECK_THAT(told[3].why.text, ContainsSubstring("no!"));
+  CHECK(s.number(s.table->fence, s.rows[3]) == 0);
+  CHECK(s.number(s.table->fence, s.rows[4]) == 1);
+  CHECK(s.a.connection->usable());
+}
+
+TEST_CASE("mysql row batch: a grant that a trigger has changed is in doubt, and the others have their fences",
+          "[mysql][rows][triggers]") {
+  row_batch s;
+  s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
+  const auto told = s.run(s.takes());
+  for (std::size_t i = 0; i != many; ++i) {
+    INFO(i << ": " << told[i].why.text);
+    CHECK(told[i].result == (i == 3 ? unknown : yes));
+    CHECK(told[i].fence == (i == 3 ? 0u : 1u));
+  }
+  CHECK(statements(told) == 2);
+  CHECK_FALSE(s.a.connection->usable());
+}
+
+TEST_CASE("mysql row batch: the fences behind a trigger are those in the rows", "[mysql][rows][triggers]") {
+  row_batch s;
+  s.set("lock_fence=40", s.rows[2]);
+  audit watching(static_cast<mysql_row_place&>(*s.place).locks);
+  watching.watch(s.table->table, "AFTER UPDATE");
+  const auto told = s.run(s.takes());
+  for (std::size_t i = 0; i != many; ++i) CHECK(told[i].fence == (i == 2 ? 41u : 1u));
+  CHECK(watching.lines() == std::to_string(many));
+}
+
+TEST_CASE("mysql row batch: a row that others take as soon as it is released counts as released",
+          "[mysql][rows][triggers]") {
+  row_batch s;
+  const auto asked = s.takes();
+  for (const auto& each : s.run(asked)) REQUIRE(answer(each) == yes);
+  // What a waiter does, at the moment of the release.
+  s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
+  auto back = s.frees(asked, verb::release);
+  back[1].fence = 9;  // never ours
+  const auto told = s.run(back);
+  for (std::size_t i = 0; i != many; ++i) CHECK(answer(told[i]) == (i == 1 ? no : yes));
+  CHECK(statements(told) == 2);
+}
+
+TEST_CASE("mysql row batch: of two rows that others have, one freed just now, neither is told that it was lost",
+          "[mysql][rows][triggers]") {
+  row_batch s;
+  const auto asked = s.takes();
+  for (const auto& each : s.run(asked)) REQUIRE(answer(each) == yes);
+  s.set("lock_owner='somebody'", s.rows[1]);
+  s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
+  const auto told = s.run(s.frees(asked, verb::release));
+  for (std::size_t i = 0; i != many; ++i) CHECK(told[i].result == (i == 1 || i == 3 ? unknown : yes));
+  // As after any answer that did not come: once more, on another connection.
+  fault why;
+  const auto other = s.a.store->connect(5s, why);
+  REQUIRE(other);
+  for (const auto& each : s.run(*other, s.frees({asked[1], asked[3]}, verb::release))) CHECK(answer(each) == no);
+}
+
+TEST_CASE("mysql row batch: without an answer all members are in doubt, ended once and cancelled in one statement",
+          "[mysql][rows]") {
+  for (const bool granted : {false, true}) {
+    INFO((granted ? "it was done later" : "it was ended"));
+    row_batch s;
+    auto root = raw_mysql::root();
+    root.run("LOCK TABLES " + s.table->table + " WRITE");  // of row locks a batch waits for none
+    const auto asked = s.takes();
+    const auto lost = s.a.connection->identity();
+    auto told = std::async(std::launch::async, [&] { return s.run(asked); });
+    auto watch = raw_mysql::root();
+    pass_until(*s.place, [&] {
+      return watch.one(
+                 "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE '%metadata lock%' AND id=" +
+                 std::to_string(lost.id)) == "1";
+    });
+    s.a.connection->interrupt();
+    for (const auto& each : told.get()) {
+      CHECK(each.result == unknown);
+      CHECK(each.why.connection);
+    }
+    fault why;
+    const auto other = s.a.store->connect(5s, why);
+    REQUIRE(other);
+    if (!granted) CHECK(s.a.store->terminate(*other, lost));
+    root.run("UNLOCK TABLES");
+    if (granted) pass_until(*s.place, [&] { return !s.owner(s.rows[many - 1]).empty(); });
+    CHECK(s.a.store->terminate(*other, lost));
+    const auto cancelled = s.run(*other, s.frees(asked, verb::cancel));
+    CHECK(statements(cancelled) <= (granted ? 1u : 2u));
+    for (std::size_t i = 0; i != many; ++i) {
+      CHECK(answer(cancelled[i]) == (granted ? yes : no));
+      CHECK(s.owner(s.rows[i]).empty());
+    }
+    for (const auto& each : s.run(*other, s.takes())) CHECK(answer(each) == yes);
+  }
+}
+
+TEST_CASE("mysql row batch: a text id that the column's characters can't write is no row, and spoils no other",
+          "[mysql][rows]") {
+  row_scene s({.id = row_id_kind::text});
+  row_actor a(s);
+  s.app->run("ALTER TABLE " + s.table->table + " MODIFY id VARCHAR(60) CHARACTER SET latin1 COLLATE latin1_swedish_ci");
+  auto latin = *s.table;
+  latin.id_text = {{"latin1", "latin1_swedish_ci"}};
+  s.table = std::make_shared<const row_table>(latin);
+  const std::vector<lock_key> rows = {s.make("gr\xc3\xbc\xc3\x9f"), s.key({std::string("\xe6\x97\xa5")}), s.make("?"),
+                                      s.make("plain")};
+  std::vector<request> asked;
+  for (const auto& row : rows) {
+    ++a.nonce;
+    asked.push_back(a.about(verb::take, row));
+  }
+  std::vector<reply> told(rows.size());
+  a.store->execute(*a.connection, asked, told);
+  for (std::size_t i = 0; i != rows.size(); ++i) {
+    INFO(i);
+    CHECK(answer(told[i]) == (i == 1 ? no : yes));
+  }
+  // MariaDB refuses the statement for all of them then.
+  for (auto& each : asked) each.action = verb::release;
+  for (auto& each : asked) each.fence = 1;
+  a.store->execute(*a.connection, asked, told);
+  for (std::size_t i = 0; i != rows.size(); ++i) CHECK(answer(told[i]) == (i == 1 ? no : yes));
+}
+
+TEST_CASE("mysql row batch: rows of two tables, and other ttls, are never one statement", "[mysql][rows]") {
+  row_batch s;
+  const auto other = s.place->make_table({});
+  s.app->run("INSERT INTO " + other->table + " (id) VALUES (0)");
+  const auto row = lock_key::of_row(other, {std::int64_t{0}});
+  auto asked = s.takes();
+  asked.push_back(s.a.about(verb::take, row));
+  auto told = s.run(asked);
+  for (const auto& each : told) CHECK(answer(each) == yes);
+  CHECK(statements(told) == many + 1);
+  for (const auto& each : s.run(s.frees(asked, verb::release))) CHECK(answer(each) == yes);
+  asked = s.takes();
+  asked[2].kind = lease_kind::expiring;
+  asked[2].ttl = for_long;
+  told = s.run(asked);
+  for (const auto& each : told) CHECK(answer(each) == yes);
+  for (std::size_t i = 0; i != many; ++i) CHECK(s.value(s.table->expires_at, s.rows[i]).empty() == (i != 2));
+}
+
+}  // namespace dlock::test
