@@ -120,6 +120,7 @@ class faulty_store final : public store, public connect_faults, private store_ad
   // ---- store --------------------------------------------------------------------------------------------------
   const std::string& name() const noexcept override { return name_; }
   capabilities caps() const noexcept override { return caps_; }
+  std::string unfit_key(std::string_view key) const override { return inner_->unfit_key(key); }
   void prepare() override { prepares(), inner_->prepare(); }
 
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
