@@ -29,7 +29,7 @@
 /// |                   |                               | a statement has an unknown outcome, its connection is ended  |
 ///
 /// | scheme            | lease_table, unique_insert,   | which tables, and how: lease_table is what this page tells.  |
-/// |                   | state_row; lease_table        | The others use a table that you have, and have headers of    |
+/// |                   | state_row, t_lock; lease_table| The others use a table that you have, and have headers of    |
 /// |                   |                               | their own: mysql_<scheme>.hpp                                |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. The user needs SELECT, INSERT,

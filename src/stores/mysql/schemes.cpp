@@ -11,9 +11,11 @@
 
 #include "dlock/stores/mysql.hpp"
 #include "dlock/stores/mysql_state_row.hpp"
+#include "dlock/stores/mysql_t_lock.hpp"
 #include "dlock/stores/mysql_unique_insert.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/mysql/state_row/store.hpp"
+#include "stores/mysql/t_lock/store.hpp"
 #include "stores/mysql/unique_insert/store.hpp"
 
 namespace dlock::stores {
@@ -32,6 +34,7 @@ constexpr scheme schemes[] = {
     {"lease_table", open_lease_table},
     {"unique_insert", [](store_url url) { return open_unique_insert(std::move(url)); }},
     {"state_row", [](store_url url) { return open_state_row(std::move(url)); }},
+    {"t_lock", [](store_url url) { return open_t_lock(std::move(url)); }},
 };
 
 }  // namespace
@@ -44,6 +47,11 @@ std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_opt
 std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options) {
   using namespace mysql::state_row;
   return std::make_shared<state_row_store>(state_row_settings(std::move(url), options));
+}
+
+std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options) {
+  using namespace mysql::t_lock;
+  return std::make_shared<t_lock_store>(t_lock_settings(std::move(url), options));
 }
 
 std::shared_ptr<store> open_mysql(store_url url) {

@@ -66,6 +66,7 @@ reply shared_connection::change(verb action) {
   answer.result = run(at(action), done, answer.why);
   if (answer.why.native == static_cast<int>(mysql_duplicate_key)) return {.result = outcome::no};
   if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
+  if (answer.result == outcome::yes) answer.fence = done.insert_id;
   return answer;
 }
 

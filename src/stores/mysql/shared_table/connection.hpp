@@ -32,9 +32,9 @@ struct shared_statements {
   /// In the order of `verb`; an empty one is not used.
   std::array<sql::statement_text, 7> verbs{};
   bool take_is_quick = true;  ///< it may be told not to wait for a locked row
-  /// What operators see: key, holder's name, left. A condition about the key follows.
+  /// What operators see: key, holder's name, left, fence (or 0). A condition about the key follows.
   std::string held{};
-  /// Primary keys of what has expired. LIMIT follows.
+  /// Primary keys of what has expired. LIMIT follows. Empty: nothing is cleaned up.
   std::string expired{};
   /// Frees one of them, if it has expired still; the primary key as a literal follows.
   std::string free_expired{};

@@ -12,19 +12,20 @@
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::shared_table {
-namespace {
+namespace {}  // namespace
 
-std::string owner_text(const id128& session, std::uint64_t nonce) { return sql::row_owner{session, nonce}.text(); }
-
-/// Another program's holder has no session; its name is for messages.
-void put_holder(seen& holder, std::string_view owner) {
-  const auto ours = sql::row_owner::parse(owner);
-  holder.holder = ours ? ours->session : sql::foreign_owner;
-  holder.fence = holder.nonce = ours ? ours->nonce : 0;
-  if (!ours) holder.who = owner;
+std::string shared_table_store::our_name(const request& request) const {
+  // The number that names a grant is its attempt's: release and extend have it as the fence.
+  const bool held = request.action == verb::release || request.action == verb::extend;
+  return sql::row_owner{request.session, held ? request.fence : request.nonce}.text();
 }
 
-}  // namespace
+/// Another program's holder has no session; its name is for messages.
+seen shared_table_store::holder_named(std::string_view owner, std::uint64_t) const {
+  const auto ours = sql::row_owner::parse(owner);
+  if (!ours) return {.holder = sql::foreign_owner, .who = std::string(owner)};
+  return {.holder = ours->session, .fence = ours->nonce, .nonce = ours->nonce};
+}
 
 std::string shared_table_store::unfit_key(std::string_view key) const {
   const auto known = sql();
@@ -67,11 +68,10 @@ reply shared_table_store::take(native& with, const request&) const { return with
 reply shared_table_store::change(native& with, const request& request) const {
   auto& values = with.values();
   values.key.assign(request.resource);
-  // The number that names a grant is its attempt's: release and extend have it as the fence.
-  const bool held = request.action == verb::release || request.action == verb::extend;
-  values.owner.assign(owner_text(request.session, held ? request.fence : request.nonce));
-  if (request.expected != nullptr) {
-    values.holder.assign(owner_text(request.expected->holder, request.expected->fence));
+  values.owner.assign(our_name(request));
+  if (const auto* const seen = request.expected; seen != nullptr) {
+    values.holder.assign(sql::row_owner{seen->holder, seen->nonce}.text());
+    values.fence = seen->fence;
   }
   const auto unit = sql()->unit;
   values.ttl = ((request.ttl + unit - microseconds{1}) / unit * unit).count();
@@ -79,7 +79,7 @@ reply shared_table_store::change(native& with, const request& request) const {
   auto answer = request.action == verb::take     ? take(with, request)
                 : request.action == verb::cancel ? with.change(verb::release)
                                                  : with.change(request.action);
-  answer.fence = request.nonce;
+  if (!fenced_) answer.fence = request.nonce;
   return answer;
 }
 
@@ -87,11 +87,14 @@ reply shared_table_store::look(native& with, const request& request) const {
   with.values().key.assign(request.resource);
   mysql_bytes<400> owner;
   std::int64_t held = 0, left = 0;
-  const std::array row{mysql_field::number(held), mysql_field::text(owner), mysql_field::number(left)};
+  std::uint64_t fence = 0;
+  const std::array row{mysql_field::number(held), mysql_field::text(owner), mysql_field::number(left),
+                       mysql_field::number(fence)};
   reply answer;
   answer.result = with.look(row, answer.why);
+  answer.holder.fence = fence;
   if (answer.result != outcome::yes || held == 0) return answer;
-  put_holder(answer.holder, owner.view());
+  answer.holder = holder_named(owner.view(), fence);
   answer.holder.expired = left <= 0;
   answer.holder.left = microseconds{std::max<std::int64_t>(0, left)};
   return answer;
@@ -107,9 +110,9 @@ reply shared_table_store::holders(connection& connection, const std::string& con
     mysql_rows rows;
     answer.result = with.query(sql()->statements.held + condition, "list", &rows, nullptr, answer.why);
     for (const auto& row : rows) {
-      seen holder;
-      put_holder(holder, row.at(1).value_or(""));
+      const auto holder = holder_named(row.at(1).value_or(""), std::stoull(row.at(3).value_or("0")));
       found.push_back({.key = row.at(0).value_or(""), .session = holder.holder, .label = holder.who});
+      if (fenced_) found.back().fence = holder.fence;
       if (holder.holder == sql::foreign_owner) found.back().session = {};
       found.back().left = microseconds{std::stoll(row.at(2).value_or("0"))};
     }
@@ -140,9 +143,9 @@ reply shared_table_store::clean_up(connection& connection, microseconds idle, st
   return guarded(with, "clean up", [&] {
     reply answer{.result = outcome::yes};
     answer.statements = 0;
-    if (idle.count() == 0) return answer;
-    mysql_rows rows;
     const auto& text = sql()->statements;
+    if (idle.count() == 0 || text.expired.empty()) return answer;
+    mysql_rows rows;
     ++answer.statements;
     answer.result = with.query(fmt::format("{} LIMIT {}", text.expired, limit), "clean up", &rows, nullptr, answer.why);
     for (const auto& row : rows) {

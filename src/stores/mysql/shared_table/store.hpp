@@ -28,15 +28,17 @@ struct scheme_sql {
 /// which statements.
 class shared_table_store : public store, private store_admin {
  public:
-  explicit shared_table_store(const table_settings& settings) : client_(settings), settings_(settings) {}
+  explicit shared_table_store(const table_settings& settings, bool fenced = false)
+      : client_(settings), settings_(settings), fenced_(fenced) {}
 
   const std::string& name() const noexcept override { return settings_.name; }
   capabilities caps() const noexcept override {
+    // Without a fence its place is taken by the attempt's nonce: it names the grant.
     return {.session_leases = false,
             .batch = false,
             .take_waits = !client_.can_refuse_to_wait(),
             .renewed_leases = true,
-            .fence = false,
+            .fence = fenced_,
             .min_hold = false,
             .any_key = false};
   }
@@ -62,6 +64,10 @@ class shared_table_store : public store, private store_admin {
   virtual scheme_sql make_sql(const layout& table) const = 0;
   /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
   virtual reply take(native& with, const request& request) const;
+  /// How the row names us: what is written at a grant, and what the row must have for the other verbs.
+  virtual std::string our_name(const request& request) const;
+  /// The holder whom such a text names, with nonce and fence. `fence`: the row's, 0 where it has none.
+  virtual seen holder_named(std::string_view owner, std::uint64_t fence) const;
 
  private:
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
@@ -77,6 +83,7 @@ class shared_table_store : public store, private store_admin {
 
   mysql_client client_;
   const table_settings settings_;
+  const bool fenced_;
   mutable base::mutex mutex_;
   std::shared_ptr<const scheme_sql> sql_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
   // Those of a former prepare(): connections refer to them.

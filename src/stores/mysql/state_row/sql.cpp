@@ -25,7 +25,7 @@ SET {key} = :key,
 )";
 
 constexpr const char* look_sql = R"(
-SELECT {state} <> 0, LEFT({owner}, 100), {left}
+SELECT {state} <> 0, LEFT({owner}, 100), {left}, 0
 FROM {table}
 WHERE {key} = {:key}
 )";
@@ -59,7 +59,7 @@ WHERE {key} = {:key}
 )";
 
 constexpr const char* held_sql = R"(
-SELECT {key}, LEFT({owner}, 100), {left}
+SELECT {key}, LEFT({owner}, 100), {left}, 0
 FROM {table}
 WHERE {state} <> 0
   AND COALESCE({passed}, 0) = 0

@@ -23,7 +23,7 @@ WHERE {key} = {:key}
 )";
 
 constexpr const char* look_sql = R"(
-SELECT COALESCE({owner}, '') <> '', LEFT({owner}, 100), {left}
+SELECT COALESCE({owner}, '') <> '', LEFT({owner}, 100), {left}, 0
 FROM {table}
 WHERE {key} = {:key}
 )";
@@ -52,7 +52,7 @@ WHERE {key} = {:key}
 )";
 
 constexpr const char* held_sql = R"(
-SELECT {key}, LEFT({owner}, 100), {left}
+SELECT {key}, LEFT({owner}, 100), {left}, 0
 FROM {table}
 WHERE {owner} <> ''
   AND NOT ({passed})

@@ -25,7 +25,6 @@ class state_row_place final : public store_place {
     return owner_ + (owner_.find('?') == std::string::npos ? "?" : "&") + "scheme=state_row&table=" + table_;
   }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }
-  bool deletes_free_rows() const override { return false; }
   const std::string& table() const noexcept { return table_; }
 
   static constexpr const char* columns =
