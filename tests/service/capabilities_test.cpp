@@ -135,15 +135,16 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without a time of the gran
                  "[capabilities]") {
   store->can().min_hold = false;
   const auto locks = service();
-  check_refused<std::invalid_argument>(*locks, "min_hold = 1000 ms", [&] { return locks->acquire("k", {.min_hold = 1s}); });
+  check_refused<std::invalid_argument>(*locks, "min_hold = 1000 ms",
+                                       [&] { return locks->acquire("k", {.min_hold = 1s}); });
   check_refused<std::invalid_argument>(*locks, "min_hold = 1000 ms", [&] {
     return locks->try_acquire_all({"a", "b"}, {.min_hold = 1s});
   });
   CHECK(locks->acquire("k"));
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: a key that the store can't have is refused before it is asked for",
-                 "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture,
+                 "capabilities: a key that the store can't have is refused before it is asked for", "[capabilities]") {
   store->refuse_long_keys("it is too long");
   const auto locks = service();
   check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->acquire("much too long"); });
@@ -151,11 +152,13 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: a key that the store can't
   check_refused<std::invalid_argument>(*locks, "key 'much too long'", [&] {
     return locks->acquire_all({"a", "much too long"});
   });
+  check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->holder("much too long"); });
+  check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->force_release("much too long"); });
   CHECK(locks->acquire("short"));
 }
 
 TEST_CASE_METHOD(capabilities_fixture,
-                 "capabilities: where each lease is renewed by itself, an automatic one needs no session and sends nothing else",
+                 "capabilities: where each lease is renewed by itself, an automatic one sends nothing else",
                  "[capabilities][T13][T21]") {
   store->can().session_leases = false;
   store->can().renewed_leases = true;

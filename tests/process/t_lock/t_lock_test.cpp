@@ -86,15 +86,26 @@ TEST_CASE("t_lock: for a minute dlock and programs of the article's protocol exc
   const auto url = store_url::parse(owner);
   raw_mysql client(owner);
   const auto witness = place.table() + "_witness";
-  client.run("CREATE TABLE " + witness + " (k VARCHAR(32) PRIMARY KEY, holder VARCHAR(64) NOT NULL, until_us BIGINT NOT NULL)");
+  client.run("CREATE TABLE " + witness +
+             " (k VARCHAR(32) PRIMARY KEY, holder VARCHAR(64) NOT NULL, until_us BIGINT NOT NULL)");
   client.run("INSERT INTO " + witness + " VALUES ('k0', '', 0), ('k1', '', 0)");
   // A row made beforehand: two first users of a key in the article's protocol get an error.
   client.run("INSERT INTO " + place.table() + " (lock_key) VALUES ('k0'), ('k1')");
 
   const auto jdbc = fmt::format("jdbc:mariadb://{}:{}/{}", url.hosts.at(0).host, url.hosts.at(0).port, url.path);
-  const std::vector<std::string> java{"java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m",
-                                      "-cp", DLOCK_TEST_JAVA_CLASSES ":" DLOCK_TEST_MARIADB_JAR, "Neighbour", jdbc,
-                                      url.user, url.password, place.table(), witness};
+  const std::vector<std::string> java{"java",
+                                      "-Xshare:auto",
+                                      "-XX:TieredStopAtLevel=1",
+                                      "-XX:+UseSerialGC",
+                                      "-Xmx64m",
+                                      "-cp",
+                                      DLOCK_TEST_JAVA_CLASSES ":" DLOCK_TEST_MARIADB_JAR,
+                                      "Neighbour",
+                                      jdbc,
+                                      url.user,
+                                      url.password,
+                                      place.table(),
+                                      witness};
   const std::vector<std::string> ours{DLOCK_TEST_T_LOCK_WORKER, place.url(), owner, witness};
   std::vector<std::string> logs;
   const auto log = [&] {

@@ -38,9 +38,7 @@ struct worker {
     std::this_thread::sleep_for(std::chrono::milliseconds{1 + random() % 40});
     client.run(fmt::format("UPDATE {} SET holder='' WHERE k='{}' AND holder='{}'", witness, key, me));
   }
-  dlock::renewal renewal() {
-    return last = random() % 2 == 0 ? dlock::renewal::automatic : dlock::renewal::none;
-  }
+  dlock::renewal renewal() { return last = random() % 2 == 0 ? dlock::renewal::automatic : dlock::renewal::none; }
 
   dlock::lock_service locks;
   dlock::test::raw_mysql client;

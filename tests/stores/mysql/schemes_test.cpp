@@ -305,6 +305,9 @@ TEST_CASE("mysql schemes: a key that does not fit into the column is refused, ot
   CHECK_THAT(why("\xe4\xbd\xa0"), ContainsSubstring("latin1"));
   CHECK_THAT(why("\xff"), ContainsSubstring("UTF-8"));
   CHECK_THAT(why(std::string("a\0b", 3)), ContainsSubstring("zero byte"));
+  // Written to the column they would be question marks, and "??" is somebody's key.
+  CHECK_THROWS_AS(locks.holder("\xe4\xbd\xa0\xe4\xbd\xa0"), std::invalid_argument);
+  CHECK_THROWS_AS(locks.force_release("\xe4\xbd\xa0\xe4\xbd\xa0"), std::invalid_argument);
   CHECK(locks.statements() == sent);
   const auto held = locks.acquire("Case");
   lock_service stranger(other.url("unique_insert"));
