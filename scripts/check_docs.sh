@@ -159,6 +159,22 @@ compare_sql() { # file heading
   done < <(sql_of_page "$2")
   [ $count -gt 0 ] || offend "docs/protocol.md:1: no statement below '$2'"
 }
+# Below a line "<!-- sql: FILE SCHEME -->", up to the next text: of a scheme on a table of other programs, with its default names.
+scheme_names() { # scheme: what its placeholders are called in the page
+  case $1 in
+    unique_insert) echo 's/\{table\}/lock_table/g; s/\{key\}/resource/g; s/\{owner\}/lock_owner/g; s/\{expiry\}/lock_expire_time/g; s/\{state\}//g' ;;
+    state_row) echo 's/\{table\}/lock_table/g; s/\{key\}/lock_name/g; s/\{owner\}/lock_info/g; s/\{expiry\}/expiration_time/g; s/\{state\}/lock_state/g' ;;
+    t_lock) echo 's/\{table\}/t_lock/g' ;;
+  esac
+}
+while IFS=: read -r line marker; do
+  read -r _ _ file scheme _ <<<"$marker"
+  source=$(sed 's|^ *//.*||' "$file" | tr -d '\n' | sed -E "s/[[:space:]]//g; $(scheme_names "$scheme"); s/\{:?([a-z_]+)\}/:\1/g")
+  while IFS= read -r statement; do
+    grep -qF -- "R\"($statement)\"" <<<"$source" || offend "docs/stores.md:$line: not in $file: $statement"
+  done < <(awk -v at="$line" 'NR <= at { next } /^```sql/ { code = 1; text = ""; next }
+      /^```/ && code { print text; code = 0; next } code { text = text $0; next } { exit }' docs/stores.md | sed -E 's/[[:space:]]//g')
+done < <(grep -nE '^<!-- sql: [^ ]+ [^ ]+ -->$' docs/stores.md)
 compare_sql src/stores/mysql/lease_table/sql.cpp 'The statements: MariaDB and MySQL'
 compare_sql src/stores/sqlite/lease_table/sql.cpp 'The statements: SQLite'
 

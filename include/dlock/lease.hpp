@@ -57,9 +57,10 @@ class [[nodiscard]] lease {
 
   std::string_view key() const& noexcept;
   std::string_view key() const&& = delete;  ///< acquire("k").key(): the lease would be gone with what this shows
-  /// +1 at every grant of the key, unchanged by re-entry and renewal. Hand it to whatever the lock protects, which must
-  /// refuse a smaller one.
-  std::uint64_t fencing_token() const noexcept;
+  /// +1 at every grant of the key (a scheme with a counter of its own may grow faster), unchanged by re-entry and renewal.
+  /// Hand it to whatever the lock protects, which must refuse a smaller one. Throws std::logic_error where the store's table
+  /// has no such number (docs/stores.md): an invented one could go back. Cost: no statement.
+  std::uint64_t fencing_token() const;
   /// How long it can be trusted without another renewal; 0: lost. A lower bound of what the server would say.
   std::chrono::microseconds remaining() const noexcept;
   /// Whether this is a second lease on a grant that its owner held already.

@@ -67,7 +67,12 @@ lease::~lease() {
 
 std::string_view lease::key() const& noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }
 
-std::uint64_t lease::fencing_token() const noexcept { return grant_ == nullptr ? 0 : grant_->fence; }
+std::uint64_t lease::fencing_token() const {
+  if (grant_ == nullptr) return 0;
+  if (grant_->fenced) return grant_->fence;
+  throw std::logic_error("dlock: key '" + printable(grant_->key) + "': " + grant_->home->where().name() +
+                         " has no fencing tokens: its table keeps no number that grows with each grant");
+}
 
 std::chrono::microseconds lease::remaining() const noexcept {
   if (grant_ == nullptr || grant_->home->forked()) return std::chrono::microseconds{0};

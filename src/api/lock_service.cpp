@@ -73,9 +73,17 @@ const std::string& lock_service::name() const& noexcept { return core_->where().
 
 namespace {
 
-/// A row's key may come from a service on another store, which knows its table.
-void check_rows(const store& store, const lock_key& key, const char* call) {
-  if (key.row() == nullptr || store.caps().rows) return;
+/// A row's key may come from a service on another store, which knows its table. What can't be a key there could be taken for
+/// one that is.
+void check_key(const store& store, const lock_key& key, const char* call) {
+  const auto caps = store.caps();
+  if (key.row() == nullptr) {
+    const auto why = caps.any_key ? std::string{} : store.unfit_key(key.view());
+    if (why.empty()) return;
+    throw std::invalid_argument(std::string("dlock: ") + call + ": key '" + printable(key) + "': " + store.name() +
+                                ": " + why);
+  }
+  if (caps.rows) return;
   throw std::invalid_argument(std::string("dlock: ") + call + ": key '" + printable(key) + "' is a row, and " +
                               store.name() + " has no rows");
 }
@@ -94,7 +102,7 @@ request about(const lock_key& key) { return {.action = verb::look, .resource = k
 
 std::optional<holder_info> lock_service::holder(const lock_key& key) {
   auto& store = core_->where();
-  check_rows(store, key, "holder");
+  check_key(store, key, "holder");
   auto& admin = admin_of(store, "holder");
   std::vector<holder_info> found;
   engine::ask(*core_, "holder", [&](connection& connection) { return admin.inspect(connection, about(key), found); });
@@ -112,7 +120,7 @@ std::vector<holder_info> lock_service::held_keys(std::size_t limit, std::string_
 
 bool lock_service::force_release(const lock_key& key) {
   auto& store = core_->where();
-  check_rows(store, key, "force_release");
+  check_key(store, key, "force_release");
   auto& admin = admin_of(store, "force_release");
   auto ask = about(key);
   const auto revoke = [&](connection& connection) { return admin.revoke(connection, ask); };

@@ -24,13 +24,19 @@ void check_request(const service_core& core, const std::string& which, const row
   const auto& name = core.where().name();
   if (row != nullptr && !caps.rows) refuse(name + " has no tables whose rows could be locked");
   const bool by_column = row != nullptr && *row == row_renewal::column;
-  if (terms.renewal == renewal::automatic && !by_column && !caps.session_leases) {
+  const bool renewed = by_column || caps.session_leases || (row == nullptr && caps.renewed_leases);
+  if (terms.renewal == renewal::automatic && !renewed) {
     refuse(name + " has no leases that are renewed: renewal::none or renewal::manual");
   }
   if (terms.renewal != renewal::automatic && !caps.expiring_leases) {
     refuse(name + " has no leases with an expiry of their own: renewal::automatic");
   }
-  if (row == nullptr) return;
+  if (row == nullptr) {
+    if (terms.min_hold.count() > 0 && !caps.min_hold) {
+      refuse(fmt::format("min_hold = {} ms: {} keeps no time of the grant", terms.min_hold.count(), name));
+    }
+    return;
+  }
   if (terms.min_hold.count() > 0) {
     refuse(
         fmt::format("min_hold = {} ms: a row keeps no time of its grant; lock a key for that", terms.min_hold.count()));
@@ -44,7 +50,13 @@ void check_request(const service_core& core, const std::string& which, const row
 void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms) {
   if (&terms != &core.shared().defaults) validate(terms, core.shared().options);
   const auto* const row = key.row();
-  if (const auto& caps = core.all().caps; row == nullptr && caps.session_leases && caps.expiring_leases) return;
+  const auto& caps = core.all().caps;
+  if (row == nullptr && !caps.any_key) {
+    if (const auto why = core.where().unfit_key(key.view()); !why.empty()) {
+      throw std::invalid_argument(fmt::format("dlock: key '{}': {}: {}", printable(key), core.where().name(), why));
+    }
+  }
+  if (row == nullptr && caps.session_leases && caps.expiring_leases && caps.min_hold) return;
   check_request(core, (row != nullptr ? "row '" : "key '") + printable(key) + "'",
                 row != nullptr ? &row->table->renewal : nullptr, terms);
 }

@@ -60,6 +60,7 @@ struct grant : std::enable_shared_from_this<grant> {
   // A service may hold very many of these: what is small stands together.
   lease_kind kind = lease_kind::session;
   bool renewable = false;  // renewal::manual
+  bool fenced = true;      // capabilities::fence: otherwise `fence` names the grant, and nobody outside is shown it
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_reason> reason{loss_reason::none};
   std::atomic<bool> notified{false};  // its holder was told of the loss: the callbacks have ended
@@ -109,6 +110,8 @@ struct grant : std::enable_shared_from_this<grant> {
     }
     return false;
   }
+  /// As users see it: 0 where the store has no fences.
+  std::uint64_t fence_shown() const noexcept { return fenced ? fence : 0; }
   /// A statement about this very grant.
   request ask(verb action) const noexcept {
     return {.action = action,

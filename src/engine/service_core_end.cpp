@@ -123,7 +123,7 @@ void service_core::end(std::chrono::milliseconds limit) {
 void service_core::tell_held(const std::string& text) {
   std::vector<std::pair<lock_key, std::uint64_t>> held;
   sessions_.for_each_grant([&](const grant& grant) {
-    if (grant.state.load() == grant_state::held) held.emplace_back(grant.key, grant.fence);
+    if (grant.state.load() == grant_state::held) held.emplace_back(grant.key, grant.fence_shown());
   });
   for (const auto& [key, fence] : held) {
     shared_.notify({.what = event::kind::still_held, .key = key.view(), .fence = fence, .text = text});

@@ -22,6 +22,12 @@ class store_place {
   virtual void pass(std::chrono::microseconds time) { std::this_thread::sleep_for(time); }
   /// The clock that services on it go by. It runs by itself from now on.
   virtual time_source& time() { return system_time(); }
+  /// Whether fences are the numbers of the grants of a key: 1, 2, 3 ... Otherwise they may leave numbers out.
+  virtual bool counts_grants() const { return true; }
+  /// How much later than asked for an expiry may be, where a column keeps whole seconds.
+  virtual std::chrono::microseconds rounding() const { return {}; }
+  /// Whether a key is free by having no row.
+  virtual bool deletes_free_rows() const { return false; }
   /// For a service in any process of this host. Empty: other processes can't reach it.
   virtual std::string url() const { return {}; }
   /// For a child of fork() whose parent has url() open: the same, if the store can be opened there.

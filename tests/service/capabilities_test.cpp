@@ -117,4 +117,65 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without transactions a lea
   check_refused<std::logic_error>(*locks, "can't verify", [&] { return held.verification(); });
 }
 
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without fences no token is given, and no event tells one",
+                 "[capabilities]") {
+  store->can().fence = false;
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  check_refused<std::logic_error>(*locks, "has no fencing tokens", [&] { return held.fencing_token(); });
+  CHECK(lease{}.fencing_token() == 0);
+  const auto both = locks->acquire_all({"a", "b"});
+  check_refused<std::logic_error>(*locks, "has no fencing tokens", [&] { return both["a"].fencing_token(); });
+  held.release();
+  CHECK(is_free("k"));
+  for (const auto& each : seen->records()) CHECK(each.fence == 0);
+}
+
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without a time of the grant min_hold is refused",
+                 "[capabilities]") {
+  store->can().min_hold = false;
+  const auto locks = service();
+  check_refused<std::invalid_argument>(*locks, "min_hold = 1000 ms",
+                                       [&] { return locks->acquire("k", {.min_hold = 1s}); });
+  check_refused<std::invalid_argument>(*locks, "min_hold = 1000 ms", [&] {
+    return locks->try_acquire_all({"a", "b"}, {.min_hold = 1s});
+  });
+  CHECK(locks->acquire("k"));
+}
+
+TEST_CASE_METHOD(capabilities_fixture,
+                 "capabilities: a key that the store can't have is refused before it is asked for", "[capabilities]") {
+  store->refuse_long_keys("it is too long");
+  const auto locks = service();
+  check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->acquire("much too long"); });
+  check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->try_acquire("much too long"); });
+  check_refused<std::invalid_argument>(*locks, "key 'much too long'", [&] {
+    return locks->acquire_all({"a", "much too long"});
+  });
+  check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->holder("much too long"); });
+  check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->force_release("much too long"); });
+  CHECK(locks->acquire("short"));
+}
+
+TEST_CASE_METHOD(capabilities_fixture,
+                 "capabilities: where each lease is renewed by itself, an automatic one sends nothing else",
+                 "[capabilities][T13][T21]") {
+  store->can().session_leases = false;
+  store->can().renewed_leases = true;
+  const auto locks = service();
+  const auto held = locks->acquire("k", {.ttl = 30s});
+  const auto before = store->count(verb::take) + store->count(verb::insert) + store->count(verb::look);
+  REQUIRE(live_on(held, 180s, 30s));
+  CHECK(store->count(verb::extend) == 18);
+  CHECK(store->count(verb::take) + store->count(verb::insert) + store->count(verb::look) == before);
+  CHECK_FALSE(is_free("k"));
+  // Nobody's renewal: the same store, and nothing is sent.
+  const auto alone = locks->acquire("alone", {.ttl = 30s, .renewal = renewal::none});
+  CHECK(locks->holder("k")->kind == lease_kind::expiring);
+  store->next(verb::extend, {.what = fate::say, .answer = outcome::no});
+  clock.advance(10s + 1ms);
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::taken_over);
+}
+
 }  // namespace dlock::test

@@ -53,6 +53,11 @@ class faulty_store final : public store, public connect_faults, private store_ad
   void take_waits() { caps_.take_waits = true; }
   /// What the store says that it can do. Before a service uses it.
   capabilities& can() { return caps_; }
+  /// A key of eight bytes or more does not fit, for that reason. Before a service uses it.
+  void refuse_long_keys(std::string why) {
+    caps_.any_key = false;
+    unfit_ = std::move(why);
+  }
   /// It has nothing for operators and clean-up, or for transactions. Before a service uses it.
   void no_admin() { has_admin_ = false; }
   void no_transactions() { has_transactions_ = false; }
@@ -120,6 +125,9 @@ class faulty_store final : public store, public connect_faults, private store_ad
   // ---- store --------------------------------------------------------------------------------------------------
   const std::string& name() const noexcept override { return name_; }
   capabilities caps() const noexcept override { return caps_; }
+  std::string unfit_key(std::string_view key) const override {
+    return unfit_.empty() || key.size() < 8 ? inner_->unfit_key(key) : unfit_;
+  }
   void prepare() override { prepares(), inner_->prepare(); }
 
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
@@ -341,6 +349,7 @@ class faulty_store final : public store, public connect_faults, private store_ad
   time_source* const clock_;  // null: no statement takes any time
   const std::string name_;
   capabilities caps_;
+  std::string unfit_{};
   bool has_admin_ = true;
   bool has_transactions_ = true;
   std::atomic<bool> cut_{false};

@@ -10,6 +10,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "dlock/store/store_types.hpp"
 
@@ -40,6 +41,9 @@ class store {
   /// For messages: the URL without its password.
   virtual const std::string& name() const noexcept = 0;
   virtual capabilities caps() const noexcept = 0;
+  /// Without capabilities::any_key: why the text can't be a key here; empty: it can. Asked at each call, before anything is
+  /// sent. Says nothing about what is known only after prepare() before that.
+  virtual std::string unfit_key(std::string_view /*key*/) const { return {}; }
 
   /// Once, before anything else: makes or verifies the schema and checks that the server will do. Throws store_error
   /// (unreachable, schema missing or of another version) or std::invalid_argument (a setting that can't work).

@@ -111,6 +111,11 @@ struct capabilities {
   bool rows = false;            ///< rows of the application's tables, and lease_kind::column on them
   bool batch = true;            ///< several requests of one verb in one statement; otherwise they are sent one by one
   bool take_waits = false;      ///< a take may wait up to a second for a row that somebody's transaction has locked
+  bool renewed_leases =
+      false;          ///< lease_kind::column of keys: an expiry of their own, which the service renews by `extend`
+  bool fence = true;  ///< a grant's fence is greater than all before of its key; false: it names the grant and no more
+  bool min_hold = true;  ///< request::min_hold; false: nothing tells the store when a key was granted
+  bool any_key = true;   ///< any 1 to 255 bytes are a key of their own; false: unfit_key() is asked about each
 };
 
 }  // namespace dlock

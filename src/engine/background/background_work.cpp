@@ -263,7 +263,7 @@ void background_work::try_again(const std::shared_ptr<grant>& grant, const fault
     if (untold && grant->reported) {
       news_.post({.what = event::kind::release_failed,
                   .key = grant->key.view(),
-                  .fence = grant->fence,
+                  .fence = grant->fence_shown(),
                   .text = "given up: the key is free after its session's expiry"});
     }
     finish(grant, release_result::later, why, now);

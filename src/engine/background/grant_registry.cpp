@@ -29,7 +29,7 @@ bool grant_registry::admit(const std::shared_ptr<grant>& grant, room& prepared, 
   watch(grant, now);
   if (prepared.renewal != nullptr) rows_.add(grant, std::move(prepared.renewal), now);
   if (grant->turn) grant->turn.granted(grant->key, grant->owner.get());
-  history_.granted(grant->key, grant->fence, grant->granted_at);
+  if (grant->fenced) history_.granted(grant->key, grant->fence, grant->granted_at);
   return true;
 }
 
@@ -88,12 +88,13 @@ release_result grant_registry::end_release(const std::shared_ptr<grant>& grant, 
   no_longer_held();
   if (!trusted) news_.post(grant);  // before gone(), which may end the notifier
   table_.drop(*grant);              // before its owner is told that it is over
-  event happened{.key = grant->key.view(), .fence = grant->fence, .held = now - grant->granted_at};
+  event happened{.key = grant->key.view(), .fence = grant->fence_shown(), .held = now - grant->granted_at};
   bool tells = true;
   if (result == release_result::lost && trusted) {
     happened.what = event::kind::split_found;
   } else if (result == release_result::later) {
-    happened = {.what = event::kind::release_failed, .key = grant->key.view(), .fence = grant->fence, .text = why.text};
+    happened = {
+        .what = event::kind::release_failed, .key = grant->key.view(), .fence = grant->fence_shown(), .text = why.text};
   } else if (trusted) {
     happened.what = event::kind::released;
   } else {

@@ -45,7 +45,7 @@ void notifier::tell(grant& lost, instant now) noexcept {
   notified_();
   shared_.notify({.what = event::kind::lost,
                   .key = lost.key.view(),
-                  .fence = lost.fence,
+                  .fence = lost.fence_shown(),
                   .held = now - lost.granted_at,
                   .reason = lost.reason.load()});
 }

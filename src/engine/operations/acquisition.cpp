@@ -117,7 +117,7 @@ action acquisition::follow(action next, instant now) {
     result_.first = true;
     with_.shared.notify({.what = event::kind::granted,
                          .key = key_.view(),
-                         .fence = result_.held->fence,
+                         .fence = result_.held->fence_shown(),
                          .waited = now - request_.begun,
                          .attempts = attempt_->machine().statements(),
                          .taken_over = attempt_->machine().taken_over()});

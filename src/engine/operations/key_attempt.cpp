@@ -28,16 +28,17 @@ verb verb_of(step next) noexcept {
 
 bool grants(step next) noexcept { return next == step::take || next == step::insert || next == step::take_over; }
 
-bool renewed_by_column(const lock_key& key) noexcept {
-  return key.row() != nullptr && key.row()->table->renewal == row_renewal::column;
+bool renewed_by_column(const lock_key& key, const capabilities& caps) noexcept {
+  if (key.row() != nullptr) return key.row()->table->renewal == row_renewal::column;
+  return !caps.session_leases && caps.renewed_leases;
 }
 
 }  // namespace
 
 // ---- how it is kept -------------------------------------------------------------------------------------------------
 
-keeping::keeping(const lock_key& key, const detail::lock_settings& terms) noexcept
-    : keeping(renewed_by_column(key), terms) {}
+keeping::keeping(const lock_key& key, const detail::lock_settings& terms, const capabilities& caps) noexcept
+    : keeping(renewed_by_column(key, caps), terms) {}
 
 keeping::keeping(bool by_column, const detail::lock_settings& terms) noexcept
     : kind(terms.renewal != renewal::automatic ? lease_kind::expiring
@@ -54,6 +55,7 @@ std::shared_ptr<grant> keeping::make_grant(parts& with, const lock_key& key, std
   auto grant = std::make_shared<engine::grant>(with.home.lock(), key);
   grant->owner = std::move(owner);
   grant->kind = kind;
+  grant->fenced = with.caps.fence;
   grant->renewable = terms.renewal == renewal::manual;
   grant->ttl = ttl;
   grant->min_hold = terms.min_hold;
@@ -76,7 +78,7 @@ key_attempt::key_attempt(parts& with, const lock_key& key, const lock_request& r
     : with_(with),
       key_(key),
       request_(request),
-      keeping_(key, request.terms),
+      keeping_(key, request.terms, with.caps),
       machine_(settings),
       session_(with, woken) {}
 

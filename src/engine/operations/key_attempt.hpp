@@ -17,7 +17,7 @@ constexpr microseconds naming_class = std::chrono::seconds{30};
 
 /// How a lease is kept, and for how long.
 struct keeping {
-  keeping(const lock_key& key, const detail::lock_settings& terms) noexcept;
+  keeping(const lock_key& key, const detail::lock_settings& terms, const capabilities& caps) noexcept;
   keeping(bool by_column, const detail::lock_settings& terms) noexcept;
 
   /// As a store wants it: 0 for a session.

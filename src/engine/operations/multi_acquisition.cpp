@@ -237,7 +237,7 @@ bool multi_acquisition::admit_all(instant now) noexcept {
     here.first = true;
     with_.shared.notify({.what = event::kind::granted,
                          .key = here.held->key.view(),
-                         .fence = here.held->fence,
+                         .fence = here.held->fence_shown(),
                          .waited = now - request_.begun,
                          .attempts = each.attempt.machine().statements(),
                          .taken_over = each.attempt.machine().taken_over()});

@@ -72,7 +72,7 @@ std::vector<std::shared_ptr<grant>> row_adoption::committed(const std::vector<st
     if (ours) {
       with_.shared.notify({.what = event::kind::granted,
                            .key = grant->key.view(),
-                           .fence = grant->fence,
+                           .fence = grant->fence_shown(),
                            .waited = now - begun_,
                            .attempts = 1});
       grants[i] = std::move(grant);

@@ -57,7 +57,8 @@ void second_lease::refuse(grant& mine, instant now) const {
   }
   throw lock_refused(
       errc::already_held,
-      fmt::format("key '{}': already yours, with fence {}{}", printable(mine.key), mine.fence,
+      fmt::format("key '{}': already yours{}{}", printable(mine.key),
+                  mine.fenced ? fmt::format(", with fence {}", mine.fence) : "",
                   by_mutex ? ", by a distributed_mutex: waiting for it would be waiting for yourself" : ""));
 }
 
@@ -111,7 +112,7 @@ std::shared_ptr<grant> second_lease::take(bool& first) noexcept {
 }
 
 action second_lease::finish() noexcept {
-  with_.shared.notify({.what = event::kind::reentered, .key = held_->key.view(), .fence = held_->fence});
+  with_.shared.notify({.what = event::kind::reentered, .key = held_->key.view(), .fence = held_->fence_shown()});
   return {};
 }
 

@@ -49,7 +49,7 @@ class actor {
   reply release(std::string_view key, std::uint64_t fence, microseconds min_hold = 0us);
   reply cancel(std::string_view key, std::uint64_t nonce);
   reply look(std::string_view key);
-  /// What a look shows; a failure if there is no row.
+  /// What a look shows; nobody, if there is no row.
   seen at(std::string_view key);
   /// What operators see of that key.
   std::vector<holder_info> inspected(std::string_view key);
@@ -60,10 +60,19 @@ class actor {
   outcome session(session_verb action, const id128& whose, microseconds ttl);
 
   reply run(const request& q);
+  /// Whether `fence` is that of a grant so many after the one with the fence `last`; 0: the first of its key. Without fences
+  /// it names a grant of its session, and that is all.
+  bool follows(std::uint64_t fence, std::uint64_t last, std::uint64_t grants = 1) const {
+    if (counts) return fence == last + grants;
+    return store->caps().fence ? fence > last : fence != 0;
+  }
   microseconds lasting(microseconds ttl) const { return keeps || ttl > 0us ? ttl : for_long; }
 
   std::shared_ptr<dlock::store> store;
   const bool keeps = store->caps().session_leases;  ///< grants of its session
+  const microseconds rounding;                      ///< how much longer than asked for an expiry may be
+  const bool deletes;                               ///< a free key has no row: a take makes it, a release deletes it
+  const bool counts;                                ///< each fence is one more than that of the grant before
   std::unique_ptr<dlock::connection> connection;
   id128 id = id128::random();
   std::uint64_t nonce = 0;  ///< of the last attempt

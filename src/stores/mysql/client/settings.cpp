@@ -70,6 +70,7 @@ void take_hosts(mysql_settings& into, store_url& url) {
 mysql_settings mysql_settings::take(store_url& url) {
   mysql_settings settings;
   settings.name = url.redacted();
+  url.take_param("scheme");  // it chose who reads this
   settings.user = url.user;
   settings.password = url.password;
   // Of mysql:///database too, where no host stands before it.

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "dlock/stores/mysql.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
@@ -19,11 +18,3 @@ mysql_store::mysql_store(lease_settings settings)
 }
 
 }  // namespace dlock::stores::mysql::lease_table
-
-namespace dlock::stores {
-
-std::shared_ptr<store> open_mysql(store_url url) {
-  return std::make_shared<mysql::lease_table::mysql_store>(mysql::lease_table::lease_settings::parse(std::move(url)));
-}
-
-}  // namespace dlock::stores

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Which store a mysql:// URL means: its parameter `scheme`.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "dlock/stores/mysql.hpp"
+#include "dlock/stores/mysql_state_row.hpp"
+#include "dlock/stores/mysql_t_lock.hpp"
+#include "dlock/stores/mysql_unique_insert.hpp"
+#include "stores/mysql/lease_table/store.hpp"
+#include "stores/mysql/state_row/store.hpp"
+#include "stores/mysql/t_lock/store.hpp"
+#include "stores/mysql/unique_insert/store.hpp"
+
+namespace dlock::stores {
+namespace {
+
+std::shared_ptr<store> open_lease_table(store_url url) {
+  return std::make_shared<mysql::lease_table::mysql_store>(mysql::lease_table::lease_settings::parse(std::move(url)));
+}
+
+struct scheme {
+  std::string_view name;
+  std::shared_ptr<store> (*open)(store_url);
+};
+
+constexpr scheme schemes[] = {
+    {"lease_table", open_lease_table},
+    {"unique_insert", [](store_url url) { return open_unique_insert(std::move(url)); }},
+    {"state_row", [](store_url url) { return open_state_row(std::move(url)); }},
+    {"t_lock", [](store_url url) { return open_t_lock(std::move(url)); }},
+};
+
+}  // namespace
+
+std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_options& options) {
+  using namespace mysql::unique_insert;
+  return std::make_shared<unique_insert_store>(unique_insert_settings(std::move(url), options));
+}
+
+std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options) {
+  using namespace mysql::state_row;
+  return std::make_shared<state_row_store>(state_row_settings(std::move(url), options));
+}
+
+std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options) {
+  using namespace mysql::t_lock;
+  return std::make_shared<t_lock_store>(t_lock_settings(std::move(url), options));
+}
+
+std::shared_ptr<store> open_mysql(store_url url) {
+  const auto name = url.params.contains("scheme") ? url.params.at("scheme") : std::string(schemes[0].name);
+  const auto found =
+      std::find_if(std::begin(schemes), std::end(schemes), [&](const auto& each) { return each.name == name; });
+  if (found != std::end(schemes)) return found->open(std::move(url));
+  std::string names;
+  for (const auto& each : schemes) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
+  throw std::invalid_argument(fmt::format("dlock: mysql URL: scheme={} is not one of {}", name, names));
+}
+
+}  // namespace dlock::stores

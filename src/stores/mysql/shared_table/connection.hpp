@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stores/mysql/client/connection.hpp"
+#include "stores/sql/named_sql.hpp"
+
+namespace dlock::stores::mysql::shared_table {
+
+/// The parameters that statements may have, in this order.
+inline constexpr std::array<std::string_view, 5> parameter_names{"key", "owner", "holder", "ttl", "fence"};
+
+/// Room for them, one for each connection.
+struct shared_values {
+  mysql_bytes<1020> key{};
+  mysql_bytes<64> owner{};   ///< ours
+  mysql_bytes<64> holder{};  ///< as it was seen
+  std::int64_t ttl = 0;
+  std::uint64_t fence = 0;
+
+  /// `bytes`: the key is.
+  mysql_field field(std::size_t parameter, bool bytes) noexcept;
+};
+
+/// The statements of a scheme on one table.
+struct shared_statements {
+  /// In the order of `verb`; an empty one is not used.
+  std::array<sql::statement_text, 7> verbs{};
+  bool take_is_quick = true;  ///< it may be told not to wait for a locked row
+  /// What operators see: key, holder's name, left, fence (or 0). A condition about the key follows.
+  std::string held{};
+  /// Primary keys of what has expired. LIMIT follows. Empty: nothing is cleaned up.
+  std::string expired{};
+  /// Frees one of them, if it has expired still; the primary key as a literal follows.
+  std::string free_expired{};
+  /// Before anything else on a new connection; may be empty.
+  std::string at_start{};
+  bool key_is_bytes = false;
+};
+
+/// A statement with these texts for its placeholders: {name}. Throws std::logic_error, as named_sql does.
+sql::statement_text statement(const char* name, std::string_view sql, std::initializer_list<sql::named_part> parts);
+std::string text(std::string_view sql, std::initializer_list<sql::named_part> parts);
+
+/// A connection with those statements prepared.
+class shared_connection final : public mysql_connection {
+ public:
+  /// `sql` and `hosts` must outlive it. Throws as mysql_connection does.
+  shared_connection(mysql_opened from, const shared_statements& sql, mysql_hosts& hosts);
+
+  shared_values& values() noexcept { return values_; }
+  /// Runs the statement of a verb that writes. No row matched, or the key was there: no.
+  reply change(verb action);
+  /// Runs that of verb::look.
+  outcome look(std::span<const mysql_field> row, fault& why) { return fetch(at(verb::look), row, why); }
+  bool prepare_all(fault& why);
+
+ private:
+  mysql_statement& at(verb action) noexcept { return statements_[static_cast<std::size_t>(action)]; }
+
+  std::array<std::string, 7> texts_{};
+  shared_values values_{};
+  std::vector<mysql_statement> statements_{};
+};
+
+}  // namespace dlock::stores::mysql::shared_table

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/shared_table/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "stores/mysql/client/check.hpp"
+#include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/client/text.hpp"
+
+namespace dlock::stores::mysql::shared_table {
+namespace {
+
+constexpr std::size_t longest_name = 64;
+
+column_type type_of(std::string_view name) {
+  if (name == "varchar" || name == "char") return column_type::text;
+  if (name == "varbinary" || name == "binary") return column_type::bytes;
+  if (name == "timestamp") return column_type::timestamp;
+  if (name == "datetime") return column_type::datetime;
+  return name.ends_with("int") ? column_type::integer : column_type::other;
+}
+
+std::size_t number_in(const std::optional<std::string>& text) { return text ? std::stoul(*text) : 0; }
+
+/// Bytes that continue a character don't count.
+std::size_t characters_in(std::string_view utf8) {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
+mysql_rows rows_of(mysql_connection& connection, const std::string& store, const std::string& sql) {
+  mysql_rows rows;
+  fault why;
+  if (connection.query(sql, "reading the table", &rows, nullptr, why) != outcome::yes) fail(store, why);
+  return rows;
+}
+
+}  // namespace
+
+std::string checked_name(const std::string& parameter, std::string name) {
+  if (name.empty() || name.size() > longest_name || !is_utf8(name)) {
+    throw std::invalid_argument(
+        fmt::format("dlock: mysql URL: {}={} is not the name of a table or column (1 to {} characters)", parameter,
+                    name, longest_name));
+  }
+  return name;
+}
+
+std::string column::quoted() const { return quote_mysql_name(name); }
+
+microseconds column::unit() const noexcept {
+  microseconds unit{1};
+  for (unsigned digit = digits; digit < 6; ++digit) unit *= 10;
+  return unit;
+}
+
+table_settings table_settings::take(store_url& url, std::string scheme, const std::string& table) {
+  table_settings settings{mysql_settings::take(url)};
+  settings.scheme = std::move(scheme);
+  settings.table = checked_name("table", url.take_param("table", table));
+  return settings;
+}
+
+std::string take_column(store_url& url, const char* parameter, const std::string& fallback) {
+  return checked_name(parameter, url.take_param(parameter, fallback));
+}
+
+layout layout::read(mysql_connection& connection, const table_settings& settings) {
+  layout found;
+  found.store_ = settings.name;
+  found.scheme_ = settings.scheme;
+  found.table_ = quote_mysql_name(settings.table);
+  const auto here =
+      fmt::format("TABLE_SCHEMA=DATABASE() AND TABLE_NAME=CONVERT({} USING utf8mb4)", mysql_literal(settings.table));
+  const auto engine = rows_of(connection, settings.name, "SELECT ENGINE FROM information_schema.TABLES WHERE " + here);
+  if (engine.empty()) found.refuse("there is no such table, or this user may not see it");
+  if (engine[0][0].value_or("") != "InnoDB") {
+    found.refuse(fmt::format("its engine is {}: dlock needs the row locks of InnoDB", engine[0][0].value_or("(none)")));
+  }
+  for (const auto& row : rows_of(connection, settings.name,
+                                 "SELECT COLUMN_NAME, DATA_TYPE, CHARACTER_MAXIMUM_LENGTH, CHARACTER_SET_NAME, "
+                                 "COLLATION_NAME, DATETIME_PRECISION, IS_NULLABLE FROM information_schema.COLUMNS "
+                                 "WHERE " +
+                                     here)) {
+    found.columns_.push_back({.name = row[0].value_or(""),
+                              .type = type_of(row[1].value_or("")),
+                              .room = number_in(row[2]),
+                              .charset = row[3].value_or(""),
+                              .collation = row[4].value_or(""),
+                              .digits = static_cast<unsigned>(number_in(row[5])),
+                              .nullable = row[6].value_or("") == "YES"});
+  }
+  for (const auto& row :
+       rows_of(connection, settings.name,
+               "SELECT INDEX_NAME, MAX(COLUMN_NAME) FROM information_schema.STATISTICS WHERE " + here +
+                   " AND NON_UNIQUE=0 GROUP BY INDEX_NAME HAVING COUNT(*)=1 AND MAX(SUB_PART) IS "
+                   "NULL")) {
+    if (row[0].value_or("") == "PRIMARY") found.primary_ = found.get(row[1].value_or(""), "primary key");
+    found.unique_.push_back(row[1].value_or(""));
+  }
+  const auto primary = found.primary_.type;
+  if (primary != column_type::text && primary != column_type::bytes && primary != column_type::integer) {
+    found.refuse("it has no primary key of one number or text");
+  }
+  return found;
+}
+
+void layout::refuse(const std::string& why) const {
+  fail(store_, fmt::format("scheme {}: table {}: {}", scheme_, table_, why));
+}
+
+const column& layout::get(const std::string& name, const char* parameter) const {
+  const auto found =
+      std::find_if(columns_.begin(), columns_.end(), [&](const column& each) { return each.name == name; });
+  if (found == columns_.end()) refuse(fmt::format("there is no column '{}' ({}=)", name, parameter));
+  return *found;
+}
+
+const column& layout::key(const std::string& name) const {
+  const auto& found = get(name, "key");
+  if (found.type != column_type::text && found.type != column_type::bytes) {
+    refuse(fmt::format("column '{}' (key=) holds no text", name));
+  }
+  if (std::find(unique_.begin(), unique_.end(), name) == unique_.end()) {
+    refuse(
+        fmt::format("column '{}' (key=) has no unique index of its own: two rows could be one lock, and a search would "
+                    "lock rows of others",
+                    name));
+  }
+  return found;
+}
+
+const column& layout::owner(const std::string& name, std::size_t characters) const {
+  const auto& found = get(name, "owner");
+  if (found.type != column_type::text || found.room < characters) {
+    refuse(fmt::format("column '{}' (owner=) has no room for a text of {} characters, which names session and attempt",
+                       name, characters));
+  }
+  return found;
+}
+
+const column& layout::expiry(const std::string& name) const {
+  const auto& found = get(name, "expiry");
+  if (found.type != column_type::timestamp && found.type != column_type::datetime) {
+    refuse(fmt::format("column '{}' (expiry=) is neither TIMESTAMP nor DATETIME", name));
+  }
+  return found;
+}
+
+const column& layout::number(const std::string& name, const char* parameter) const {
+  const auto& found = get(name, parameter);
+  if (found.type != column_type::integer) refuse(fmt::format("column '{}' ({}=) is no integer", name, parameter));
+  return found;
+}
+
+std::string unfit_for(const column& key, std::string_view text) {
+  if (key.type == column_type::bytes) {
+    if (text.size() <= key.room) return {};
+    return fmt::format("it has {} bytes, and column {} has room for {}", text.size(), key.quoted(), key.room);
+  }
+  if (!is_utf8(text)) return fmt::format("it is not well-formed UTF-8, and column {} holds text", key.quoted());
+  if (const auto size = characters_in(text); size > key.room) {
+    return fmt::format("it has {} characters, and column {} has room for {}", size, key.quoted(), key.room);
+  }
+  if (text.find('\0') != std::string_view::npos) return "it has a zero byte";
+  const bool short_utf8 = key.charset == "utf8" || key.charset == "utf8mb3";
+  const unsigned char highest = key.charset == "utf8mb4" ? 0xff : short_utf8 ? 0xef : 0x7f;
+  if (std::any_of(text.begin(), text.end(), [&](char c) { return static_cast<unsigned char>(c) > highest; })) {
+    return fmt::format("it has characters that dlock does not write to column {} of the character set {}", key.quoted(),
+                       key.charset);
+  }
+  return {};
+}
+
+std::string key_parameter(const column& key) {
+  if (key.type == column_type::bytes) return ":key";
+  return fmt::format("CONVERT(:key USING {}) COLLATE {}", key.charset, key.collation);
+}
+
+std::string value_literal(const column& of, std::string_view value) {
+  if (of.type == column_type::integer) return std::string(value);
+  const auto bytes = mysql_literal(value);
+  if (of.type == column_type::bytes) return bytes;
+  return fmt::format("CONVERT(CONVERT({} USING utf8mb4) USING {}) COLLATE {}", bytes, of.charset, of.collation);
+}
+
+}  // namespace dlock::stores::mysql::shared_table

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/shared_table/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "stores/mysql/client/check.hpp"
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/guard.hpp"
+#include "stores/sql/row_owner.hpp"
+
+namespace dlock::stores::mysql::shared_table {
+namespace {}  // namespace
+
+std::string shared_table_store::our_name(const request& request) const {
+  // The number that names a grant is its attempt's: release and extend have it as the fence.
+  const bool held = request.action == verb::release || request.action == verb::extend;
+  return sql::row_owner{request.session, held ? request.fence : request.nonce}.text();
+}
+
+/// Another program's holder has no session; its name is for messages.
+seen shared_table_store::holder_named(std::string_view owner, std::uint64_t) const {
+  const auto ours = sql::row_owner::parse(owner);
+  if (!ours) return {.holder = sql::foreign_owner, .who = std::string(owner)};
+  return {.holder = ours->session, .fence = ours->nonce, .nonce = ours->nonce};
+}
+
+std::string shared_table_store::unfit_key(std::string_view key) const {
+  const auto known = sql();
+  return known == nullptr ? std::string{} : unfit_for(known->key, key);
+}
+
+void shared_table_store::prepare() {
+  const shared_statements none;
+  fault why;
+  auto with = client_.open<mysql_connection>(settings_.connect_timeout, {}, why);
+  if (!with) fail(name(), why);
+  check_server(*with, name());
+  auto made = std::make_shared<const scheme_sql>(make_sql(layout::read(*with, settings_)));
+  with.reset();
+  const auto prepared = client_.open<native>(settings_.connect_timeout, {}, why, made->statements);
+  if (!prepared || !prepared->prepare_all(why)) fail(name(), why);
+  const base::lock_guard lock(mutex_);
+  if (sql_ != nullptr) former_.push_back(sql_);
+  sql_ = std::move(made);
+}
+
+std::unique_ptr<connection> shared_table_store::connect(microseconds limit, fault& why,
+                                                        const std::stop_token& cancel) noexcept {
+  const auto known = sql();
+  if (known != nullptr) return client_.open<native>(limit, cancel, why, known->statements);
+  why = make_own_fault("the store is not prepared", true);
+  return nullptr;
+}
+
+void shared_table_store::execute(connection& connection, std::span<const request> requests,
+                                 std::span<reply> replies) noexcept {
+  auto& with = static_cast<native&>(connection);
+  std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
+    return guarded(with, "lock", [&] { return each.action == verb::look ? look(with, each) : change(with, each); });
+  });
+}
+
+reply shared_table_store::take(native& with, const request&) const { return with.change(verb::take); }
+
+reply shared_table_store::change(native& with, const request& request) const {
+  auto& values = with.values();
+  values.key.assign(request.resource);
+  values.owner.assign(our_name(request));
+  if (const auto* const seen = request.expected; seen != nullptr) {
+    values.holder.assign(sql::row_owner{seen->holder, seen->nonce}.text());
+    values.fence = seen->fence;
+  }
+  const auto unit = sql()->unit;
+  values.ttl = ((request.ttl + unit - microseconds{1}) / unit * unit).count();
+  // Nobody else writes our session and attempt, so that both find the same row.
+  auto answer = request.action == verb::take     ? take(with, request)
+                : request.action == verb::cancel ? with.change(verb::release)
+                                                 : with.change(request.action);
+  if (!fenced_) answer.fence = request.nonce;
+  return answer;
+}
+
+reply shared_table_store::look(native& with, const request& request) const {
+  with.values().key.assign(request.resource);
+  mysql_bytes<400> owner;
+  std::int64_t held = 0, left = 0;
+  std::uint64_t fence = 0;
+  const std::array row{mysql_field::number(held), mysql_field::text(owner), mysql_field::number(left),
+                       mysql_field::number(fence)};
+  reply answer;
+  answer.result = with.look(row, answer.why);
+  answer.holder.fence = fence;
+  if (answer.result != outcome::yes || held == 0) return answer;
+  answer.holder = holder_named(owner.view(), fence);
+  answer.holder.expired = left <= 0;
+  answer.holder.left = microseconds{std::max<std::int64_t>(0, left)};
+  return answer;
+}
+
+// ---- operators ------------------------------------------------------------------------------------------------------
+
+reply shared_table_store::holders(connection& connection, const std::string& condition,
+                                  std::vector<holder_info>& found) noexcept {
+  auto& with = static_cast<native&>(connection);
+  return guarded(with, "list", [&] {
+    reply answer;
+    mysql_rows rows;
+    answer.result = with.query(sql()->statements.held + condition, "list", &rows, nullptr, answer.why);
+    for (const auto& row : rows) {
+      const auto holder = holder_named(row.at(1).value_or(""), std::stoull(row.at(3).value_or("0")));
+      found.push_back({.key = row.at(0).value_or(""), .session = holder.holder, .label = holder.who});
+      if (fenced_) found.back().fence = holder.fence;
+      if (holder.holder == sql::foreign_owner) found.back().session = {};
+      found.back().left = microseconds{std::stoll(row.at(2).value_or("0"))};
+    }
+    return answer;
+  });
+}
+
+reply shared_table_store::inspect(connection& connection, const request& key,
+                                  std::vector<holder_info>& found) noexcept {
+  const auto known = sql();
+  return holders(connection, fmt::format(" AND {}={}", known->key.quoted(), value_literal(known->key, key.resource)),
+                 found);
+}
+
+reply shared_table_store::list(connection& connection, std::string_view after, std::size_t limit,
+                               std::vector<holder_info>& found) noexcept {
+  const auto known = sql();
+  return holders(
+      connection,
+      fmt::format(" AND {0}>{1} ORDER BY {0} LIMIT {2}", known->key.quoted(), value_literal(known->key, after), limit),
+      found);
+}
+
+/// The clean-up job of the articles. It finds rows by a read without locks, and frees each by its primary key, if it has
+/// expired still; what somebody has locked waits for the next time.
+reply shared_table_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept {
+  auto& with = static_cast<native&>(connection);
+  return guarded(with, "clean up", [&] {
+    reply answer{.result = outcome::yes};
+    answer.statements = 0;
+    const auto& text = sql()->statements;
+    if (idle.count() == 0 || text.expired.empty()) return answer;
+    mysql_rows rows;
+    ++answer.statements;
+    answer.result = with.query(fmt::format("{} LIMIT {}", text.expired, limit), "clean up", &rows, nullptr, answer.why);
+    for (const auto& row : rows) {
+      std::uint64_t changed = 0;
+      fault why;
+      ++answer.statements;
+      const auto id = value_literal(sql()->primary, row.at(0).value_or(""));
+      const auto done = with.query(fmt::format("{}{}{}", with.quick_prefix(), text.free_expired, id), "clean up",
+                                   nullptr, &changed, why);
+      if (done != outcome::yes && !why.contended) return reply{.result = done, .why = why};
+      if (done == outcome::yes) answer.fence += changed;
+    }
+    return answer;
+  });
+}
+
+}  // namespace dlock::stores::mysql::shared_table

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "stores/mysql/client/client.hpp"
+#include "stores/mysql/shared_table/connection.hpp"
+#include "stores/mysql/shared_table/expiry.hpp"
+#include "stores/mysql/shared_table/layout.hpp"
+
+namespace dlock::stores::mysql::shared_table {
+
+/// What a scheme's statements are for the table as it is.
+struct scheme_sql {
+  shared_statements statements{};
+  column key{};
+  column primary{};
+  microseconds unit{1};  ///< of an expiry
+};
+
+/// A store on a table that other programs share. Its leases end by an expiry in the row, which the service renews; the row
+/// names session and attempt of its holder, so that what comes late is known by its name. A scheme says which table, and with
+/// which statements.
+class shared_table_store : public store, private store_admin {
+ public:
+  explicit shared_table_store(const table_settings& settings, bool fenced = false)
+      : client_(settings), settings_(settings), fenced_(fenced) {}
+
+  const std::string& name() const noexcept override { return settings_.name; }
+  capabilities caps() const noexcept override {
+    // Without a fence its place is taken by the attempt's nonce: it names the grant.
+    return {.session_leases = false,
+            .batch = false,
+            .take_waits = !client_.can_refuse_to_wait(),
+            .renewed_leases = true,
+            .fence = fenced_,
+            .min_hold = false,
+            .any_key = false};
+  }
+  std::string unfit_key(std::string_view key) const override;
+  void prepare() override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
+    return connect(limit, why, {});
+  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
+  void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  /// No lease depends on a session, so none has a row.
+  reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
+  bool terminate(connection& connection, const connection_identity& lost) noexcept override {
+    return end_lost_connection(static_cast<native&>(connection), lost);
+  }
+  store_admin* admin() noexcept override { return this; }
+
+ protected:
+  using native = shared_connection;
+
+  const table_settings& settings() const noexcept { return settings_; }
+  /// The statements for this table. Throws store_error where it lacks something.
+  virtual scheme_sql make_sql(const layout& table) const = 0;
+  /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
+  virtual reply take(native& with, const request& request) const;
+  /// How the row names us: what is written at a grant, and what the row must have for the other verbs.
+  virtual std::string our_name(const request& request) const;
+  /// The holder whom such a text names, with nonce and fence. `fence`: the row's, 0 where it has none.
+  virtual seen holder_named(std::string_view owner, std::uint64_t fence) const;
+
+ private:
+  reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& connection, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  /// Nobody's session keeps a key.
+  reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
+  reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept override;
+
+  reply change(native& with, const request& request) const;
+  reply look(native& with, const request& request) const;
+  reply holders(connection& connection, const std::string& condition, std::vector<holder_info>& found) noexcept;
+
+  mysql_client client_;
+  const table_settings settings_;
+  const bool fenced_;
+  mutable base::mutex mutex_;
+  std::shared_ptr<const scheme_sql> sql_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
+  // Those of a former prepare(): connections refer to them.
+  std::vector<std::shared_ptr<const scheme_sql>> former_ DLOCK_GUARDED_BY(mutex_){};
+  std::shared_ptr<const scheme_sql> sql() const {
+    const base::lock_guard lock(mutex_);
+    return sql_;
+  }
+};
+
+}  // namespace dlock::stores::mysql::shared_table

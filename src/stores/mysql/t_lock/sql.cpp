@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+// Every UPDATE adds 1 to the version, because that is all that protects the article's compare-and-set. A row is never
+// deleted, and no version is set back: the version at the grant is the fence.
+#include "stores/mysql/t_lock/sql.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+
+#include "stores/mysql/client/native.hpp"
+
+namespace dlock::stores::mysql::t_lock {
+
+using namespace shared_table;
+
+namespace {
+
+constexpr std::size_t longest_owner = 60;  // session, attempt, and a fence of ten digits
+constexpr long longest_skew_ms = 3'600'000;
+
+// Ours are "<session>/<attempt>/<fence>", by the server's clock on both sides. Another program's clock may be behind.
+constexpr const char* end_sql = R"(
+LEAST(timeout, 253402300799000) + IF(request_id LIKE '%/%', 0, {skew})
+)";
+
+constexpr const char* take_sql = R"(
+UPDATE {table}
+SET request_id = CONCAT(:owner, '/', version + 1),
+    lock_count = 1,
+    timeout = {now} + :ttl DIV 1000 + {skew},
+    version = LAST_INSERT_ID(version + 1)
+WHERE lock_key = {:key}
+  AND (request_id = '' OR {passed})
+)";
+
+constexpr const char* insert_sql = R"(
+INSERT INTO {table}
+SET lock_key = :key,
+    request_id = CONCAT(:owner, '/1'),
+    lock_count = 1,
+    timeout = {now} + :ttl DIV 1000 + {skew},
+    version = LAST_INSERT_ID(1)
+)";
+
+constexpr const char* look_sql = R"(
+SELECT request_id <> '', request_id, {left}, version
+FROM {table}
+WHERE lock_key = {:key}
+)";
+
+constexpr const char* take_over_sql = R"(
+UPDATE {table}
+SET request_id = CONCAT(:owner, '/', version + 1),
+    lock_count = 1,
+    timeout = {now} + :ttl DIV 1000 + {skew},
+    version = LAST_INSERT_ID(version + 1)
+WHERE lock_key = {:key}
+  AND request_id = CONCAT(:holder, '/', :fence)
+  AND {passed}
+)";
+
+constexpr const char* extend_sql = R"(
+UPDATE {table}
+SET timeout = GREATEST(timeout, {now} + :ttl DIV 1000 + {skew}),
+    version = version + 1
+WHERE lock_key = {:key}
+  AND request_id LIKE :owner
+  AND NOT ({passed})
+)";
+
+constexpr const char* release_sql = R"(
+UPDATE {table}
+SET request_id = '',
+    lock_count = 0,
+    timeout = 0,
+    version = version + 1
+WHERE lock_key = {:key}
+  AND request_id LIKE :owner
+)";
+
+constexpr const char* held_sql = R"(
+SELECT lock_key, request_id, {left}, version
+FROM {table}
+WHERE request_id <> ''
+  AND NOT ({passed})
+)";
+
+std::chrono::milliseconds parse_skew(const std::string& text) {
+  long value = -1;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size() || value < 0 || value > longest_skew_ms) {
+    throw std::invalid_argument(
+        fmt::format("dlock: mysql URL: skew={} is not 0 to {} (milliseconds)", text, longest_skew_ms));
+  }
+  return std::chrono::milliseconds{value};
+}
+
+}  // namespace
+
+t_lock_settings::t_lock_settings(store_url url, const t_lock_options& options)
+    : table_settings(table_settings::take(url, "t_lock", options.table)),
+      skew(parse_skew(url.take_param("skew", std::to_string(options.skew.count())))) {
+  url.expect_no_more_params();
+}
+
+scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
+  const auto& key = table.key("lock_key");
+  static_cast<void>(table.owner("request_id", longest_owner));
+  for (const char* const number : {"lock_count", "timeout", "version"}) static_cast<void>(table.number(number, number));
+  const auto value = key_parameter(key), margin = std::to_string(settings.skew.count());
+  const auto now = fmt::format("({} DIV 1000)", server_clock);
+  const auto end = text(end_sql, {{"skew", margin}});
+  const auto passed = fmt::format("{} < {}", end, now);
+  const auto left = fmt::format("({} + 1) * 1000 - {}", end, server_clock);
+  const auto make = [&](const char* name, const char* sql) {
+    return statement(name, sql,
+                     {{"table", table.table()},
+                      {":key", value},
+                      {"skew", margin},
+                      {"now", now},
+                      {"passed", passed},
+                      {"left", left}});
+  };
+  scheme_sql made{.statements = {}, .key = key, .primary = table.primary(), .unit = std::chrono::milliseconds{1}};
+  made.statements.verbs = {make("take", take_sql),           make("insert", insert_sql), make("look", look_sql),
+                           make("take over", take_over_sql), make("extend", extend_sql), make("release", release_sql),
+                           make("cancel", release_sql)};
+  made.statements.held = text(held_sql, {{"table", table.table()}, {"left", left}, {"passed", passed}});
+  made.statements.key_is_bytes = key.type == column_type::bytes;
+  return made;
+}
+
+}  // namespace dlock::stores::mysql::t_lock

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Keys are bytes. Of stores with capabilities::any_key.
+
+#include <string>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+
+namespace dlock::test {
+
+TEST_CASE("store: keys that differ in any byte are different locks", "[contract][T56]") {
+  const auto place = make_store_place();
+  actor a(*place);
+  const std::string longest(255, 'x');
+  const std::vector<std::string> keys = {"a",
+                                         "A",
+                                         "\xc3\xa4",
+                                         "\xc3\x84",
+                                         "a ",
+                                         "a  ",
+                                         " a",
+                                         "a\t",
+                                         "a\n",
+                                         "\xf0\x9f\x94\x92",
+                                         "\xff\xfe",
+                                         "a'b",
+                                         "a\\",
+                                         "%",
+                                         "_",
+                                         "a\"b; -- ",
+                                         longest,
+                                         longest.substr(0, 254),
+                                         "a\x01",
+                                         "\x80"
+                                         "a",
+                                         std::string("a\0", 2),
+                                         std::string("a\0b", 3),
+                                         std::string("\0", 1),
+                                         longest.substr(0, 254) + "X"};
+  std::uint64_t n = 0;
+  for (const auto& key : keys) {
+    INFO("key " << ++n);
+    CHECK(answer(a.look(key)) == outcome::absent);
+    CHECK(a.acquire(key) == 1);
+  }
+  for (const auto& key : keys) CHECK(answer(a.release(key, 1)) == outcome::yes);
+}
+
+}  // namespace dlock::test

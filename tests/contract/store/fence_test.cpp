@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Fencing tokens. Of stores with capabilities::fence.
+
+#include "contract/store/store_contract.hpp"
+
+namespace dlock::test {
+
+TEST_CASE("store: the fence grows at each grant, by one where it is counted, and stays at release", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  std::uint64_t last = 0;
+  for (int i = 0; i < 5; ++i) {
+    actor& who = i % 2 == 0 ? a : b;
+    const auto fence = who.acquire("k");
+    CHECK(fence > last);
+    CHECK(who.follows(fence, last));
+    last = fence;
+    REQUIRE(answer(who.release("k", fence)) == outcome::yes);
+    CHECK(a.at("k").fence >= last);
+    if (who.counts) CHECK(a.at("k").fence == last);
+  }
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// scheme=unique_insert and state_row: tables as teams have them, beside programs that run the plain statements.
+
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "contract/backends/state_row/place.hpp"
+#include "contract/backends/unique_insert/place.hpp"
+#include "dlock/error.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "stores/mysql/dst_zone.hpp"
+#include "stores/mysql/shared_table/expiry.hpp"
+#include "support/calls.hpp"
+#include "support/eventually.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
+
+constexpr auto* unique_columns = unique_insert_place::columns;
+constexpr auto* state_columns = state_row_place::columns;
+const std::string article_003 = "&key=lock_name&owner=lock_info&expiry=expiration_time&state=lock_state";
+
+/// A table of a team's, and a program of theirs.
+struct team {
+  explicit team(const std::string& columns) { plain.run("CREATE TABLE " + table + " " + columns); }
+  ~team() { raw_mysql(owner).run("DROP TABLE " + table); }
+
+  std::string url(const std::string& scheme, const std::string& more = {}) const {
+    return owner + "?scheme=" + scheme + "&table=" + table + more;
+  }
+  /// Whether the team's statement changed a row; {t} is the table.
+  bool run(const std::string& sql) {
+    try {
+      return plain.run(fmt::format(fmt::runtime(sql), fmt::arg("t", table))) > 0;
+    } catch (const std::runtime_error& e) {
+      if (std::string(e.what()).find("Duplicate") == std::string::npos) throw;
+      return false;
+    }
+  }
+  std::string one(const std::string& sql) { return plain.one(fmt::format(fmt::runtime(sql), fmt::arg("t", table))); }
+
+  const std::string owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
+  const std::string table = "team_" + id128::random().hex();
+  raw_mysql plain{owner};
+};
+
+// The articles' own statements.
+constexpr const char* article_insert =
+    "INSERT INTO {t} (resource, lock_owner, lock_expire_time) VALUES ('k', 'java-1', date_add(now(), interval 30 "
+    "second))";
+constexpr const char* article_take =
+    "UPDATE {t} SET lock_owner='java-1', lock_expire_time=date_add(now(), interval 30 second) WHERE resource='k' AND "
+    "(lock_owner = '' OR lock_owner = 'java-1' OR lock_expire_time < now())";
+constexpr const char* article_delete = "DELETE FROM {t} WHERE resource='k' AND lock_owner='java-1'";
+constexpr const char* article_state =
+    "UPDATE {t} SET lock_state=1, lock_info='clientA_thread1_1', expiration_time=(now()+interval 1 minute) WHERE "
+    "lock_name='k' AND lock_state=0";
+constexpr const char* article_free = "UPDATE {t} SET lock_state=0 WHERE lock_name='k' AND lock_state=1";
+
+/// What prepare() says; empty: nothing.
+std::string complaint(const std::string& url) {
+  return message_of([&] { return open_store(url)->prepare(), 0; });
+}
+
+bool try_key(lock_service& locks, const std::string& key = "k") { return static_cast<bool>(locks.try_acquire(key)); }
+
+}  // namespace
+
+TEST_CASE("mysql schemes: a scheme that does not exist is refused with its name and those that do", "[mysql]") {
+  const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
+  CHECK_THROWS_MATCHES(open_store(owner + "?scheme=zookeeper"), std::invalid_argument,
+                       Catch::Matchers::Message(
+                           "dlock: mysql URL: scheme=zookeeper is not one of lease_table, unique_insert, state_row, "
+                           "t_lock"));
+  CHECK_NOTHROW(open_store(owner + "?scheme=lease_table&prefix=x_"));
+  CHECK_THROWS_AS(open_store(owner + "?scheme=unique_insert&prefix=x_"), std::invalid_argument);
+  CHECK_THROWS_AS(open_store(owner + "?scheme=state_row&schema=create"), std::invalid_argument);
+  CHECK_THROWS_AS(open_store(owner + "?scheme=state_row&key="), std::invalid_argument);
+  CHECK_THROWS_AS(open_store(owner + "?scheme=unique_insert&table=" + std::string(65, 't')), std::invalid_argument);
+}
+
+TEST_CASE("mysql schemes: unique_insert and a program with the article's statements exclude each other",
+          "[mysql][T48]") {
+  team other(unique_columns);
+  lock_service locks(other.url("unique_insert"));
+  auto held = locks.acquire("k");
+  CHECK_FALSE(other.run(article_insert));
+  CHECK_FALSE(other.run(article_take));
+  CHECK_FALSE(other.run(article_delete));
+  held.release();
+  CHECK(other.one("SELECT COUNT(*) FROM {t}") == "0");
+  CHECK(other.run(article_insert));
+  CHECK_FALSE(try_key(locks));
+  CHECK_FALSE(locks.holder("k")->session);
+  CHECK(locks.holder("k")->label == "java-1");
+  CHECK(other.run(article_delete));
+  CHECK(try_key(locks));
+}
+
+TEST_CASE("mysql schemes: unique_insert takes over what a dead program left, and is taken over by the living",
+          "[mysql][T30][T91]") {
+  team other(unique_columns);
+  lock_service locks(other.url("unique_insert"));
+  REQUIRE(other.run(article_insert));
+  CHECK_FALSE(try_key(locks));
+  other.run("UPDATE {t} SET lock_expire_time=now() - interval 2 second");
+  auto held = locks.acquire("k", {.ttl = 1s, .renewal = renewal::none});
+  CHECK(eventually([&] { return held.remaining() == 0us; }));
+  // Ours may have been freed meanwhile, a margin after it was lost.
+  CHECK(eventually([&] { return other.run(article_take) || other.run(article_insert); }));
+  CHECK(thrown([&] { return held.release(), 0; }) == errc::lost);
+  CHECK(other.one("SELECT lock_owner FROM {t}") == "java-1");
+}
+
+TEST_CASE("mysql schemes: unique_insert uses a row whose owner is empty, as the article's programs do", "[mysql]") {
+  team other(unique_columns);
+  lock_service locks(other.url("unique_insert"));
+  other.run("INSERT INTO {t} (resource, lock_owner, lock_expire_time) VALUES ('k', '', now() + interval 1 hour)");
+  CHECK(try_key(locks));
+}
+
+TEST_CASE("mysql schemes: unique_insert works on a table with a state that nobody reads", "[mysql]") {
+  team other(state_columns);
+  lock_service locks(other.url("unique_insert", article_003));
+  const auto held = locks.acquire("k");
+  CHECK(other.one("SELECT lock_state FROM {t}") == "1");
+  CHECK_FALSE(other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 1, '')"));
+  CHECK(other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('theirs', 1, 'x')"));
+  CHECK_FALSE(try_key(locks, "theirs"));  // without an expiry: for ever
+}
+
+TEST_CASE("mysql schemes: state_row and a program with the article's statements exclude each other", "[mysql][T48]") {
+  team other(state_columns);
+  lock_service locks(other.url("state_row"));
+  other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 0, '')");
+  const auto id = other.one("SELECT id FROM {t}");
+  auto held = locks.acquire("k");
+  CHECK_FALSE(other.run(article_state));
+  held.release();
+  CHECK(other.one("SELECT CONCAT(id, lock_state, lock_info, expiration_time IS NULL) FROM {t}") == id + "01");
+  CHECK(other.run(article_state));
+  CHECK_FALSE(try_key(locks));
+  CHECK(locks.holder("k")->label == "clientA_thread1_1");
+  CHECK(other.run(article_free));
+  CHECK(try_key(locks));
+}
+
+TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[mysql][T30]") {
+  team other(state_columns);
+  lock_service locks(other.url("state_row"));
+  // The plain form of the article: nothing but the state.
+  other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 1, '')");
+  CHECK_FALSE(try_key(locks));
+  CHECK(locks.holder("k"));
+  const auto store = open_store(other.url("state_row"));
+  store->prepare();
+  fault why;
+  const auto connection = store->connect(5s, why);
+  CHECK(store->admin()->clean_up(*connection, 1us, 10).fence == 0);
+  CHECK(other.one("SELECT lock_state FROM {t}") == "1");
+  // Ended, and taken by such a program: an expiry of ours must not end its lock.
+  other.run("UPDATE {t} SET lock_state=0");
+  { const auto brief = locks.acquire("k", {.ttl = 10ms, .renewal = renewal::none}); }
+  other.run("UPDATE {t} SET lock_state=1");
+  CHECK_FALSE(try_key(locks));
+}
+
+TEST_CASE("mysql schemes: a pair on a free key is one statement to take it and one to free it", "[mysql]") {
+  const std::string scheme = GENERATE("unique_insert", "state_row");
+  team other(scheme == "state_row" ? state_columns : unique_columns);
+  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
+  locks.acquire("k").release();
+  const auto before = locks.statements();
+  auto held = locks.acquire("k");
+  CHECK(locks.statements() == before + 1);
+  held.release();
+  CHECK(locks.statements() == before + 2);
+}
+
+TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, and nothing that is held or locked",
+          "[mysql][T54][T58]") {
+  const std::string scheme = GENERATE("unique_insert", "state_row");
+  const bool state = scheme == "state_row";
+  team other(state ? state_columns : unique_columns);
+  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
+  const auto held = locks.acquire("held");
+  for (const char* key : {"a", "b", "c", "d"}) {
+    static_cast<void>(other.run(
+        state
+            ? fmt::format("INSERT INTO {{t}} (lock_name, lock_state, lock_info, expiration_time) VALUES ('{}', 1, 'x', "
+                          "now() - interval 5 second)",
+                          key)
+            : fmt::format("INSERT INTO {{t}} (resource, lock_owner, lock_expire_time) VALUES ('{}', 'x', now() - "
+                          "interval 5 second)",
+                          key)));
+  }
+  const auto count = "SELECT COUNT(*) FROM {t}" + std::string(state ? " WHERE lock_state<>0" : "");
+  const auto store = open_store(other.url(scheme));
+  store->prepare();
+  fault why;
+  const auto connection = store->connect(5s, why);
+  const auto sweep = [&](microseconds idle, std::size_t limit) {
+    const auto answer = store->admin()->clean_up(*connection, idle, limit);
+    CHECK(answer.result == outcome::yes);
+    return answer.fence;
+  };
+  CHECK(sweep(0us, 10) == 0);
+  CHECK(sweep(1us, 2) == 2);
+  CHECK(other.one(count) == "3");
+  raw_mysql busy(other.owner);
+  busy.run("BEGIN");
+  busy.run("SELECT * FROM " + other.table + (state ? " WHERE lock_name='c'" : " WHERE resource='c'") + " FOR UPDATE");
+  CHECK(sweep(1us, 10) == 1);
+  busy.run("ROLLBACK");
+  CHECK(sweep(1us, 10) == 1);
+  CHECK(other.one(count) == "1");
+  lock_service stranger(other.url(scheme));
+  CHECK_FALSE(try_key(stranger, "held"));
+  CHECK(try_key(stranger, "a"));
+}
+
+TEST_CASE("mysql schemes: a statement waits for no row but its own, whatever the column's character set",
+          "[mysql][T51][T54]") {
+  const std::string scheme = GENERATE("unique_insert", "state_row");
+  const std::string charset = GENERATE("latin1", "utf8mb3", "utf8mb4", "ascii");
+  CAPTURE(scheme, charset);
+  const bool state = scheme == "state_row";
+  team other(state ? state_columns : unique_columns);
+  other.run("ALTER TABLE {t} CONVERT TO CHARACTER SET " + charset);
+  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
+  const auto theirs = locks.acquire("theirs");
+  raw_mysql busy(other.owner);
+  busy.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+  busy.run("BEGIN");
+  busy.run("UPDATE " + other.table + (state ? " SET lock_info='x'" : " SET lock_owner='x'") +
+           " WHERE id=" + other.one("SELECT id FROM {t}"));
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i) {
+    CHECK(try_key(locks, "mine"));
+    CHECK_FALSE(locks.holder("mine"));
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < 900ms);  // innodb_lock_wait_timeout
+  busy.run("ROLLBACK");
+}
+
+TEST_CASE("mysql schemes: what a table lacks is named when the store is prepared", "[mysql]") {
+  const auto changed = [](const char* columns, const std::string& scheme, const std::string& change,
+                          const std::string& more = {}) {
+    team other(columns);
+    if (!change.empty()) other.run("ALTER TABLE {t} " + change);
+    return complaint(other.url(scheme, more));
+  };
+  CHECK(changed(unique_columns, "unique_insert", "").empty());
+  CHECK(changed(state_columns, "state_row", "").empty());
+  CHECK_THAT(changed(unique_columns, "unique_insert", "DROP lock_owner"),
+             ContainsSubstring("scheme unique_insert: table `team_") &&
+                 ContainsSubstring("there is no column 'lock_owner' (owner=)"));
+  CHECK_THAT(changed(unique_columns, "unique_insert", "MODIFY lock_owner varchar(36) NOT NULL"),
+             ContainsSubstring("'lock_owner'") && ContainsSubstring("49"));
+  CHECK_THAT(changed(unique_columns, "unique_insert", "DROP lock_expire_time"), ContainsSubstring("(expiry=)"));
+  CHECK_THAT(changed(unique_columns, "unique_insert", "MODIFY lock_expire_time bigint NOT NULL"),
+             ContainsSubstring("neither TIMESTAMP nor DATETIME"));
+  CHECK_THAT(changed(unique_columns, "unique_insert", "DROP KEY unique_resource"),
+             ContainsSubstring("no unique index of its own"));
+  CHECK_THAT(changed(unique_columns, "unique_insert",
+                     "DROP KEY unique_resource, ADD UNIQUE KEY unique_resource (resource(10))"),
+             ContainsSubstring("no unique index of its own"));
+  CHECK_THAT(changed(unique_columns, "unique_insert", "ENGINE=MyISAM"), ContainsSubstring("MyISAM"));
+  CHECK_THAT(changed(state_columns, "state_row", "MODIFY lock_state varchar(5) NOT NULL"),
+             ContainsSubstring("'lock_state' (state=) is no integer"));
+  CHECK_THAT(changed(unique_columns, "unique_insert", "", "&key=lock_name"), ContainsSubstring("'lock_name' (key=)"));
+  CHECK_THAT(complaint(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL") + "?scheme=state_row&table=nobodys"),
+             ContainsSubstring("table `nobodys`: there is no such table"));
+}
+
+TEST_CASE("mysql schemes: a key that does not fit into the column is refused, others are taken as the column has them",
+          "[mysql][T56]") {
+  team other(unique_columns);
+  other.run("ALTER TABLE {t} MODIFY resource varchar(8) CHARACTER SET latin1 NOT NULL");
+  lock_service locks(other.url("unique_insert"));
+  const auto sent = locks.statements();
+  const auto why = [&](const std::string& key) {
+    try {
+      static_cast<void>(locks.try_acquire(key));
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string{};
+  };
+  CHECK_THAT(why("123456789"), ContainsSubstring("9 characters") && ContainsSubstring("room for 8"));
+  CHECK_THAT(why("\xe4\xbd\xa0"), ContainsSubstring("latin1"));
+  CHECK_THAT(why("\xff"), ContainsSubstring("UTF-8"));
+  CHECK_THAT(why(std::string("a\0b", 3)), ContainsSubstring("zero byte"));
+  // Written to the column they would be question marks, and "??" is somebody's key.
+  CHECK_THROWS_AS(locks.holder("\xe4\xbd\xa0\xe4\xbd\xa0"), std::invalid_argument);
+  CHECK_THROWS_AS(locks.force_release("\xe4\xbd\xa0\xe4\xbd\xa0"), std::invalid_argument);
+  CHECK(locks.statements() == sent);
+  const auto held = locks.acquire("Case");
+  lock_service stranger(other.url("unique_insert"));
+  CHECK_FALSE(try_key(stranger, "case"));
+  CHECK(try_key(stranger, "12345678"));
+}
+
+TEST_CASE("mysql schemes: a DATETIME counts in the zone of the other programs, which is the server's", "[mysql][T26]") {
+  team other(state_columns);
+  auto root = raw_mysql::root();
+  const auto before = root.one("SELECT @@GLOBAL.time_zone");
+  const std::string zone = GENERATE("+05:30", "-11:00");
+  root.run("SET GLOBAL time_zone='" + zone + "'");
+  {
+    raw_mysql theirs(other.owner);  // a session as the server makes it
+    const auto run = [&](const char* sql) {
+      return theirs.run(fmt::format(fmt::runtime(sql), fmt::arg("t", other.table))) > 0;
+    };
+    lock_service locks(other.url("state_row"));
+    run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 0, '')");
+    CHECK(run(article_state));
+    CHECK_FALSE(try_key(locks));
+    CHECK(locks.holder("k")->left < 2min);
+    CHECK(run(article_free));
+    const auto held = locks.acquire("k");
+    CHECK_FALSE(run("UPDATE {t} SET lock_state=1 WHERE lock_name='k' AND (lock_state=0 OR expiration_time < now())"));
+    run("UPDATE {t} SET expiration_time=now() - interval 2 second");
+    lock_service next(other.url("state_row"));
+    CHECK(try_key(next));
+  }
+  root.run("SET GLOBAL time_zone='" + before + "'");
+}
+
+TEST_CASE("mysql schemes: a lease never ends early where summer time begins or ends", "[mysql][T27]") {
+  const dst_zone zone;
+  const auto type =
+      GENERATE(stores::mysql::shared_table::column_type::timestamp, stores::mysql::shared_table::column_type::datetime);
+  const auto change = GENERATE(dst_zone::to_summer, dst_zone::to_winter);
+  // Taken so long before or after the change, for 30 s. Looked at until it has passed.
+  const auto taken = change + GENERATE(-3605, -3600, -3590, -40, -20, -10, -1, 0, 1, 1800, 3570, 3590, 3600);
+  CAPTURE(change, taken - change);
+  const stores::mysql::shared_table::expiry_sql sql({.name = "expiration_time", .type = type});
+  team other(state_columns);
+  auto& client = other.plain;
+  // A TIMESTAMP is used in UTC, where there is no such time.
+  const bool wall = type == stores::mysql::shared_table::column_type::datetime;
+  client.run(std::string("SET time_zone='") + (wall ? dst_zone::name : "+00:00") + "'");
+  if (!wall) other.run("ALTER TABLE {t} MODIFY expiration_time TIMESTAMP NULL");
+  other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 1, '')");
+  client.run("SET timestamp=" + std::to_string(taken));
+  auto until = sql.until;
+  for (auto at = until.find(":ttl"); at != std::string::npos; at = until.find(":ttl")) {
+    until.replace(at, 4, std::to_string(sql.rounded(30s).count()));
+  }
+  other.run("UPDATE {t} SET expiration_time=" + until);
+  for (const int later : {0, 1, 10, 20, 29}) {
+    client.run("SET timestamp=" + std::to_string(taken + later));
+    CAPTURE(later);
+    CHECK(other.one("SELECT " + sql.passed + " FROM {t}") == "0");
+    CHECK(std::stoll(other.one("SELECT " + sql.left + " FROM {t}")) > 0);
+  }
+  client.run("SET timestamp=" + std::to_string(taken + 3600 + 32));  // in autumn an hour late
+  CHECK(other.one("SELECT " + sql.passed + " FROM {t}") == "1");
+}
+
+}  // namespace dlock::test
