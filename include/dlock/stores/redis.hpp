@@ -13,20 +13,22 @@
 /// | parameter         | values, default              | meaning                                                       |
 /// |-------------------|------------------------------|---------------------------------------------------------------|
 /// | socket            | a path, none                 | a Unix socket instead of a host                               |
+/// | scheme            | leases, setnx; leases        | setnx: the key, value and scripts of programs that lock by    |
+/// |                   |                              | SET NX PX, so that both exclude each other; no fencing token  |
 /// | persistence       | always, everysec, none;      | what the server must promise about its own crash. always:     |
 /// |                   | everysec                     | appendonly and appendfsync=always. everysec: appendonly. none:|
 /// |                   |                              | nothing. docs/redis.md says what may be granted twice then    |
 /// | fences            | clock, count; clock          | clock: after each start of the server, tokens go on from its  |
 /// |                   |                              | time in microseconds, so they grow although grants were lost. |
 /// |                   |                              | count: from 1, for a server that never loses any              |
-/// | prefix            | 1 to 40 word characters or   | begins the names of all keys of dlock                         |
-/// |                   | ':', dlock:                  |                                                               |
+/// | prefix            | 1 to 40 word characters or   | begins the names of all keys of dlock. scheme=setnx: of the   |
+/// |                   | ':', dlock:                  | locks; none unless given                                      |
 /// | connect_timeout   | ms, 5000; 1 to 3600000       | for one attempt to connect                                    |
 /// | statement_timeout | ms, 5000; 1 to 3600000       | without an answer for so long a statement has an unknown      |
 /// |                   |                              | outcome, and its connection is ended                          |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. Refused at prepare(): a server whose
-/// maxmemory-policy may delete any key (allkeys-*), a node of a Redis Cluster, one that promises less than `persistence`.
+/// maxmemory-policy may delete locks (allkeys-*; with scheme=setnx volatile-* too), a node of a Redis Cluster, one that promises less than `persistence`.
 /// Not there: TLS, and leases of rows.
 
 #include <memory>

@@ -28,6 +28,7 @@ actor::actor(store_place& place, microseconds session_ttl, std::string label_of)
     : store(place.open()),
       rounding(place.rounding()),
       deletes(place.deletes_free_rows()),
+      forgets(place.forgets_expired()),
       counts(store->caps().fence && place.counts_grants()),
       label(std::move(label_of)) {
   fault why;
@@ -93,7 +94,7 @@ reply actor::look(std::string_view key) { return run({.action = verb::look, .res
 
 seen actor::at(std::string_view key) {
   const reply r = look(key);
-  if (answer(r) == outcome::absent) return {};
+  if (answer(r) == outcome::absent) return {.expired = forgets};
   REQUIRE(r.result == outcome::yes);
   return r.holder;
 }

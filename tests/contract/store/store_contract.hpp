@@ -72,6 +72,7 @@ class actor {
   const bool keeps = store->caps().session_leases;  ///< grants of its session
   const microseconds rounding;                      ///< how much longer than asked for an expiry may be
   const bool deletes;                               ///< a free key has no row: a take makes it, a release deletes it
+  const bool forgets;                               ///< nor has one whose expiry has passed
   const bool counts;                                ///< each fence is one more than that of the grant before
   std::unique_ptr<dlock::connection> connection;
   id128 id = id128::random();

@@ -8,9 +8,22 @@
 #include <string_view>
 #include <utility>
 
+#include "dlock/error.hpp"
 #include "stores/redis/client/errors.hpp"
 
 namespace dlock::stores::redis {
+
+void script_connection::name_server(std::string_view data) {
+  auto named = identity();
+  const bool survives = server.keeps == persistence::always;
+  named.server = fmt::format("{} {}", data, survives ? address_in(named.incarnation) : server.run);
+  set_identity(std::move(named));
+}
+
+void redis_client::fail(const fault& why) const {
+  throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
+                    fmt::format("{}: {}", settings_.name, why.text), why.native, why.sqlstate, why.transient);
+}
 
 bool redis_client::greet(script_connection& connection, const std::string& where, fault& why) const {
   command_text hello;

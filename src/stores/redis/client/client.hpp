@@ -21,6 +21,10 @@ class script_connection : public redis_connection {
  public:
   using redis_connection::redis_connection;
 
+  /// Rule 15: what another start of the server may have lost proves nothing, so it counts as another server, unless it keeps
+  /// everything. `data`: names what is stored there, if something does.
+  void name_server(std::string_view data);
+
   server_facts server{};
   std::span<const std::string> scripts{};
   std::vector<std::string> hashes{};  ///< of them, in their order
@@ -34,6 +38,8 @@ class redis_client {
       : settings_(std::move(settings)), scripts_(scripts) {}
 
   const redis_settings& settings() const noexcept { return settings_; }
+  /// Throws store_error, of what open() has told.
+  [[noreturn]] void fail(const fault& why) const;
   /// A new one, of a class of the scheme's. Null, and why.
   template <class Connection>
   std::unique_ptr<Connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {

@@ -18,6 +18,11 @@ void script_calls::add(std::size_t script, std::size_t keys, std::initializer_li
   for (const auto each : words) text_.word(each);
 }
 
+void script_calls::add(std::initializer_list<std::string_view> words) {
+  begins_.push_back(text_.text().size());
+  text_.add(words);
+}
+
 std::string_view script_calls::command(std::size_t which) const noexcept {
   const auto all = text_.text();
   const auto end = which + 1 < begins_.size() ? begins_[which + 1] : all.size();

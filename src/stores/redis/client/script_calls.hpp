@@ -16,6 +16,8 @@ class script_calls {
 
   /// `words`: names of `keys` keys, then values.
   void add(std::size_t script, std::size_t keys, std::initializer_list<std::string_view> words);
+  /// A plain command.
+  void add(std::initializer_list<std::string_view> words);
   /// One answer for each, as redis_connection::ask(). What a server does not know it is told, and asked again.
   std::vector<answer> run();
 

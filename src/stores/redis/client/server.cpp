@@ -38,15 +38,14 @@ server_facts server_facts::read(std::string_view info, const answer& fsync) {
   facts.version = field(info, "redis_version");
   facts.primary = field(info, "role") == "master";
   facts.cluster = field(info, "cluster_enabled") == "1";
-  facts.policy = field(info, "maxmemory_policy");
-  facts.deletes_any_key = field(info, "maxmemory") != "0" && facts.policy.starts_with("allkeys");
+  if (field(info, "maxmemory") != "0") facts.policy = field(info, "maxmemory_policy");
   if (field(info, "aof_enabled") == "1") {
     facts.keeps = fsync[1].text() == "always" ? persistence::always : persistence::everysec;
   }
   return facts;
 }
 
-void server_facts::must_do(const redis_settings& settings) const {
+void server_facts::must_do(const redis_settings& settings, bool expire) const {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(fmt::format("dlock: {}: {}", settings.name, why));
   };
@@ -54,11 +53,10 @@ void server_facts::must_do(const redis_settings& settings) const {
     refuse(fmt::format("the server's version is {}, and dlock needs {}.0 or later", version, oldest_major));
   }
   if (cluster) refuse("the server is a node of a cluster (cluster-enabled yes), which this store can't use");
-  if (deletes_any_key) {
-    refuse(fmt::format(
-        "the server deletes locks when its memory is full: maxmemory-policy is {}; set it to noeviction, or "
-        "to one of volatile-*",
-        policy));
+  if (policy.starts_with("allkeys") || (expire && policy.starts_with("volatile"))) {
+    refuse(
+        fmt::format("the server deletes locks when its memory is full: maxmemory-policy is {}; set it to noeviction{}",
+                    policy, expire ? "" : ", or to one of volatile-*"));
   }
   if (keeps < settings.least) {
     refuse(

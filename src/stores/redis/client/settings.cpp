@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <stdexcept>
 #include <utility>
@@ -60,6 +62,7 @@ void take_hosts(redis_settings& into, store_url& url) {
 redis_settings redis_settings::take(store_url& url) {
   redis_settings settings;
   settings.name = url.redacted();
+  url.take_param("scheme");
   settings.user = url.user;
   settings.password = url.password;
   if (!settings.user.empty() && settings.password.empty()) bad("a user needs a password");
@@ -72,6 +75,14 @@ redis_settings redis_settings::take(store_url& url) {
   settings.connect_timeout = take_timeout(url, "connect_timeout");
   settings.statement_timeout = take_timeout(url, "statement_timeout");
   return settings;
+}
+
+std::string redis_settings::checked_prefix(std::string text) {
+  const auto good = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ':'; };
+  if (text.empty() || text.size() > 40 || !std::all_of(text.begin(), text.end(), good)) {
+    bad(fmt::format("prefix={} is not 1 to 40 letters, digits, '_' and ':'", text));
+  }
+  return text;
 }
 
 std::string redis_settings::where(const store_url::endpoint& host) const {

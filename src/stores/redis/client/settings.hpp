@@ -27,6 +27,8 @@ struct redis_settings {
   /// Takes its parameters out of the URL, so that those of a scheme are left. Throws std::invalid_argument naming the
   /// parameter and its value.
   static redis_settings take(store_url& url);
+  /// Throws std::invalid_argument for a prefix that no key's name may begin with.
+  static std::string checked_prefix(std::string text);
   /// "host:port" or the socket's path, for messages.
   std::string where(const store_url::endpoint& host) const;
 };

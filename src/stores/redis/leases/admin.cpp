@@ -2,6 +2,7 @@
 // What operators see, and clean-up.
 #include <algorithm>
 
+#include "stores/redis/client/answers.hpp"
 #include "stores/redis/leases/answers.hpp"
 #include "stores/redis/leases/store.hpp"
 

@@ -4,14 +4,11 @@
 /// What the answers of scripts mean.
 
 #include <cstring>
-#include <exception>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "dlock/store/store_types.hpp"
 #include "stores/redis/client/answer.hpp"
-#include "stores/redis/client/errors.hpp"
 
 namespace dlock::stores::redis::leases {
 
@@ -32,34 +29,6 @@ inline std::string who(std::string_view host, std::string_view pid, std::string_
   text.append("/").append(pid);
   if (!label.empty()) text.append(" ").append(label);
   return text;
-}
-
-/// It was sent, or may have been.
-inline reply unanswered(const char* doing) {
-  return {.result = outcome::unknown, .why = lost_connection(std::string(doing) + ": no answer")};
-}
-
-inline reply refused(const answer& error, const char* doing) {
-  return {.result = outcome::failed, .why = fault_of_error(error.text(), doing)};
-}
-
-inline reply yes_or_no(const answer& told, const char* doing) {
-  if (!told) return unanswered(doing);
-  if (told.is_error()) return refused(told, doing);
-  return {.result = told.number() == 1 ? outcome::yes : outcome::no};
-}
-
-/// Runs the body of a verb, which must not throw: without memory it is not known what was sent.
-template <class Body>
-void guarded(std::span<reply> replies, Body&& body) noexcept {
-  try {
-    body();
-  } catch (const std::exception&) {
-    for (auto& each : replies) {
-      each = reply{.result = outcome::unknown};
-      each.why.transient = true;
-    }
-  }
 }
 
 }  // namespace dlock::stores::redis::leases

@@ -3,28 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <stdexcept>
 #include <utility>
 
-#include "dlock/error.hpp"
-#include "dlock/stores/redis.hpp"
 #include "stores/redis/client/errors.hpp"
 #include "stores/redis/leases/answers.hpp"
 
 namespace dlock::stores::redis::leases {
 
 namespace {
-
-std::string parse_prefix(std::string text) {
-  const auto good = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ':'; };
-  if (text.empty() || text.size() > 40 || !std::all_of(text.begin(), text.end(), good)) {
-    throw std::invalid_argument(
-        fmt::format("dlock: redis URL: prefix={} is not 1 to 40 letters, digits, '_' and ':'", text));
-  }
-  return text;
-}
 
 bool parse_by_clock(const std::string& text) {
   if (text != "clock" && text != "count") {
@@ -37,7 +24,7 @@ bool parse_by_clock(const std::string& text) {
 
 lease_settings lease_settings::parse(store_url url) {
   lease_settings settings{redis_settings::take(url)};
-  settings.prefix = parse_prefix(url.take_param("prefix", "dlock:"));
+  settings.prefix = redis_settings::checked_prefix(url.take_param("prefix", "dlock:"));
   settings.by_clock = parse_by_clock(url.take_param("fences", "clock"));
   url.expect_no_more_params();
   return settings;
@@ -55,11 +42,8 @@ redis_store::redis_store(const lease_settings& settings)
 void redis_store::prepare() {
   fault why;
   const auto connection = client_.open<lease_connection>(client_.settings().connect_timeout, {}, why);
-  if (connection != nullptr) connection->server.must_do(client_.settings());
-  if (connection == nullptr || !introduce(*connection, why)) {
-    throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
-                      fmt::format("{}: {}", name(), why.text), why.native, why.sqlstate, why.transient);
-  }
+  if (connection != nullptr) connection->server.must_do(client_.settings(), false);
+  if (connection == nullptr || !introduce(*connection, why)) client_.fail(why);
 }
 
 std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const std::stop_token& cancel,
@@ -85,11 +69,7 @@ bool redis_store::introduce(lease_connection& to, fault& why) const {
     why.connection = true;
     return false;
   }
-  auto identity = to.identity();
-  // Rule 15: what another start of the server may have lost proves nothing, so it counts as another server.
-  const bool survives = server.keeps == persistence::always;
-  identity.server = fmt::format("{} {}", told[0].text(), survives ? address_in(identity.incarnation) : server.run);
-  to.set_identity(std::move(identity));
+  to.name_server(told[0].text());
   to.epoch = told[1].text();
   return true;
 }
@@ -97,11 +77,3 @@ bool redis_store::introduce(lease_connection& to, fault& why) const {
 std::string redis_store::session_name(const id128& id) const { return sessions_ + std::string(name_of(id)); }
 
 }  // namespace dlock::stores::redis::leases
-
-namespace dlock::stores {
-
-std::shared_ptr<store> open_redis(store_url url) {
-  return std::make_shared<redis::leases::redis_store>(redis::leases::lease_settings::parse(std::move(url)));
-}
-
-}  // namespace dlock::stores

@@ -2,9 +2,7 @@
 // acquire, release, renew.
 #include <fmt/format.h>
 
-#include <cstring>
-
-#include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/answers.hpp"
 #include "stores/redis/leases/answers.hpp"
 #include "stores/redis/leases/store.hpp"
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Which store a redis:// URL means: its parameter `scheme`.
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "dlock/stores/redis.hpp"
+#include "stores/redis/leases/store.hpp"
+#include "stores/redis/setnx/store.hpp"
+
+namespace dlock::stores {
+
+std::shared_ptr<store> open_redis(store_url url) {
+  using namespace redis;
+  const auto scheme = url.params.contains("scheme") ? url.params.at("scheme") : "leases";
+  if (scheme != "leases" && scheme != "setnx") {
+    throw std::invalid_argument(fmt::format("dlock: redis URL: scheme={} is not leases or setnx", scheme));
+  }
+  const bool setnx = scheme == "setnx";
+  auto made = setnx ? std::shared_ptr<store>(std::make_shared<setnx::setnx_store>(setnx::setnx_settings::parse(url)))
+                    : std::make_shared<leases::redis_store>(leases::lease_settings::parse(url));
+  return made;
+}
+
+}  // namespace dlock::stores

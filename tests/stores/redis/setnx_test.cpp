@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// scheme=setnx beside programs that lock by redis-py.
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/redis/redis_places.hpp"
+
+namespace dlock::test {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+long number(const std::string& text) { return text.empty() ? 0 : std::stol(text); }
+
+/// A program in Python, and what it prints.
+class python_program {
+ public:
+  python_program(const redis_server& server, const std::string& words)
+      : output_(::popen(fmt::format("{} {} {}", DLOCK_TEST_REDIS_PY, server.socket(), words).c_str(), "re")) {
+    if (output_ == nullptr) throw std::runtime_error("python3 does not start");
+  }
+  ~python_program() {
+    if (output_ != nullptr) ::pclose(output_);
+  }
+  python_program(const python_program&) = delete;
+  python_program& operator=(const python_program&) = delete;
+
+  /// Waits for its end, which must be a good one.
+  std::string end() {
+    std::string text;
+    for (int next = 0; (next = std::fgetc(output_)) != EOF;) text.push_back(static_cast<char>(next));
+    const int code = ::pclose(std::exchange(output_, nullptr));
+    REQUIRE(code == 0);
+    return text.substr(0, text.find('\n'));
+  }
+
+ private:
+  std::FILE* output_;
+};
+
+struct setnx_fixture {
+  std::string run(const std::string& words) const { return python_program(server, words).end(); }
+
+  redis_server server{};
+  lock_service locks{server.url("&scheme=setnx"), {.close_limit = 0ms}};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: dlock and redis-py exclude each other", "[redis]") {
+  constexpr auto length = 3s;
+  python_program one(server, fmt::format("count stock counter {}", length.count()));
+  python_program two(server, fmt::format("count stock counter {}", length.count()));
+  std::atomic<int> done{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      const auto end = std::chrono::steady_clock::now() + length;
+      while (std::chrono::steady_clock::now() < end) {
+        const lease held = locks.acquire("stock", {.wait = 20s});
+        const auto value = number(server.ask({"GET", "counter"}));
+        std::this_thread::sleep_for(1ms);  // long enough for others to come between, if they could
+        server.ask({"SET", "counter", std::to_string(value + 1)});
+        ++done;
+      }
+    });
+  }
+  for (auto& each : threads) each.join();
+  const int theirs = std::stoi(one.end()) + std::stoi(two.end());
+  CHECK(done > 0);
+  CHECK(theirs > 0);
+  CHECK(server.ask({"GET", "counter"}) == std::to_string(done + theirs));
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: what one of them holds the other does not get, until it is free",
+                 "[redis]") {
+  {
+    const lease held = locks.acquire("k");
+    CHECK(run("try k") == "False");
+  }
+  CHECK(run("try k") == "True");
+  CHECK_FALSE(locks.try_acquire("k"));
+  const auto holder = locks.holder("k");
+  REQUIRE(holder);
+  CHECK_FALSE(holder->session);
+  CHECK(holder->label.size() == 32);  // its token
+  CHECK(holder->left > 20s);
+  CHECK(locks.held_keys().empty());  // no mark tells its keys from others
+  server.ask({"DEL", "k"});
+  const lease mine = locks.acquire("k");
+  CHECK(locks.held_keys().size() == 1);
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a key whose holder in Python has died is free after its expiry",
+                 "[redis]") {
+  run("keep k 0.3");
+  const lease held = locks.acquire("k", {.wait = 20s});
+  CHECK(held);
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a lease is renewed, and lost when somebody has deleted its key",
+                 "[redis]") {
+  const lease held = locks.acquire("k", {.ttl = 1s});
+  const auto longer = [&] { return std::stoll(server.ask({"PTTL", "k"})) > 0 && held.remaining() > 0us; };
+  const auto end = std::chrono::steady_clock::now() + 1500ms;
+  while (std::chrono::steady_clock::now() < end) REQUIRE(longer());
+  server.ask({"DEL", "k"});
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::taken_over);
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a late release leaves the key of the next holder alone", "[redis]") {
+  lease held = locks.acquire("k", {.ttl = 30s});
+  server.ask({"DEL", "k"});
+  CHECK(run("try k") == "True");
+  CHECK_THROWS_AS(held.release(), lock_lost);
+  CHECK(run("try k") == "False");
+}
+
+TEST_CASE("redis setnx: what its keys can't do is refused with the store's name", "[redis]") {
+  const redis_server server, full({"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
+  lock_service locks{server.url("&scheme=setnx")};
+  CHECK_THROWS_MATCHES(locks.acquire("k", {.min_hold = 1s}), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("min_hold = 1000 ms") && ContainsSubstring("scheme=setnx")));
+  const lease held = locks.acquire("k");
+  CHECK_THROWS_AS(held.verification(), std::logic_error);
+  CHECK_THROWS_AS(static_cast<void>(held.fencing_token()), std::logic_error);
+  CHECK_THROWS_MATCHES(open_store(full.url("&scheme=setnx"))->prepare(), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("maxmemory-policy is volatile-lru")));
+  CHECK_THROWS_MATCHES(open_store(server.url("&scheme=other")), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("scheme=other is not leases or setnx")));
+}
+
+}  // namespace dlock::test
