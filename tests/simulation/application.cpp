@@ -64,7 +64,7 @@ void application::begin() {
     ++busy_;
     process_.start_thread([this] {
       run_thread();
-      --busy_;
+      thread_ends();
     });
   }
 }
@@ -101,7 +101,7 @@ void application::prove_alive() {
               fmt::format("liveness: key {}: {} gets it long after it is free", key.view(), process_.name()));
         }
       }
-      --busy_;
+      thread_ends();
     });
   }
 }
@@ -112,7 +112,7 @@ void application::end() {
     while (busy_ > 1) process_.sleep(100 * millisecond);  // of a crashed one the others are still in their calls
     abandoned_.clear();
     if (service_ != nullptr) bounded("the service's end", 8s, [&] { service_.reset(); });
-    --busy_;
+    thread_ends();
   });
 }
 
@@ -225,8 +225,7 @@ void application::lock_async(const lock_options& how, bool once) {
     mine->wake = process_.waker();
     process_.wait_for_waker();
   });
-  if (mine->failure != nullptr) std::rethrow_exception(mine->failure);
-  if (!mine->held) return;
+  if (!mine->held) return;  // an exception that it may have got instead says nothing more
   now.has_it();
   auto held = std::move(mine->held);
   took(held);

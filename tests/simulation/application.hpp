@@ -28,6 +28,7 @@ struct scene {
   checker& sees;
   std::vector<lock_key> keys{};
   bool over = false;  ///< no new rounds
+  unsigned ends = 0;  ///< of threads of the application, and of processes, since somebody looked
   // What was done.
   std::uint64_t acquires = 0;  ///< that gave leases
   moment longest = 0;          ///< how much longer than its wait a call took at most
@@ -52,6 +53,10 @@ class application {
  private:
   using service_pointer = std::shared_ptr<lock_service>;
 
+  void thread_ends() noexcept {
+    --busy_;
+    ++scene_.ends;
+  }
   bool goes_on() const noexcept { return !scene_.over && !process_.buried(); }
   service_pointer make_service();
   void run_thread();

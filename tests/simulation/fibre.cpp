@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "dlock/owner.hpp"
+#include "engine/owner_state.hpp"
 
 namespace dlock::simulation {
 
@@ -77,6 +78,10 @@ const std::vector<std::byte>& fresh_locals() {
   return image;
 }
 
+/// What the end of a thread would free: the owner that stands for it is on the heap, and its thread_local variables, which point
+/// to that, are never looked at again.
+void forget_owner() { delete const_cast<std::shared_ptr<engine::owner_state>*>(&engine::current_owner()); }
+
 fibre* running = nullptr;
 
 }  // namespace
@@ -86,6 +91,7 @@ fibre::fibre(std::function<void()> body) : body_(std::move(body)), locals_(fresh
     back_ = std::move(from);
     body_();
     body_ = nullptr;
+    forget_owner();
     over_ = true;
     return std::move(back_);
   });

@@ -115,6 +115,7 @@ void run::crash(process& one) {
   world_.tell(one.name(), [] { return std::string("is killed"); });
   ++network_.faults;
   one.crash();
+  ++scene_.ends;
   network_.vanished(one);
   add_process();
   applications_.back()->begin();
@@ -145,7 +146,9 @@ bool run::until_idle(moment limit, const char* what) {
     return std::any_of(applications_.begin(), applications_.end(),
                        [](const auto& each) { return !each->of().dead() && each->busy() > 0; });
   };
-  if (world_.run([&] { return !busy(); }, world_.now() + limit)) return true;
+  scene_.ends = 1;
+  const auto idle = [&] { return scene_.ends > 0 && (scene_.ends = 0, !busy()); };
+  if (world_.run(idle, world_.now() + limit)) return true;
   if (!world_.failed()) world_.fail(fmt::format("liveness: {}", what));
   return false;
 }
