@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <stop_token>
 
@@ -131,7 +132,7 @@ lock_options application::options_by_chance() {
   }
   if (has(hazard::limits) && often(10)) how.min_hold = std::chrono::milliseconds{chance.between(1, 300)};
   if (has(hazard::limits) && often(10)) how.max_hold = std::chrono::milliseconds{chance.between(300, 1'500)};
-  if (has(hazard::cancels) && often(25)) {
+  if (has(hazard::cancels) && often(15)) {
     std::stop_source cancel;
     how.cancel = cancel.get_token();
     scene_.in.after(chance.between(0, often(50) ? 5 * scene_.how.travel : 500 * millisecond),
@@ -238,11 +239,14 @@ void application::lock_async(const lock_options& how, bool once) {
 }
 
 std::vector<lock_key> application::keys_by_chance() {
-  auto all = scene_.keys;
   auto& chance = scene_.in.random;
-  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[chance.below(i)]);
-  all.erase(all.begin() + 1 + static_cast<std::ptrdiff_t>(chance.below(all.size())), all.end());
-  return all;
+  std::vector<std::size_t> order(scene_.keys.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[chance.below(i)]);
+  order.resize(1 + chance.below(order.size()));
+  std::vector<lock_key> some;
+  for (const auto each : order) some.push_back(scene_.keys[each]);
+  return some;
 }
 
 void application::lock_several(const lock_options& how, bool once) {

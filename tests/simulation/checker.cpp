@@ -31,6 +31,11 @@ void checker::fail(const std::string& rule, std::string_view key, const std::str
   world_.fail(fmt::format("{}: key {}: {}", rule, key, text));
 }
 
+checker::key_state& checker::state_of(std::string_view key) {
+  const auto known = keys_.find(key);
+  return known != keys_.end() ? known->second : keys_.try_emplace(std::string(key)).first->second;
+}
+
 process* checker::trusting(key_state& at, std::uint64_t fence) {
   std::erase_if(at.holders, [](const held& each) { return each.of.expired() || each.by->dead(); });
   for (const auto& each : at.holders) {
@@ -45,9 +50,7 @@ process* checker::trusting(key_state& at, std::uint64_t fence) {
 void checker::granted(const request& by, const lock_row* row, std::uint64_t fence) {
   ++grants;
   if (by.action == verb::take_over) ++take_overs;
-  auto known = keys_.find(by.resource);
-  if (known == keys_.end()) known = keys_.try_emplace(std::string(by.resource)).first;
-  auto& at = known->second;
+  auto& at = state_of(by.resource);
   world_.tell("server", [&] {
     return fmt::format("key {}: {} grants fence {} to session {}, nonce {:x}", by.resource, name_of(by.action), fence,
                        short_id(by.session), by.nonce);
@@ -96,7 +99,7 @@ void checker::opened(const id128& session) {
 }
 
 void checker::handed_out(process& to, const std::shared_ptr<engine::grant>& one) {
-  auto& at = keys_.try_emplace(std::string(one->key.view())).first->second;
+  auto& at = state_of(one->key.view());
   std::erase_if(at.holders, [](const held& each) { return each.of.expired(); });
   at.holders.push_back({one, &to});
   sessions_of_[one->pin->id] = &to;
@@ -125,7 +128,7 @@ bool checker::check(process& of, engine::grant& one) {
 }
 
 void checker::write(const std::string& key, std::uint64_t fence) {
-  auto& at = keys_.try_emplace(key).first->second;
+  auto& at = state_of(key);
   if (fence < at.written) fail("I1", key, fmt::format("a write of fence {} after one of fence {}", fence, at.written));
   at.written = std::max(at.written, fence);
 }

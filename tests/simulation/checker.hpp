@@ -55,6 +55,7 @@ class checker final : public history {
     std::uint64_t written = 0;  // highest that wrote
     std::vector<held> holders{};
   };
+  key_state& state_of(std::string_view key);
   /// A lease of somebody's who trusts it; null: nobody does.
   process* trusting(key_state& at, std::uint64_t fence);
   void fail(const std::string& rule, std::string_view key, const std::string& text);

@@ -50,15 +50,16 @@ struct pooled_stack {
 };
 
 /// The thread_local variables of the program, those of its static libraries among them: dlock's. A fibre has its own.
-std::span<std::byte> locals_here() {
+std::span<std::uint64_t> locals_here() {
   static const auto found = [] {
-    std::span<std::byte> made;
+    std::span<std::uint64_t> made;
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* into) {
           for (int i = 0; i < info->dlpi_phnum; ++i) {
             const auto& part = info->dlpi_phdr[i];
             if (part.p_type != PT_TLS || info->dlpi_tls_data == nullptr) continue;
-            *static_cast<std::span<std::byte>*>(into) = {static_cast<std::byte*>(info->dlpi_tls_data), part.p_memsz};
+            *static_cast<std::span<std::uint64_t>*>(into) = {static_cast<std::uint64_t*>(info->dlpi_tls_data),
+                                                             part.p_memsz / sizeof(std::uint64_t)};
           }
           return 1;  // the first one is the program
         },
@@ -69,11 +70,11 @@ std::span<std::byte> locals_here() {
 }
 
 /// As a new thread has them. What has a destructor is made before, so that no fibre registers it once more.
-const std::vector<std::byte>& fresh_locals() {
+const std::vector<std::uint64_t>& fresh_locals() {
   static const auto image = [] {
     { const owner_scope once; }
     const auto here = locals_here();
-    return std::vector<std::byte>(here.begin(), here.end());
+    return std::vector<std::uint64_t>(here.begin(), here.end());
   }();
   return image;
 }

@@ -80,7 +80,8 @@ class process final : public time_source, public engine::thread_host {
     bool waits = false;
     bool called = false;      // the waker was called before it waited
     moment deadline = never;  // of the present wait
-    moment looks_at = never;  // when that is looked at next: most waits end before, and then another one needs no more of them
+    moment looks_at =
+        never;  // when that is looked at next: most waits end before, and then another one needs no more of them
   };
 
   static constexpr moment never = std::numeric_limits<moment>::max();

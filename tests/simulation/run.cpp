@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "simulation/run.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "simulation/application.hpp"
+#include "simulation/system.hpp"
 
 namespace dlock::simulation {
 
@@ -18,15 +16,12 @@ namespace {
 
 constexpr moment second = 1'000'000;
 
-/// Where random bytes come from while a run is under way: ids of sessions and nonces are the same each time.
-random_source* bytes_from = nullptr;
-
 class run {
  public:
   run(const plan& how, mistake wrong, bool with_story);
   run(const run&) = delete;
   run& operator=(const run&) = delete;
-  ~run() { bytes_from = nullptr; }
+  ~run() { bytes_come_from(nullptr); }
 
   void play();
   result take();
@@ -62,7 +57,7 @@ run::run(const plan& how, mistake wrong, bool with_story)
       network_(world_, server_, plan_),
       checker_(world_, server_),
       scene_{plan_, world_, server_, network_, checker_} {
-  bytes_from = &bytes_;
+  bytes_come_from(&bytes_);
   world_.story.wanted = with_story;
   server_.data.wrong = wrong;
   for (unsigned i = 0; i < plan_.keys; ++i) {
@@ -260,7 +255,7 @@ result simulate(const plan& how, mistake wrong, bool with_story) {
   auto made = one->take();
   // Of a run that failed the threads stand where they stand, with all that they use.
   if (!made.failure.empty()) static_cast<void>(one.release());
-  bytes_from = nullptr;
+  bytes_come_from(nullptr);
   return made;
 }
 
@@ -304,18 +299,3 @@ std::string excerpt(const result& of, std::size_t lines) {
 }
 
 }  // namespace dlock::simulation
-
-/// Takes the place of the system's: within a run random bytes come from its seed.
-extern "C" ssize_t getrandom(void* into, size_t size, unsigned flags) {
-  using dlock::simulation::bytes_from;
-  if (bytes_from == nullptr) {
-    static const auto system = reinterpret_cast<ssize_t (*)(void*, size_t, unsigned)>(::dlsym(RTLD_NEXT, "getrandom"));
-    return system(into, size, flags);
-  }
-  auto* to = static_cast<unsigned char*>(into);
-  for (size_t done = 0; done < size; done += 8) {
-    const auto bits = bytes_from->bits();
-    std::memcpy(to + done, &bits, std::min<size_t>(8, size - done));
-  }
-  return static_cast<ssize_t>(size);
-}

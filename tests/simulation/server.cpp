@@ -18,8 +18,31 @@ reply contended() {
 }
 }  // namespace
 
+void job::due(std::uint64_t turn) {
+  const auto me = std::move(itself);
+  if (turn == is_answered) {
+    if (sender != nullptr) sender->answered();
+  } else if (turn == goes_on) {
+    to->go_on(me);
+  } else {
+    to->arrive(me);
+  }
+}
+
+void job::begin_anew() {
+  asks.clear();
+  answers.clear();
+  keys.clear();
+  expected.clear();
+  rows.clear();
+  other = nullptr;
+  sessions_then.reset();
+  what = kind::keyed;
+  begun = done = gave_up_waiting = false;
+}
+
 void job::leave() {
-  answered = nullptr;
+  sender = nullptr;
   if (done || what == kind::other) return;
   if (what == kind::session) {
     record.host = record.label = {};
@@ -100,7 +123,10 @@ moment server::stall_of(const job& one) {
 }
 
 void server::arrive(const std::shared_ptr<job>& one) {
-  if (!alive(one->connection)) return;  // nobody is there to answer; the client learns of it otherwise
+  if (!alive(one->connection)) {  // nobody is there to answer; the client learns of it
+    if (one->sender != nullptr) one->sender->lost();
+    return;
+  }
   one->begun = true;
   one->clock = world_.now();
   const auto stall = stall_of(*one);
@@ -108,7 +134,8 @@ void server::arrive(const std::shared_ptr<job>& one) {
   ++faults;
   if (one->what == job::kind::keyed && one->asks.front().action == verb::take_over)
     one->sessions_then = data.all_sessions();
-  world_.after(stall, [this, one] { execute(one); });
+  one->itself = one;
+  world_.at(world_.now() + stall, *one, job::goes_on);
 }
 
 bool server::waits_for_lock(const job& one) {
@@ -192,7 +219,7 @@ void server::execute(const std::shared_ptr<job>& one) {
   }
   one->done = true;
   world_.mix(static_cast<std::uint64_t>(one->answers.front().result) + 8 * one->answers.front().fence);
-  if (one->answered) one->answered();
+  if (one->sender != nullptr) one->sender->done(*one);
 }
 
 void server::wake_waiting() {
