@@ -91,7 +91,7 @@ void application::prove_alive() {
       for (const auto& key : scene_.keys) {
         const auto begun = scene_.in.now();
         try {
-          const auto held = service_->acquire(key, {.ttl = 1s, .wait = 20s});
+          const auto held = service_->acquire(key, fit({.ttl = 1s, .wait = 20s}, {key}));
           process_.sleep(5 * millisecond);
         } catch (const dlock::error& failed) {
           scene_.in.fail(
@@ -141,6 +141,15 @@ lock_options application::options_by_chance() {
   return how;
 }
 
+lock_options application::fit(lock_options how, const std::vector<lock_key>& keys) {
+  for (const auto& key : keys) {
+    if (key.row() == nullptr) continue;
+    how.min_hold.reset();
+    if (key.row()->table->renewal == row_renewal::column) how.ttl = std::max<std::chrono::milliseconds>(*how.ttl, 5s);
+  }
+  return how;
+}
+
 void application::one_round() {
   auto how = options_by_chance();
   const auto once = often(8);
@@ -148,6 +157,7 @@ void application::one_round() {
   for (const auto& each : abandoned_) scene_.sees.check(process_, *grant_of(each));
   if (has(hazard::closes) && often(2)) return restart_service();
   if (often(2)) return operate();
+  if (has(hazard::claims) && has(hazard::rows) && often(15)) return claim(how);
   if (has(hazard::several) && often(20)) return lock_several(how, once);
   if (has(hazard::asynchronous) && often(40)) return lock_async(how, once);
   lock(how, once);
@@ -172,8 +182,7 @@ void application::took(const lease& held) {
 void application::lock(const lock_options& how, bool once) {
   const auto& key = key_by_chance();
   const auto service = service_;
-  auto options = how;
-  if (key.row() != nullptr) options.min_hold.reset();
+  const auto options = fit(how, {key});
   asking now(*this, key);
   const bool quiet = often(80);  // no exception says that it was busy: those take most of a run's time
   auto held = bounded(once ? "try_acquire" : "acquire", once ? 0ms : *how.wait, [&] {
@@ -205,8 +214,7 @@ void application::lock_async(const lock_options& how, bool once) {
   };
   const auto& key = key_by_chance();
   const auto service = service_;
-  auto options = how;
-  if (key.row() != nullptr) options.min_hold.reset();
+  const auto options = fit(how, {key});
   asking now(*this, key);
   const auto mine = std::make_shared<call>();
   auto told = [mine, this](std::exception_ptr failure, lease held) {
@@ -252,9 +260,7 @@ std::vector<lock_key> application::keys_by_chance() {
 void application::lock_several(const lock_options& how, bool once) {
   const auto keys = keys_by_chance();
   const auto service = service_;
-  auto options = how;
-  if (std::any_of(keys.begin(), keys.end(), [](const auto& each) { return each.row() != nullptr; }))
-    options.min_hold.reset();
+  const auto options = fit(how, keys);
   const bool quiet = often(80);
   auto held = bounded(once ? "try_acquire_all" : "acquire_all", once ? 0ms : *how.wait, [&] {
     return once || quiet ? service->try_acquire_all(keys, options) : service->acquire_all(keys, options);

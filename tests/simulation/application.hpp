@@ -46,6 +46,8 @@ class application {
   void prove_alive();
   /// Ends the service, on a thread of the process.
   void end();
+  /// What rows don't have is left out, and their least ttl is kept.
+  static lock_options fit(lock_options how, const std::vector<lock_key>& keys);
   /// How many of its threads have not ended.
   unsigned busy() const noexcept { return busy_; }
   process& of() noexcept { return process_; }
@@ -71,6 +73,7 @@ class application {
   void lock(const lock_options& how, bool once);
   void lock_async(const lock_options& how, bool once);
   void lock_several(const lock_options& how, bool once);
+  void claim(const lock_options& how);
   void restart_service();
   void operate();
 

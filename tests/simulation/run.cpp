@@ -28,7 +28,9 @@ class run {
 
  private:
   void add_process();
+  void make_keys();
   void misfortune();
+  void stranger();
   void freeze(process& one);
   void crash(process& one);
   /// False: it takes longer than that.
@@ -60,22 +62,39 @@ run::run(const plan& how, mistake wrong, bool with_story)
   bytes_come_from(&bytes_);
   world_.story.wanted = with_story;
   server_.data.wrong = wrong;
-  for (unsigned i = 0; i < plan_.keys; ++i) {
-    if (plan_.has(hazard::rows) && i % 2 == 1) {
-      auto table = std::make_shared<row_table>();
-      table->table = table->label = "t";
-      table->id = {"id"};
-      table->owner = "owner";
-      table->expires_at = "expires";
-      table->fence = "fence";
-      auto row = lock_key::of_row(table, {std::int64_t{i}});
-      server_.data.make_row(std::string(row.view()));
-      scene_.keys.push_back(std::move(row));
-    } else {
-      scene_.keys.emplace_back(fmt::format("k{}", i));
-    }
-  }
+  make_keys();
   for (unsigned i = 0; i < plan_.processes; ++i) add_process();
+}
+
+void run::make_keys() {
+  const auto table_named = [](const char* name, row_renewal renewal) {
+    auto table = std::make_shared<row_table>();
+    table->table = table->label = name;
+    table->id = {"id"};
+    table->owner = "owner";
+    table->expires_at = "expires";
+    table->fence = "fence";
+    table->renewal = renewal;
+    return table;
+  };
+  const auto kept = table_named("t", row_renewal::session);
+  const auto shared = table_named("c", row_renewal::column);
+  for (unsigned i = 0; i < plan_.keys; ++i) {
+    if (!plan_.has(hazard::rows) || i % 2 == 0) {
+      scene_.keys.emplace_back(fmt::format("k{}", i));
+      continue;
+    }
+    const bool by_column = plan_.has(hazard::columns) && i % 4 == 1;
+    auto row = lock_key::of_row(by_column ? shared : kept, {std::int64_t{i}});
+    server_.data.make_row(std::string(row.view()), by_column);
+    scene_.keys.push_back(std::move(row));
+  }
+}
+
+void run::stranger() {
+  if (scene_.over) return;
+  server_.stranger();
+  world_.after(world_.random.between(1'000, second / 2), [this] { stranger(); });
 }
 
 void run::add_process() {
@@ -151,6 +170,7 @@ bool run::until_idle(moment limit, const char* what) {
 void run::play() {
   for (const auto& each : applications_) each->begin();
   world_.after(plan_.mischief, [this] { misfortune(); });
+  if (plan_.has(hazard::strangers)) stranger();
   if (!until_idle(3'600 * second, "a thread of the application never ends")) return;
   scene_.over = true;
   network_.calm();
@@ -195,7 +215,8 @@ void run::try_keys() {
     lock_service locks(where, {.sweep_every = std::chrono::milliseconds{0}, .time = &last});
     for (const auto& key : scene_.keys) {
       try {
-        auto held = locks.acquire(key, {.ttl = std::chrono::seconds{1}, .wait = std::chrono::seconds{20}});
+        auto held = locks.acquire(
+            key, application::fit({.ttl = std::chrono::seconds{1}, .wait = std::chrono::seconds{20}}, {key}));
         held.release();
       } catch (const error& failed) {
         world_.fail(fmt::format("I4: key {}: nobody can have it any more: {}", key.view(), failed.what()));

@@ -254,11 +254,48 @@ std::optional<outcome> server::verify(transaction& in, const request& of, const 
     verifiers_waiting_.push_back(again);
     return std::nullopt;
   }
-  if (row.session != of.session || row.fence != of.fence) return outcome::no;
+  if (row.session != of.session || (row.by_column ? row.nonce != of.nonce : row.fence != of.fence)) return outcome::no;
   if (data.wrong == mistake::verify_without_lock) return outcome::yes;
   row.locked_by = in.connection;
   any_locked_ = true;
   return outcome::yes;
+}
+
+std::vector<std::string> server::lock_free_rows(transaction& in, bool by_column, std::size_t most) {
+  std::vector<std::string> found;
+  for (auto& [key, row] : data.locks()) {
+    const bool fits = row.of_table && row.by_column == by_column && row.locked_by == 0;
+    if (!fits || (row.held() && !row.passed(world_.now())) || found.size() == most) continue;
+    found.push_back(key);
+    if (data.wrong == mistake::claim_without_lock) continue;
+    row.locked_by = in.connection;
+    any_locked_ = true;
+  }
+  return found;
+}
+
+std::uint64_t server::claim(transaction& in, const request& q) {
+  in.at_commit.push_back([this, q = request(q), key = std::string(q.resource), clock = world_.now()]() mutable {
+    q.resource = key;
+    q.row = nullptr;
+    data.claim(q, clock);
+  });
+  return data.locks().find(q.resource)->second.fence + 1;
+}
+
+void server::stranger() {
+  auto& chance = world_.random;
+  std::vector<std::string> all;
+  for (const auto& [key, row] : data.locks()) {
+    if (row.by_column && row.locked_by == 0) all.push_back(key);
+  }
+  if (!up_ || all.empty()) return;
+  const auto& key = all[chance.below(all.size())];
+  if (chance.chance(300'000)) {
+    ++data.locks().at(key).fence;  // an ordinary update
+  } else if (!data.plain_release(key, "another", world_.now()) || chance.chance(500'000)) {
+    data.plain_take(key, "another", chance.between(0, 3), world_.now());
+  }
 }
 
 bool server::commit(transaction& in) {

@@ -110,8 +110,14 @@ class server {
   // Transactions. The thread that runs one waits with those of process.
   /// yes: the row is verified and locked; no: it is not held so. Null: it must wait, and `again` is called when it may try again.
   std::optional<outcome> verify(transaction& in, const request& of, const std::function<void()>& again);
+  /// Rows that nobody holds, of tables of that kind, at most so many: they are locked, and those that are locked are passed over.
+  std::vector<std::string> lock_free_rows(transaction& in, bool by_column, std::size_t most);
+  /// Grants a row that it has locked, when it is committed. The fence.
+  std::uint64_t claim(transaction& in, const request& q);
   bool commit(transaction& in);
   void roll_back(transaction& in);
+  /// Another program comes: it takes or frees a row that has an expiry column, or changes it.
+  void stranger();
   /// A connection with a transaction that has verified that key; 0: none.
   std::uint64_t verifier_of(std::string_view key) const;
 
