@@ -63,7 +63,7 @@ lock_row& database::make_row(const std::string& key, bool by_column) {
 moment database::expiry_of(const lock_row& row, moment clock, microseconds ttl) const noexcept {
   const auto end = clock + ttl.count();
   if (!row.by_column) return end;
-  return (is(mistake::expiry_rounded_down) ? end : end + second - 1) / second * second;
+  return (is(mistake::expiry_too_early) ? end - second : end + second - 1) / second * second;
 }
 
 bool database::over(const lock_row& row, moment clock) const {

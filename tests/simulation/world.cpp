@@ -7,6 +7,12 @@
 
 namespace dlock::simulation {
 
+namespace {
+constexpr moment second = 1'000'000;
+/// A hundred times as many steps as there are in a second.
+constexpr std::uint64_t many = 1U << 20U;
+}  // namespace
+
 void world::at(moment when, std::function<void()> what) {
   std::uint64_t place = 0;
   if (free_.empty()) {
@@ -57,7 +63,10 @@ bool world::run(const std::function<bool()>& done, moment until) {
     }
     const auto next = pop();
     now_ = next.when();
-    ++steps_;
+    if (++steps_ % many == 0) {
+      if (now_ - then_ < second) fail("liveness: something goes on without an end, and time stands still");
+      then_ = now_;
+    }
     if (next.who != nullptr) {
       next.who->due(next.place);
       continue;

@@ -87,6 +87,7 @@ class world {
 
   moment now_ = 0;
   std::uint64_t steps_ = 0;
+  moment then_ = 0;            // when there had been so many steps that it is looked at
   std::vector<entry> heap_{};  // each has four children: half as many levels as with two
   std::vector<std::function<void()>> things_{};
   std::vector<std::uint64_t> free_{};
