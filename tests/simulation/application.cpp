@@ -128,7 +128,8 @@ lock_options application::options_by_chance() {
                .max_pause = std::chrono::milliseconds{10 * scene_.how.first_pause}};
   if (has(hazard::unkept) && often(25)) {
     how.renewal = often(50) ? renewal::none : renewal::manual;
-    how.ttl = std::chrono::milliseconds{chance.between(100, 3'000)};
+    // Some so short that of several keys one may end before the last is granted.
+    how.ttl = std::chrono::milliseconds{chance.between(100, often(40) ? 130 : 3'000)};
   }
   if (has(hazard::limits) && often(10)) how.min_hold = std::chrono::milliseconds{chance.between(1, 300)};
   if (has(hazard::limits) && often(10)) how.max_hold = std::chrono::milliseconds{chance.between(300, 1'500)};
