@@ -197,7 +197,8 @@ void run::settle() {
     if (!until_idle(600 * second, "a thread waits for a key that is free")) return;
   }
   if (world_.random.chance(100'000)) {
-    world_.run(never, world_.now() + 150 * second);
+    // A claim whose commit had no answer is cancelled again and again for ten minutes, under its session.
+    world_.run(never, world_.now() + (plan_.has(hazard::claims) ? 750 : 150) * second);
     for (const auto& [id, row] : server_.data.all_sessions()) {
       if (row.expires > world_.now())
         return world_.fail("I7: session " + id.hex().substr(0, 6) + " has no user and goes on");
