@@ -83,6 +83,7 @@ reply database::grant(lock_row& row, const request& q, const view& by, const loc
   // Rule 1: an expiry left from before would free it.
   if (!is(mistake::expiry_left_over)) row.expires.reset();
   row.stranger.clear();
+  row.mark = false;
   ++row.version;
   if (q.kind != lease_kind::session) row.expires = expiry_of(row, by.clock, q.ttl);
   auto made = plain(outcome::yes);
@@ -172,6 +173,8 @@ reply database::cancel(lock_row& row, const request& q, const view& by) {
   free(row, by.clock);
   return plain(outcome::yes);
 }
+
+bool database::holds(const lock_row& row, const request& grant) noexcept { return same_grant(row, grant); }
 
 std::uint64_t database::claim(const request& q, moment clock) {
   const auto found = locks_.find(q.resource);

@@ -22,9 +22,9 @@ struct lock_row {
   moment acquired = 0;
   std::optional<moment> expires{};  ///< none: kept by its session
   bool of_table = false;            ///< a row of the application's
-  bool by_column =
-      false;  ///< of a table whose expiry column keeps the lease, in whole seconds; the version is the fence
+  bool by_column = false;       ///< ... which is kept by its expiry column, in whole seconds; the version is the fence
   std::string stranger{};       ///< what another program has written as its owner; then there is no session
+  bool mark = false;            ///< of a row: what verify changes
   std::uint64_t version = 0;    ///< of the row, where it is not the fence
   std::uint64_t locked_by = 0;  ///< connection of the transaction that has the row lock; 0: none
 
@@ -75,11 +75,14 @@ class database {
   /// One statement for all, or one after the other. No row of them is locked by a transaction.
   void run_batch(const std::vector<request>& all, const view& by, std::vector<reply>& answers);
   lock_row& make_row(const std::string& key, bool by_column);
+  /// Whether a transaction that has locked the row may verify that grant, or release it.
+  static bool holds(const lock_row& row, const request& grant) noexcept;
   /// Of a statement of the application's (a claim): grants a row that is free. 0: it is not.
   std::uint64_t claim(const request& q, moment clock);
   /// What a program does that knows only owner, expiry and version. False: it is held.
   bool plain_take(const std::string& key, const std::string& owner, moment seconds, moment clock);
   bool plain_release(const std::string& key, const std::string& owner, moment clock);
+  static void free(lock_row& row, moment clock) noexcept;
 
   // What operators and clean-up ask.
   std::optional<holder_info> describe(const std::string& key, moment clock) const;
@@ -97,7 +100,6 @@ class database {
 
  private:
   reply grant(lock_row& row, const request& q, const view& by, const lock_row* before);
-  static void free(lock_row& row, moment clock) noexcept;
   reply look(const lock_row& row, moment clock) const;
   reply take(lock_row& row, const request& q, const view& by);
   reply take_over(lock_row& row, const request& q, const view& by);

@@ -254,8 +254,9 @@ std::optional<outcome> server::verify(transaction& in, const request& of, const 
     verifiers_waiting_.push_back(again);
     return std::nullopt;
   }
-  if (row.session != of.session || (row.by_column ? row.nonce != of.nonce : row.fence != of.fence)) return outcome::no;
+  if (!database::holds(row, of)) return outcome::no;
   if (data.wrong == mistake::verify_without_lock) return outcome::yes;
+  row.mark = !row.mark;
   row.locked_by = in.connection;
   any_locked_ = true;
   return outcome::yes;
