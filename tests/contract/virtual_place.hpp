@@ -13,14 +13,15 @@ namespace dlock::test {
 
 /// A store in this process, made with a clock that stands still until a test moves it, or asks for one that runs: about five
 /// times as fast as outside. All who open it share it, and compete as processes do.
-template <class Store>
-class virtual_place final : public store_place {
+template <class Store, class Place = store_place>
+class virtual_place : public Place {
  public:
   ~virtual_place() override {
     over_ = true;
     if (ticking_.joinable()) ticking_.join();
   }
   std::shared_ptr<store> open() override { return store_; }
+  const std::shared_ptr<Store>& opened() const noexcept { return store_; }
   void pass(std::chrono::microseconds time) override { clock_.advance(time); }
   time_source& time() override {
     if (!ticking_.joinable()) ticking_ = std::thread([this] { tick(); });

@@ -257,6 +257,21 @@ TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for the n
   CHECK(store->connections() == 0);
 }
 
+TEST_CASE_METHOD(column_fixture, "row: a renewal that would be due while the service ends keeps no thread busy",
+                 "[row]") {
+  { const auto held = locks->acquire(row(1), half_minute); }
+  clock.advance(10s - 1ms);
+  const auto stuck = store->hold(session_verb::close);
+  std::thread ending([&] { locks.reset(); });
+  REQUIRE(stuck->reached());
+  clock.advance(1ms);
+  CHECK(clock.at_rest({.busy = 1}));  // who sends the end of the session; the timer sleeps
+  stuck->open();
+  ending.join();
+  CHECK(eventually([&] { return store->connections() == 0; }));
+  CHECK(store->count(verb::extend) == 0);
+}
+
 TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for a renewal that hangs", "[row]") {
   auto held = locks->acquire(row(1), half_minute);
   const auto stuck = store->hold(verb::extend);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <stop_token>
 
@@ -64,7 +65,7 @@ void application::begin() {
     ++busy_;
     process_.start_thread([this] {
       run_thread();
-      --busy_;
+      thread_ends();
     });
   }
 }
@@ -90,7 +91,7 @@ void application::prove_alive() {
       for (const auto& key : scene_.keys) {
         const auto begun = scene_.in.now();
         try {
-          const auto held = service_->acquire(key, {.ttl = 1s, .wait = 20s});
+          const auto held = service_->acquire(key, fit({.ttl = 1s, .wait = 20s}, {key}));
           process_.sleep(5 * millisecond);
         } catch (const dlock::error& failed) {
           scene_.in.fail(
@@ -101,7 +102,7 @@ void application::prove_alive() {
               fmt::format("liveness: key {}: {} gets it long after it is free", key.view(), process_.name()));
         }
       }
-      --busy_;
+      thread_ends();
     });
   }
 }
@@ -112,7 +113,7 @@ void application::end() {
     while (busy_ > 1) process_.sleep(100 * millisecond);  // of a crashed one the others are still in their calls
     abandoned_.clear();
     if (service_ != nullptr) bounded("the service's end", 8s, [&] { service_.reset(); });
-    --busy_;
+    thread_ends();
   });
 }
 
@@ -127,15 +128,25 @@ lock_options application::options_by_chance() {
                .max_pause = std::chrono::milliseconds{10 * scene_.how.first_pause}};
   if (has(hazard::unkept) && often(25)) {
     how.renewal = often(50) ? renewal::none : renewal::manual;
-    how.ttl = std::chrono::milliseconds{chance.between(100, 3'000)};
+    // Some so short that of several keys one may end before the last is granted.
+    how.ttl = std::chrono::milliseconds{chance.between(100, often(40) ? 130 : 3'000)};
   }
   if (has(hazard::limits) && often(10)) how.min_hold = std::chrono::milliseconds{chance.between(1, 300)};
   if (has(hazard::limits) && often(10)) how.max_hold = std::chrono::milliseconds{chance.between(300, 1'500)};
-  if (has(hazard::cancels) && often(25)) {
+  if (has(hazard::cancels) && often(15)) {
     std::stop_source cancel;
     how.cancel = cancel.get_token();
     scene_.in.after(chance.between(0, often(50) ? 5 * scene_.how.travel : 500 * millisecond),
                     [cancel]() mutable { cancel.request_stop(); });
+  }
+  return how;
+}
+
+lock_options application::fit(lock_options how, const std::vector<lock_key>& keys) {
+  for (const auto& key : keys) {
+    if (key.row() == nullptr) continue;
+    how.min_hold.reset();
+    if (key.row()->table->renewal == row_renewal::column) how.ttl = std::max<std::chrono::milliseconds>(*how.ttl, 5s);
   }
   return how;
 }
@@ -147,6 +158,7 @@ void application::one_round() {
   for (const auto& each : abandoned_) scene_.sees.check(process_, *grant_of(each));
   if (has(hazard::closes) && often(2)) return restart_service();
   if (often(2)) return operate();
+  if (has(hazard::claims) && has(hazard::rows) && often(15)) return claim(how);
   if (has(hazard::several) && often(20)) return lock_several(how, once);
   if (has(hazard::asynchronous) && often(40)) return lock_async(how, once);
   lock(how, once);
@@ -171,8 +183,7 @@ void application::took(const lease& held) {
 void application::lock(const lock_options& how, bool once) {
   const auto& key = key_by_chance();
   const auto service = service_;
-  auto options = how;
-  if (key.row() != nullptr) options.min_hold.reset();
+  const auto options = fit(how, {key});
   asking now(*this, key);
   const bool quiet = often(80);  // no exception says that it was busy: those take most of a run's time
   auto held = bounded(once ? "try_acquire" : "acquire", once ? 0ms : *how.wait, [&] {
@@ -204,8 +215,7 @@ void application::lock_async(const lock_options& how, bool once) {
   };
   const auto& key = key_by_chance();
   const auto service = service_;
-  auto options = how;
-  if (key.row() != nullptr) options.min_hold.reset();
+  const auto options = fit(how, {key});
   asking now(*this, key);
   const auto mine = std::make_shared<call>();
   auto told = [mine, this](std::exception_ptr failure, lease held) {
@@ -225,8 +235,7 @@ void application::lock_async(const lock_options& how, bool once) {
     mine->wake = process_.waker();
     process_.wait_for_waker();
   });
-  if (mine->failure != nullptr) std::rethrow_exception(mine->failure);
-  if (!mine->held) return;
+  if (!mine->held) return;  // an exception that it may have got instead says nothing more
   now.has_it();
   auto held = std::move(mine->held);
   took(held);
@@ -239,19 +248,20 @@ void application::lock_async(const lock_options& how, bool once) {
 }
 
 std::vector<lock_key> application::keys_by_chance() {
-  auto all = scene_.keys;
   auto& chance = scene_.in.random;
-  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[chance.below(i)]);
-  all.erase(all.begin() + 1 + static_cast<std::ptrdiff_t>(chance.below(all.size())), all.end());
-  return all;
+  std::vector<std::size_t> order(scene_.keys.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[chance.below(i)]);
+  order.resize(1 + chance.below(order.size()));
+  std::vector<lock_key> some;
+  for (const auto each : order) some.push_back(scene_.keys[each]);
+  return some;
 }
 
 void application::lock_several(const lock_options& how, bool once) {
   const auto keys = keys_by_chance();
   const auto service = service_;
-  auto options = how;
-  if (std::any_of(keys.begin(), keys.end(), [](const auto& each) { return each.row() != nullptr; }))
-    options.min_hold.reset();
+  const auto options = fit(how, keys);
   const bool quiet = often(80);
   auto held = bounded(once ? "try_acquire_all" : "acquire_all", once ? 0ms : *how.wait, [&] {
     return once || quiet ? service->try_acquire_all(keys, options) : service->acquire_all(keys, options);

@@ -28,6 +28,7 @@ struct scene {
   checker& sees;
   std::vector<lock_key> keys{};
   bool over = false;  ///< no new rounds
+  unsigned ends = 0;  ///< of threads of the application, and of processes, since somebody looked
   // What was done.
   std::uint64_t acquires = 0;  ///< that gave leases
   moment longest = 0;          ///< how much longer than its wait a call took at most
@@ -45,6 +46,8 @@ class application {
   void prove_alive();
   /// Ends the service, on a thread of the process.
   void end();
+  /// What rows don't have is left out, and their least ttl is kept.
+  static lock_options fit(lock_options how, const std::vector<lock_key>& keys);
   /// How many of its threads have not ended.
   unsigned busy() const noexcept { return busy_; }
   process& of() noexcept { return process_; }
@@ -52,6 +55,10 @@ class application {
  private:
   using service_pointer = std::shared_ptr<lock_service>;
 
+  void thread_ends() noexcept {
+    --busy_;
+    ++scene_.ends;
+  }
   bool goes_on() const noexcept { return !scene_.over && !process_.buried(); }
   service_pointer make_service();
   void run_thread();
@@ -66,6 +73,7 @@ class application {
   void lock(const lock_options& how, bool once);
   void lock_async(const lock_options& how, bool once);
   void lock_several(const lock_options& how, bool once);
+  void claim(const lock_options& how);
   void restart_service();
   void operate();
 

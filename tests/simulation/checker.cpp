@@ -31,13 +31,18 @@ void checker::fail(const std::string& rule, std::string_view key, const std::str
   world_.fail(fmt::format("{}: key {}: {}", rule, key, text));
 }
 
-process* checker::trusting(key_state& at, std::uint64_t fence) {
+checker::key_state& checker::state_of(std::string_view key) {
+  const auto known = keys_.find(key);
+  return known != keys_.end() ? known->second : keys_.try_emplace(std::string(key)).first->second;
+}
+
+process* checker::trusting(key_state& at, const lock_row* of) {
   std::erase_if(at.holders, [](const held& each) { return each.of.expired() || each.by->dead(); });
   for (const auto& each : at.holders) {
     const auto one = each.of.lock();
-    if (one->fence == fence || fence == 0) {
-      if (one->left(each.by->now()) > microseconds{0}) return each.by;
-    }
+    // A fence that is the row's version is raised by ordinary updates too; session and nonce are the grant's for ever.
+    if (of != nullptr && (one->nonce != of->nonce || one->pin->id != of->session)) continue;
+    if (one->left(each.by->now()) > microseconds{0}) return each.by;
   }
   return nullptr;
 }
@@ -45,26 +50,32 @@ process* checker::trusting(key_state& at, std::uint64_t fence) {
 void checker::granted(const request& by, const lock_row* row, std::uint64_t fence) {
   ++grants;
   if (by.action == verb::take_over) ++take_overs;
-  auto known = keys_.find(by.resource);
-  if (known == keys_.end()) known = keys_.try_emplace(std::string(by.resource)).first;
-  auto& at = known->second;
+  auto& at = state_of(by.resource);
   world_.tell("server", [&] {
     return fmt::format("key {}: {} grants fence {} to session {}, nonce {:x}", by.resource, name_of(by.action), fence,
                        short_id(by.session), by.nonce);
   });
   world_.mix(fence);
-  if (row != nullptr && fence != row->fence + 1)
-    fail("I2", by.resource, fmt::format("fence {} follows {}", fence, row->fence));
-  if (fence <= at.highest) fail("I2", by.resource, fmt::format("fence {} after {}", fence, at.highest));
+  passes_on(at, by.resource, row, fence);
+}
+
+void checker::taken(const std::string& key, const lock_row& row, std::uint64_t fence) {
+  world_.tell("server", [&] { return fmt::format("key {}: another program takes it, as fence {}", key, fence); });
+  passes_on(state_of(key), key, &row, fence);
+}
+
+void checker::passes_on(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence) {
+  if (row != nullptr && fence != row->fence + 1) fail("I2", key, fmt::format("fence {} follows {}", fence, row->fence));
+  if (fence <= at.highest) fail("I2", key, fmt::format("fence {} after {}", fence, at.highest));
   at.highest = std::max(at.highest, fence);
   if (row != nullptr && !server_.data.over(*row, world_.now())) {
     fail(
-        "I1", by.resource,
+        "I1", key,
         fmt::format("fence {} is taken from session {}, which lives and holds it", row->fence, short_id(row->session)));
   }
-  if (forced_.contains(by.resource)) return;
-  if (const auto* const who = trusting(at, 0)) {
-    fail("I5", by.resource, fmt::format("fence {} is granted while {} still trusts its lease", fence, who->name()));
+  if (forced_.contains(key)) return;
+  if (const auto* const who = trusting(at, nullptr)) {
+    fail("I5", key, fmt::format("fence {} is granted while {} still trusts its lease", fence, who->name()));
   }
 }
 
@@ -79,7 +90,7 @@ void checker::freed(const request& by, const lock_row& row) {
   }
   const auto at = keys_.find(by.resource);
   if (at == keys_.end() || forced_.contains(by.resource)) return;
-  if (const auto* const who = trusting(at->second, row.fence)) {
+  if (const auto* const who = trusting(at->second, &row)) {
     fail("I5", by.resource, fmt::format("fence {} is freed while {} still trusts its lease", row.fence, who->name()));
   }
 }
@@ -96,7 +107,7 @@ void checker::opened(const id128& session) {
 }
 
 void checker::handed_out(process& to, const std::shared_ptr<engine::grant>& one) {
-  auto& at = keys_.try_emplace(std::string(one->key.view())).first->second;
+  auto& at = state_of(one->key.view());
   std::erase_if(at.holders, [](const held& each) { return each.of.expired(); });
   at.holders.push_back({one, &to});
   sessions_of_[one->pin->id] = &to;
@@ -114,7 +125,11 @@ bool checker::check(process& of, engine::grant& one) {
     return false;  // nothing else is claimed of it
   }
   const auto at = server_.data.locks().find(key);
-  if (at == server_.data.locks().end() || at->second.fence != one.fence || at->second.session != one.pin->id) {
+  const auto shows_it = [&](const lock_row& row) {
+    if (row.session != one.pin->id) return false;
+    return row.by_column ? row.nonce == one.nonce : row.fence == one.fence;
+  };
+  if (at == server_.data.locks().end() || !shows_it(at->second)) {
     fail("I1", key,
          fmt::format("{} trusts fence {}, and the row has {}", of.name(), one.fence,
                      at == server_.data.locks().end() ? 0 : at->second.fence));
@@ -125,7 +140,7 @@ bool checker::check(process& of, engine::grant& one) {
 }
 
 void checker::write(const std::string& key, std::uint64_t fence) {
-  auto& at = keys_.try_emplace(key).first->second;
+  auto& at = state_of(key);
   if (fence < at.written) fail("I1", key, fmt::format("a write of fence {} after one of fence {}", fence, at.written));
   at.written = std::max(at.written, fence);
 }

@@ -23,6 +23,7 @@ class checker final : public history {
   void freed(const request& by, const lock_row& row) override;
   void extended(const request& by, const lock_row& row) override;
   void opened(const id128& session) override;
+  void taken(const std::string& key, const lock_row& row, std::uint64_t fence) override;
 
   // What the application does.
   /// A lease on that grant was handed out.
@@ -55,8 +56,11 @@ class checker final : public history {
     std::uint64_t written = 0;  // highest that wrote
     std::vector<held> holders{};
   };
-  /// A lease of somebody's who trusts it; null: nobody does.
-  process* trusting(key_state& at, std::uint64_t fence);
+  key_state& state_of(std::string_view key);
+  /// Whose lease on that key is trusted: null: nobody's. Of that grant, or of any.
+  process* trusting(key_state& at, const lock_row* of);
+  /// Somebody else has it now, with that fence.
+  void passes_on(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence);
   void fail(const std::string& rule, std::string_view key, const std::string& text);
 
   world& world_;

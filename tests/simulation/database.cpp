@@ -16,6 +16,29 @@ reply plain(outcome what) {
 
 microseconds left_of(moment end, moment clock) { return microseconds{std::max<moment>(0, end - clock)}; }
 
+constexpr moment second = 1'000'000;
+constexpr moment hour = 3'600 * second;
+
+/// What a look shows as the holder where another program has written one: never a session.
+id128 holder_of(const lock_row& row) {
+  if (row.stranger.empty()) return row.session;
+  id128 made;
+  made.bytes.fill(0xff);
+  for (std::size_t i = 0; i < row.stranger.size(); ++i) {
+    made.bytes[i % 8] = static_cast<unsigned char>(made.bytes[i % 8] * 31 + row.stranger[i]);
+  }
+  return made;
+}
+
+/// Whether the row's owner is that attempt: of a key, that session.
+bool same_owner(const lock_row& row, const request& q) {
+  return row.session && row.session == q.session && (!row.of_table || row.nonce == q.nonce);
+}
+/// And whether it is the same grant. A version that is the fence is raised by ordinary updates too.
+bool same_grant(const lock_row& row, const request& q) {
+  return same_owner(row, q) && (row.by_column || row.fence == q.fence);
+}
+
 std::string who(const session_row& of) {
   return of.host + "/" + std::to_string(of.pid) + (of.label.empty() ? "" : " ") + of.label;
 }
@@ -24,9 +47,28 @@ std::string who(const session_row& of) {
 
 // ---- lock rows ------------------------------------------------------------------------------------------------------
 
+bool lock_row::passed(moment clock) const noexcept {
+  if (!expires) return false;
+  return by_column ? *expires / second < clock / second : *expires <= clock;
+}
+
+lock_row& database::make_row(const std::string& key, bool by_column) {
+  auto& row = locks_[key];
+  row.of_table = true;
+  row.by_column = by_column;
+  if (by_column) row.expires = 0;
+  return row;
+}
+
+moment database::expiry_of(const lock_row& row, moment clock, microseconds ttl) const noexcept {
+  const auto end = clock + ttl.count();
+  if (!row.by_column) return end;
+  return (is(mistake::expiry_too_early) ? end - second : end + second - 1) / second * second;
+}
+
 bool database::over(const lock_row& row, moment clock) const {
-  if (!row.session) return true;
-  if (row.expires) return *row.expires <= clock;
+  if (!row.held()) return true;
+  if (row.expires) return row.passed(clock);
   const auto holder = sessions_.find(row.session);
   return holder == sessions_.end() || holder->second.expires <= clock;
 }
@@ -40,36 +82,46 @@ reply database::grant(lock_row& row, const request& q, const view& by, const loc
   row.acquired = by.clock;
   // Rule 1: an expiry left from before would free it.
   if (!is(mistake::expiry_left_over)) row.expires.reset();
-  if (q.kind != lease_kind::session) row.expires = by.clock + q.ttl.count();
+  row.stranger.clear();
+  row.mark = false;
+  ++row.version;
+  if (q.kind != lease_kind::session) row.expires = expiry_of(row, by.clock, q.ttl);
   auto made = plain(outcome::yes);
   made.fence = row.fence;
   return made;
 }
 
-void database::free(lock_row& row) noexcept {
+void database::free(lock_row& row, moment clock) noexcept {
   row.session = id128{};
+  row.stranger.clear();
   row.expires.reset();
+  if (row.by_column) row.expires = clock / second * second;  // it must have one
 }
 
 reply database::look(const lock_row& row, moment clock) const {
   auto made = plain(outcome::yes);
   auto& holder = made.holder;
-  holder.holder = row.session;
+  holder.holder = holder_of(row);
   holder.fence = row.fence;
-  holder.nonce = row.of_table ? row.nonce : 0;
-  holder.kind = row.expires ? lease_kind::expiring : lease_kind::session;
+  holder.nonce = row.of_table && row.session ? row.nonce : 0;
+  holder.kind = row.by_column ? lease_kind::column : row.expires ? lease_kind::expiring : lease_kind::session;
   const auto found = sessions_.find(row.session);
-  holder.gone = !row.expires && found == sessions_.end();
-  if (found != sessions_.end()) holder.who = who(found->second);
-  const auto end = row.expires ? *row.expires : holder.gone ? clock : found->second.expires;
+  const bool for_ever = !row.stranger.empty() && !row.expires;
+  holder.gone = !row.expires && !for_ever && found == sessions_.end();
+  holder.who = found != sessions_.end() ? who(found->second) : row.stranger;
+  // Of a column the last second counts.
+  const auto end = row.expires   ? *row.expires + (row.by_column ? second : 0)
+                   : for_ever    ? clock + hour
+                   : holder.gone ? clock
+                                 : found->second.expires;
   holder.expired = end <= clock;
   holder.left = left_of(end, clock);
   return made;
 }
 
 reply database::take(lock_row& row, const request& q, const view& by) {
-  bool is_free = !row.session || (row.expires && *row.expires <= by.clock);
-  if (is(mistake::take_from_anybody)) is_free = !row.expires || *row.expires <= by.clock;
+  bool is_free = !row.held() || row.passed(by.clock);
+  if (is(mistake::take_from_anybody)) is_free = !row.expires || row.passed(by.clock);
   if (is(mistake::unkept_with_session)) is_free = is_free || (row.expires && !sessions_.contains(row.session));
   if (!is_free) return plain(outcome::no);
   const auto before = row;
@@ -79,47 +131,78 @@ reply database::take(lock_row& row, const request& q, const view& by) {
 reply database::take_over(lock_row& row, const request& q, const view& by) {
   const auto& seen_sessions = by.sessions_then != nullptr ? *by.sessions_then : sessions_;
   const auto& expected = *q.expected;
-  bool same = row.session == expected.holder && row.session;
-  same = same && row.fence == expected.fence && (!row.of_table || row.nonce == expected.nonce);
+  bool same = row.held() && holder_of(row) == expected.holder && row.fence == expected.fence;
+  same = same && (!row.of_table || !row.session || row.nonce == expected.nonce);
   auto holder = expected.holder;
   if (is(mistake::stale_view)) {  // whoever holds it
     same = static_cast<bool>(row.session);
     holder = row.session;
   }
-  const bool gone = !seen_sessions.contains(holder) || is(mistake::take_over_from_living);
-  const bool ended = row.expires ? *row.expires <= by.clock : gone;
+  const bool gone = row.session && (!seen_sessions.contains(holder) || is(mistake::take_over_from_living));
+  const bool ended = row.expires ? row.passed(by.clock) : gone;
   if (!same || !ended) return plain(outcome::no);
   const auto before = row;
   return grant(row, q, by, &before);
 }
 
 reply database::extend(lock_row& row, const request& q, const view& by) {
-  const bool ours = (row.session == q.session && row.fence == q.fence) || is(mistake::extend_of_strangers);
-  if (!ours || !row.expires || *row.expires <= by.clock) return plain(outcome::no);
+  const bool ours = same_grant(row, q) || (is(mistake::extend_of_strangers) && row.session);
+  if (!ours || !row.expires || row.passed(by.clock)) return plain(outcome::no);
   if (told != nullptr) told->extended(q, row);
-  row.expires = std::max(*row.expires, by.clock + moment{q.ttl.count()});
+  row.expires = std::max(*row.expires, expiry_of(row, by.clock, q.ttl));
   return plain(outcome::yes);
 }
 
 reply database::release(lock_row& row, const request& q, const view& by) {
-  const bool ours = row.session == q.session && row.session;
-  if (!ours || (row.fence != q.fence && !is(mistake::release_without_fence))) return plain(outcome::no);
+  const bool session_alone = is(mistake::release_without_fence) && row.session == q.session && row.session;
+  if (!same_grant(row, q) && !session_alone) return plain(outcome::no);
   const auto end = row.acquired + moment{q.min_hold.count()};
   if (end > by.clock || (q.min_hold.count() > 0 && is(mistake::min_hold_kept))) {
     if (!is(mistake::min_hold_kept)) row.expires = end;  // rule 12: holder and fence stay
     return plain(outcome::yes);
   }
   if (told != nullptr) told->freed(q, row);
-  free(row);
+  free(row, by.clock);
   return plain(outcome::yes);
 }
 
-reply database::cancel(lock_row& row, const request& q) {
+reply database::cancel(lock_row& row, const request& q, const view& by) {
   const bool ours = row.session == q.session && row.session;
   if (!ours || (row.nonce != q.nonce && !is(mistake::cancel_without_nonce))) return plain(outcome::no);
   if (told != nullptr) told->freed(q, row);
-  free(row);
+  free(row, by.clock);
   return plain(outcome::yes);
+}
+
+bool database::holds(const lock_row& row, const request& grant) noexcept { return same_grant(row, grant); }
+
+std::uint64_t database::claim(const request& q, moment clock) {
+  const auto found = locks_.find(q.resource);
+  if (found == locks_.end()) return 0;
+  auto& row = found->second;
+  const auto before = row;
+  return (is(mistake::claim_without_lock) ? grant(row, q, {clock}, &before) : take(row, q, {clock})).fence;
+}
+
+// ---- other programs -------------------------------------------------------------------------------------------------
+
+bool database::plain_take(const std::string& key, const std::string& owner, moment seconds, moment clock) {
+  auto& row = locks_.at(key);
+  if (row.held() && !row.passed(clock)) return false;
+  if (told != nullptr) told->taken(key, row, row.fence + 1);
+  row.session = id128{};
+  row.stranger = owner;
+  row.acquired = clock;
+  row.expires = clock / second * second + seconds * second;
+  ++row.fence;
+  return true;
+}
+
+bool database::plain_release(const std::string& key, const std::string& owner, moment clock) {
+  auto& row = locks_.at(key);
+  if (row.stranger != owner) return false;
+  free(row, clock);
+  return true;
 }
 
 reply database::run(const request& q, const view& by) {
@@ -134,13 +217,19 @@ reply database::run(const request& q, const view& by) {
   }
   if (!there) return plain(q.action == verb::look ? outcome::absent : outcome::no);
   lock_row& row = found->second;
+  const bool grants = q.action == verb::take || q.action == verb::take_over;
+  if (grants && row.by_column && q.ttl.count() <= 0) {
+    auto refused = plain(outcome::failed);
+    refused.why.text = "a row whose own expiry is renewed can't be locked without one";
+    return refused;
+  }
   switch (q.action) {
     case verb::take: return take(row, q, by);
     case verb::look: return look(row, by.clock);
     case verb::take_over: return take_over(row, q, by);
     case verb::extend: return extend(row, q, by);
     case verb::release: return release(row, q, by);
-    case verb::cancel: return cancel(row, q);
+    case verb::cancel: return cancel(row, q, by);
     case verb::insert: break;
   }
   return plain(outcome::failed);
@@ -199,8 +288,10 @@ std::optional<holder_info> database::describe(const std::string& key, moment clo
   const auto at = locks_.find(key);
   if (at == locks_.end()) return std::nullopt;
   const auto& row = at->second;
-  if (!row.session || (row.expires && *row.expires <= clock)) return std::nullopt;
+  if (!row.held() || row.passed(clock)) return std::nullopt;
   holder_info info{.key = row.of_table ? std::string() : key, .session = row.session, .fence = row.fence};
+  info.label = row.stranger;
+  if (row.by_column) info.kind = lease_kind::column;
   if (!row.expires) info.kind = lease_kind::session;
   info.since = microseconds{clock - row.acquired};
   if (row.expires) info.left = left_of(*row.expires, clock);
@@ -212,7 +303,7 @@ std::optional<holder_info> database::describe(const std::string& key, moment clo
     info.revoked = of.revoked;
     if (!row.expires) info.left = left_of(of.expires, clock);
   }
-  info.dead = !row.expires && info.left.count() == 0;
+  info.dead = !row.expires && row.session && info.left.count() == 0;
   return info;
 }
 
@@ -227,8 +318,8 @@ bool database::revoke(std::string_view key) {
 
 std::uint64_t database::clean_up(moment idle, std::size_t limit, moment clock) {
   const auto forsaken = [&](const lock_row& row) {
-    if (!row.session) return true;
-    if (row.expires) return *row.expires <= clock;
+    if (!row.held()) return true;
+    if (row.expires) return row.passed(clock);
     const auto holder = sessions_.find(row.session);
     return holder == sessions_.end() || holder->second.expires + holder->second.ttl <= clock;
   };

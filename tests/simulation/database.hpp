@@ -22,7 +22,15 @@ struct lock_row {
   moment acquired = 0;
   std::optional<moment> expires{};  ///< none: kept by its session
   bool of_table = false;            ///< a row of the application's
-  std::uint64_t locked_by = 0;      ///< connection of the transaction that has the row lock; 0: none
+  bool by_column = false;       ///< ... which is kept by its expiry column, in whole seconds; the version is the fence
+  std::string stranger{};       ///< what another program has written as its owner; then there is no session
+  bool mark = false;            ///< of a row: what verify changes
+  std::uint64_t version = 0;    ///< of the row, where it is not the fence
+  std::uint64_t locked_by = 0;  ///< connection of the transaction that has the row lock; 0: none
+
+  bool held() const noexcept { return session || !stranger.empty(); }
+  /// Whether its own expiry has passed at that time: of a column, when now() in whole seconds is greater.
+  bool passed(moment clock) const noexcept;
 };
 
 struct session_row {
@@ -43,6 +51,8 @@ class history {
   virtual void freed(const request& by, const lock_row& row) = 0;
   virtual void extended(const request& by, const lock_row& row) = 0;
   virtual void opened(const id128& session) = 0;
+  /// Another program takes it.
+  virtual void taken(const std::string& key, const lock_row& row, std::uint64_t fence) = 0;
 
  protected:
   ~history() = default;
@@ -64,7 +74,15 @@ class database {
   reply run(session_verb action, const session_record& of, moment clock);
   /// One statement for all, or one after the other. No row of them is locked by a transaction.
   void run_batch(const std::vector<request>& all, const view& by, std::vector<reply>& answers);
-  void make_row(const std::string& key) { locks_[key].of_table = true; }
+  lock_row& make_row(const std::string& key, bool by_column);
+  /// Whether a transaction that has locked the row may verify that grant, or release it.
+  static bool holds(const lock_row& row, const request& grant) noexcept;
+  /// Of a statement of the application's (a claim): grants a row that is free. 0: it is not.
+  std::uint64_t claim(const request& q, moment clock);
+  /// What a program does that knows only owner, expiry and version. False: it is held.
+  bool plain_take(const std::string& key, const std::string& owner, moment seconds, moment clock);
+  bool plain_release(const std::string& key, const std::string& owner, moment clock);
+  static void free(lock_row& row, moment clock) noexcept;
 
   // What operators and clean-up ask.
   std::optional<holder_info> describe(const std::string& key, moment clock) const;
@@ -82,13 +100,14 @@ class database {
 
  private:
   reply grant(lock_row& row, const request& q, const view& by, const lock_row* before);
-  static void free(lock_row& row) noexcept;
   reply look(const lock_row& row, moment clock) const;
   reply take(lock_row& row, const request& q, const view& by);
   reply take_over(lock_row& row, const request& q, const view& by);
   reply extend(lock_row& row, const request& q, const view& by);
   reply release(lock_row& row, const request& q, const view& by);
-  reply cancel(lock_row& row, const request& q);
+  reply cancel(lock_row& row, const request& q, const view& by);
+  /// An expiry of its own that begins now.
+  moment expiry_of(const lock_row& row, moment clock, microseconds ttl) const noexcept;
   bool is(mistake one) const noexcept { return wrong == one; }
 
   rows locks_{};

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "dlock/owner.hpp"
+#include "engine/owner_state.hpp"
 
 namespace dlock::simulation {
 
@@ -49,15 +50,16 @@ struct pooled_stack {
 };
 
 /// The thread_local variables of the program, those of its static libraries among them: dlock's. A fibre has its own.
-std::span<std::byte> locals_here() {
+std::span<std::uint64_t> locals_here() {
   static const auto found = [] {
-    std::span<std::byte> made;
+    std::span<std::uint64_t> made;
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* into) {
           for (int i = 0; i < info->dlpi_phnum; ++i) {
             const auto& part = info->dlpi_phdr[i];
             if (part.p_type != PT_TLS || info->dlpi_tls_data == nullptr) continue;
-            *static_cast<std::span<std::byte>*>(into) = {static_cast<std::byte*>(info->dlpi_tls_data), part.p_memsz};
+            *static_cast<std::span<std::uint64_t>*>(into) = {static_cast<std::uint64_t*>(info->dlpi_tls_data),
+                                                             part.p_memsz / sizeof(std::uint64_t)};
           }
           return 1;  // the first one is the program
         },
@@ -68,14 +70,18 @@ std::span<std::byte> locals_here() {
 }
 
 /// As a new thread has them. What has a destructor is made before, so that no fibre registers it once more.
-const std::vector<std::byte>& fresh_locals() {
+const std::vector<std::uint64_t>& fresh_locals() {
   static const auto image = [] {
     { const owner_scope once; }
     const auto here = locals_here();
-    return std::vector<std::byte>(here.begin(), here.end());
+    return std::vector<std::uint64_t>(here.begin(), here.end());
   }();
   return image;
 }
+
+/// What the end of a thread would free: the owner that stands for it is on the heap, and its thread_local variables, which point
+/// to that, are never looked at again.
+void forget_owner() { delete const_cast<std::shared_ptr<engine::owner_state>*>(&engine::current_owner()); }
 
 fibre* running = nullptr;
 
@@ -86,6 +92,7 @@ fibre::fibre(std::function<void()> body) : body_(std::move(body)), locals_(fresh
     back_ = std::move(from);
     body_();
     body_ = nullptr;
+    forget_owner();
     over_ = true;
     return std::move(back_);
   });

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <boost/context/fiber.hpp>
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -35,7 +35,7 @@ class fibre {
   void swap_thread_state();
 
   std::function<void()> body_;
-  std::vector<std::byte> locals_;
+  std::vector<std::uint64_t> locals_;
   exceptions exceptions_{};
   boost::context::fiber mine_{};
   boost::context::fiber back_{};

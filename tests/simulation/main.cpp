@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -104,6 +106,28 @@ void show(const plan& failed, const wishes& want) {
   draw(least, want.wrong, want.svg);
 }
 
+/// The seed of the present run, for the watch over it.
+volatile std::uint64_t present_seed = 0;
+constexpr unsigned longest_step = 20;  // seconds of the processor, for what takes a tenth of one
+
+/// A thread of the engine's that never gives way: within the simulation no time passes, so only this clock can tell.
+extern "C" void goes_round(int) {
+  char text[160];
+  const auto length =
+      std::snprintf(text, sizeof text, "seed %llu fails: liveness: a thread has been busy for %u s and never waits\n",
+                    static_cast<unsigned long long>(present_seed), longest_step);
+  static_cast<void>(!::write(STDOUT_FILENO, text, static_cast<std::size_t>(length)));
+  ::_exit(1);
+}
+
+/// Begins anew with each run.
+void watch(std::uint64_t seed, unsigned seconds = longest_step) {
+  present_seed = seed;
+  ::signal(SIGVTALRM, goes_round);
+  const itimerval end{{0, 0}, {seconds, 0}};
+  ::setitimer(ITIMER_VIRTUAL, &end, nullptr);
+}
+
 /// Every `step`th seed. False: one has failed.
 bool run_all(const wishes& want, std::uint64_t from, std::uint64_t step, totals& all) {
   const auto begun = std::chrono::steady_clock::now();
@@ -112,9 +136,11 @@ bool run_all(const wishes& want, std::uint64_t from, std::uint64_t step, totals&
     if (want.seconds > 0 && seconds_since(begun) >= want.seconds) break;
     if (!want.progress.empty()) std::ofstream(want.progress) << seed << '\n';
     const auto how = plan::of(seed, want.allowed);
+    watch(seed);
     const auto came = simulate(how, want.wrong);
     all.add(came);
     if (came.failure.empty()) continue;
+    watch(seed, 0);
     fmt::print("seed {} fails, the run number {}: {}\n", seed, all.runs, came.failure);
     std::fflush(stdout);
     if (!want.quiet) show(how, want);

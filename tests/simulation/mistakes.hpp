@@ -29,6 +29,8 @@ enum class mistake : std::uint8_t {
   batch_mixed_up,         ///< the first two answers of a batch are exchanged
   batch_of_one,           ///< of a batch, only the first is done, all are said to be
   session_forgotten,      ///< close of a session does nothing
+  expiry_too_early,    ///< the expiry column of a row gets the second that has begun, not the one that is still to come
+  claim_without_lock,  ///< a claim changes rows that it has only read, whoever has them now
 };
 
 struct mistake_name {
@@ -55,6 +57,8 @@ inline constexpr std::array mistake_names{
     mistake_name{mistake::batch_mixed_up, "batch_mixed_up"},
     mistake_name{mistake::batch_of_one, "batch_of_one"},
     mistake_name{mistake::session_forgotten, "session_forgotten"},
+    mistake_name{mistake::expiry_too_early, "expiry_too_early"},
+    mistake_name{mistake::claim_without_lock, "claim_without_lock"},
 };
 
 }  // namespace dlock::simulation

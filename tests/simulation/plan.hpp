@@ -41,6 +41,9 @@ enum class hazard : std::uint32_t {
   abandoned = 1U << 25U,       ///< leases are never released
   stale_looks = 1U << 26U,     ///< a look may show a holder as expired who is not: a node of a cluster that lags
   long_holds = 1U << 27U,      ///< leases are held for longer than their ttl
+  columns = 1U << 28U,         ///< rows whose own expiry column keeps the lease
+  claims = 1U << 29U,          ///< free rows are claimed by transactions of the application
+  strangers = 1U << 30U,       ///< other programs lock rows by their expiry column, and update rows
 };
 
 struct hazard_name {
@@ -76,6 +79,9 @@ inline constexpr std::array hazard_names{
     hazard_name{hazard::abandoned, "abandoned"},
     hazard_name{hazard::stale_looks, "stale_looks"},
     hazard_name{hazard::long_holds, "long_holds"},
+    hazard_name{hazard::columns, "columns"},
+    hazard_name{hazard::claims, "claims"},
+    hazard_name{hazard::strangers, "strangers"},
 };
 inline constexpr std::uint32_t all_hazards = (1U << hazard_names.size()) - 1;
 

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <limits>
 #include <utility>
 
 namespace dlock::simulation {
@@ -28,7 +27,7 @@ instant process::time_of(moment when) const noexcept {
 
 moment process::world_time_of(instant when) const noexcept {
   const auto own = when.time_since_epoch().count();
-  if (own > std::numeric_limits<std::int64_t>::max() / 2'000'000) return std::numeric_limits<moment>::max();
+  if (own > never / 2'000'000) return never;
   const auto since = own - birth - clock_.offset;
   return since * million / (million + clock_.drift_ppm) + (clock_.drift_ppm == 0 ? 0 : 2);
 }
@@ -72,6 +71,7 @@ void process::go_on(thread& one, std::uint64_t turn) {
   ++one.turn;
   one.waits = false;
   one.waits_on = nullptr;
+  one.deadline = never;
   running_ = &one;
   one.runs.resume();
   running_ = nullptr;
@@ -87,10 +87,29 @@ void process::wait_until(std::condition_variable& wake_by, std::unique_lock<std:
   if (now() >= until) return;
   auto& me = here();
   me.waits_on = &wake_by;
-  if (const auto end = world_time_of(until); end != std::numeric_limits<moment>::max()) wake(me, end + latency());
+  if (const auto end = world_time_of(until); end != never) {
+    me.deadline = end + latency();
+    look_at_deadline(me);
+  }
   lock.unlock();
   wait(me);
   lock.lock();
+}
+
+void process::look_at_deadline(thread& of) {
+  if (of.looks_at <= of.deadline) return;
+  of.looks_at = of.deadline;
+  world_.at(of.deadline, of, thread::by_deadline);
+}
+
+void process::check_deadline(thread& of) {
+  if (world_.now() < of.looks_at) return;  // an earlier look took the place of this one
+  of.looks_at = never;
+  if (of.deadline > world_.now()) {
+    if (of.deadline != never) look_at_deadline(of);
+    return;
+  }
+  go_on(of, of.turn);
 }
 
 void process::notify(std::condition_variable& wake_by) noexcept {

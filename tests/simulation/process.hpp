@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -67,20 +68,31 @@ class process final : public time_source, public engine::thread_host {
  private:
   struct thread final : sleeper {
     thread(process& in, std::function<void()> body) : of(in), runs(std::move(body)) {}
-    void due(std::uint64_t which) override { of.go_on(*this, which); }
+    void due(std::uint64_t which) override {
+      if (which == by_deadline) return of.check_deadline(*this);
+      of.go_on(*this, which);
+    }
+    static constexpr std::uint64_t by_deadline = ~std::uint64_t{0};
     process& of;
     fibre runs;
     const void* waits_on = nullptr;
     std::uint64_t turn = 0;  // counts its wake-ups, so that late ones are known
     bool waits = false;
-    bool called = false;  // the waker was called before it waited
+    bool called = false;      // the waker was called before it waited
+    moment deadline = never;  // of the present wait
+    moment looks_at =
+        never;  // when that is looked at next: most waits end before, and then another one needs no more of them
   };
+
+  static constexpr moment never = std::numeric_limits<moment>::max();
 
   moment world_time_of(instant when) const noexcept;
   moment latency() noexcept;
   void wake(thread& one, moment when) { world_.at(when, one, one.turn); }
   void go_on(thread& one, std::uint64_t turn);
   void wait(thread& me);
+  void look_at_deadline(thread& of);
+  void check_deadline(thread& of);
   static thread& here();
 
   world& world_;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "simulation/run.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "simulation/application.hpp"
+#include "simulation/system.hpp"
 
 namespace dlock::simulation {
 
@@ -18,22 +16,21 @@ namespace {
 
 constexpr moment second = 1'000'000;
 
-/// Where random bytes come from while a run is under way: ids of sessions and nonces are the same each time.
-random_source* bytes_from = nullptr;
-
 class run {
  public:
   run(const plan& how, mistake wrong, bool with_story);
   run(const run&) = delete;
   run& operator=(const run&) = delete;
-  ~run() { bytes_from = nullptr; }
+  ~run() { bytes_come_from(nullptr); }
 
   void play();
   result take();
 
  private:
   void add_process();
+  void make_keys();
   void misfortune();
+  void stranger();
   void freeze(process& one);
   void crash(process& one);
   /// False: it takes longer than that.
@@ -62,25 +59,42 @@ run::run(const plan& how, mistake wrong, bool with_story)
       network_(world_, server_, plan_),
       checker_(world_, server_),
       scene_{plan_, world_, server_, network_, checker_} {
-  bytes_from = &bytes_;
+  bytes_come_from(&bytes_);
   world_.story.wanted = with_story;
   server_.data.wrong = wrong;
-  for (unsigned i = 0; i < plan_.keys; ++i) {
-    if (plan_.has(hazard::rows) && i % 2 == 1) {
-      auto table = std::make_shared<row_table>();
-      table->table = table->label = "t";
-      table->id = {"id"};
-      table->owner = "owner";
-      table->expires_at = "expires";
-      table->fence = "fence";
-      auto row = lock_key::of_row(table, {std::int64_t{i}});
-      server_.data.make_row(std::string(row.view()));
-      scene_.keys.push_back(std::move(row));
-    } else {
-      scene_.keys.emplace_back(fmt::format("k{}", i));
-    }
-  }
+  make_keys();
   for (unsigned i = 0; i < plan_.processes; ++i) add_process();
+}
+
+void run::make_keys() {
+  const auto table_named = [](const char* name, row_renewal renewal) {
+    auto table = std::make_shared<row_table>();
+    table->table = table->label = name;
+    table->id = {"id"};
+    table->owner = "owner";
+    table->expires_at = "expires";
+    table->fence = "fence";
+    table->renewal = renewal;
+    return table;
+  };
+  const auto kept = table_named("t", row_renewal::session);
+  const auto shared = table_named("c", row_renewal::column);
+  for (unsigned i = 0; i < plan_.keys; ++i) {
+    if (!plan_.has(hazard::rows) || i % 2 == 0) {
+      scene_.keys.emplace_back(fmt::format("k{}", i));
+      continue;
+    }
+    const bool by_column = plan_.has(hazard::columns) && i % 4 == 1;
+    auto row = lock_key::of_row(by_column ? shared : kept, {std::int64_t{i}});
+    server_.data.make_row(std::string(row.view()), by_column);
+    scene_.keys.push_back(std::move(row));
+  }
+}
+
+void run::stranger() {
+  if (scene_.over) return;
+  server_.stranger();
+  world_.after(world_.random.between(1'000, second / 2), [this] { stranger(); });
 }
 
 void run::add_process() {
@@ -115,6 +129,7 @@ void run::crash(process& one) {
   world_.tell(one.name(), [] { return std::string("is killed"); });
   ++network_.faults;
   one.crash();
+  ++scene_.ends;
   network_.vanished(one);
   add_process();
   applications_.back()->begin();
@@ -145,7 +160,9 @@ bool run::until_idle(moment limit, const char* what) {
     return std::any_of(applications_.begin(), applications_.end(),
                        [](const auto& each) { return !each->of().dead() && each->busy() > 0; });
   };
-  if (world_.run([&] { return !busy(); }, world_.now() + limit)) return true;
+  scene_.ends = 1;
+  const auto idle = [&] { return scene_.ends > 0 && (scene_.ends = 0, !busy()); };
+  if (world_.run(idle, world_.now() + limit)) return true;
   if (!world_.failed()) world_.fail(fmt::format("liveness: {}", what));
   return false;
 }
@@ -153,6 +170,7 @@ bool run::until_idle(moment limit, const char* what) {
 void run::play() {
   for (const auto& each : applications_) each->begin();
   world_.after(plan_.mischief, [this] { misfortune(); });
+  if (plan_.has(hazard::strangers)) stranger();
   if (!until_idle(3'600 * second, "a thread of the application never ends")) return;
   scene_.over = true;
   network_.calm();
@@ -179,7 +197,8 @@ void run::settle() {
     if (!until_idle(600 * second, "a thread waits for a key that is free")) return;
   }
   if (world_.random.chance(100'000)) {
-    world_.run(never, world_.now() + 150 * second);
+    // A claim whose commit had no answer is cancelled again and again for ten minutes, under its session.
+    world_.run(never, world_.now() + (plan_.has(hazard::claims) ? 750 : 150) * second);
     for (const auto& [id, row] : server_.data.all_sessions()) {
       if (row.expires > world_.now())
         return world_.fail("I7: session " + id.hex().substr(0, 6) + " has no user and goes on");
@@ -197,7 +216,8 @@ void run::try_keys() {
     lock_service locks(where, {.sweep_every = std::chrono::milliseconds{0}, .time = &last});
     for (const auto& key : scene_.keys) {
       try {
-        auto held = locks.acquire(key, {.ttl = std::chrono::seconds{1}, .wait = std::chrono::seconds{20}});
+        auto held = locks.acquire(
+            key, application::fit({.ttl = std::chrono::seconds{1}, .wait = std::chrono::seconds{20}}, {key}));
         held.release();
       } catch (const error& failed) {
         world_.fail(fmt::format("I4: key {}: nobody can have it any more: {}", key.view(), failed.what()));
@@ -257,7 +277,7 @@ result simulate(const plan& how, mistake wrong, bool with_story) {
   auto made = one->take();
   // Of a run that failed the threads stand where they stand, with all that they use.
   if (!made.failure.empty()) static_cast<void>(one.release());
-  bytes_from = nullptr;
+  bytes_come_from(nullptr);
   return made;
 }
 
@@ -301,18 +321,3 @@ std::string excerpt(const result& of, std::size_t lines) {
 }
 
 }  // namespace dlock::simulation
-
-/// Takes the place of the system's: within a run random bytes come from its seed.
-extern "C" ssize_t getrandom(void* into, size_t size, unsigned flags) {
-  using dlock::simulation::bytes_from;
-  if (bytes_from == nullptr) {
-    static const auto system = reinterpret_cast<ssize_t (*)(void*, size_t, unsigned)>(::dlsym(RTLD_NEXT, "getrandom"));
-    return system(into, size, flags);
-  }
-  auto* to = static_cast<unsigned char*>(into);
-  for (size_t done = 0; done < size; done += 8) {
-    const auto bits = bytes_from->bits();
-    std::memcpy(to + done, &bits, std::min<size_t>(8, size - done));
-  }
-  return static_cast<ssize_t>(size);
-}

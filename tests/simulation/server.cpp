@@ -18,8 +18,31 @@ reply contended() {
 }
 }  // namespace
 
+void job::due(std::uint64_t turn) {
+  const auto me = std::move(itself);
+  if (turn == is_answered) {
+    if (sender != nullptr) sender->answered();
+  } else if (turn == goes_on) {
+    to->go_on(me);
+  } else {
+    to->arrive(me);
+  }
+}
+
+void job::begin_anew() {
+  asks.clear();
+  answers.clear();
+  keys.clear();
+  expected.clear();
+  rows.clear();
+  other = nullptr;
+  sessions_then.reset();
+  what = kind::keyed;
+  begun = done = gave_up_waiting = false;
+}
+
 void job::leave() {
-  answered = nullptr;
+  sender = nullptr;
   if (done || what == kind::other) return;
   if (what == kind::session) {
     record.host = record.label = {};
@@ -100,7 +123,10 @@ moment server::stall_of(const job& one) {
 }
 
 void server::arrive(const std::shared_ptr<job>& one) {
-  if (!alive(one->connection)) return;  // nobody is there to answer; the client learns of it otherwise
+  if (!alive(one->connection)) {  // nobody is there to answer; the client learns of it
+    if (one->sender != nullptr) one->sender->lost();
+    return;
+  }
   one->begun = true;
   one->clock = world_.now();
   const auto stall = stall_of(*one);
@@ -108,7 +134,8 @@ void server::arrive(const std::shared_ptr<job>& one) {
   ++faults;
   if (one->what == job::kind::keyed && one->asks.front().action == verb::take_over)
     one->sessions_then = data.all_sessions();
-  world_.after(stall, [this, one] { execute(one); });
+  one->itself = one;
+  world_.at(world_.now() + stall, *one, job::goes_on);
 }
 
 bool server::waits_for_lock(const job& one) {
@@ -192,7 +219,7 @@ void server::execute(const std::shared_ptr<job>& one) {
   }
   one->done = true;
   world_.mix(static_cast<std::uint64_t>(one->answers.front().result) + 8 * one->answers.front().fence);
-  if (one->answered) one->answered();
+  if (one->sender != nullptr) one->sender->done(*one);
 }
 
 void server::wake_waiting() {
@@ -227,11 +254,49 @@ std::optional<outcome> server::verify(transaction& in, const request& of, const 
     verifiers_waiting_.push_back(again);
     return std::nullopt;
   }
-  if (row.session != of.session || row.fence != of.fence) return outcome::no;
+  if (!database::holds(row, of)) return outcome::no;
   if (data.wrong == mistake::verify_without_lock) return outcome::yes;
+  row.mark = !row.mark;
   row.locked_by = in.connection;
   any_locked_ = true;
   return outcome::yes;
+}
+
+std::vector<std::string> server::lock_free_rows(transaction& in, bool by_column, std::size_t most) {
+  std::vector<std::string> found;
+  for (auto& [key, row] : data.locks()) {
+    const bool fits = row.of_table && row.by_column == by_column && row.locked_by == 0;
+    if (!fits || (row.held() && !row.passed(world_.now())) || found.size() == most) continue;
+    found.push_back(key);
+    if (data.wrong == mistake::claim_without_lock) continue;
+    row.locked_by = in.connection;
+    any_locked_ = true;
+  }
+  return found;
+}
+
+std::uint64_t server::claim(transaction& in, const request& q) {
+  in.at_commit.push_back([this, q = request(q), key = std::string(q.resource), clock = world_.now()]() mutable {
+    q.resource = key;
+    q.row = nullptr;
+    data.claim(q, clock);
+  });
+  return data.locks().find(q.resource)->second.fence + 1;
+}
+
+void server::stranger() {
+  auto& chance = world_.random;
+  std::vector<std::string> all;
+  for (const auto& [key, row] : data.locks()) {
+    if (row.by_column && row.locked_by == 0) all.push_back(key);
+  }
+  if (!up_ || all.empty()) return;
+  const auto& key = all[chance.below(all.size())];
+  if (chance.chance(300'000)) {
+    ++data.locks().at(key).fence;  // an ordinary update
+  } else if (!data.plain_release(key, "another", world_.now()) || chance.chance(500'000)) {
+    data.plain_take(key, "another", chance.between(0, 3), world_.now());
+  }
 }
 
 bool server::commit(transaction& in) {

@@ -17,8 +17,26 @@
 
 namespace dlock::simulation {
 
+struct job;
+
+/// Who has sent something to the server.
+class client {
+ public:
+  /// The server has done it; the answer is to be sent.
+  virtual void done(job& what) = 0;
+  /// The answer has arrived.
+  virtual void answered() = 0;
+  /// The connection was not there any more.
+  virtual void lost() = 0;
+
+ protected:
+  ~client() = default;
+};
+
+class server;
+
 /// What was sent to the server on one connection: it lives there whatever becomes of who sent it.
-struct job {
+struct job final : sleeper {
   enum class kind : std::uint8_t { keyed, session, other };
 
   std::uint64_t connection = 0;
@@ -39,10 +57,17 @@ struct job {
   bool begun = false;
   bool done = false;
   bool gave_up_waiting = false;
-  std::function<void()> answered{};  ///< the client's; none: it has left
+  client* sender = nullptr;  ///< null: it has left
+  server* to = nullptr;
+  std::shared_ptr<job> itself{};  ///< while it is on its way
 
   /// The client leaves: nothing of its memory is used any more.
   void leave();
+  /// It is another one: what memory it has is used again.
+  void begin_anew();
+
+  enum way : std::uint64_t { arrives, goes_on, is_answered };
+  void due(std::uint64_t turn) override;
 };
 
 /// A transaction of the application's, on a connection of its own.
@@ -77,14 +102,22 @@ class server {
 
   /// What was sent has arrived.
   void arrive(const std::shared_ptr<job>& one);
+  /// It has stood still since then.
+  void go_on(const std::shared_ptr<job>& one) { execute(one); }
   /// It stops now, and is there again some time later. All that was not committed is lost.
   void restart(moment away, bool as_another);
 
   // Transactions. The thread that runs one waits with those of process.
   /// yes: the row is verified and locked; no: it is not held so. Null: it must wait, and `again` is called when it may try again.
   std::optional<outcome> verify(transaction& in, const request& of, const std::function<void()>& again);
+  /// Rows that nobody holds, of tables of that kind, at most so many: they are locked, and those that are locked are passed over.
+  std::vector<std::string> lock_free_rows(transaction& in, bool by_column, std::size_t most);
+  /// Grants a row that it has locked, when it is committed. The fence.
+  std::uint64_t claim(transaction& in, const request& q);
   bool commit(transaction& in);
   void roll_back(transaction& in);
+  /// Another program comes: it takes or frees a row that has an expiry column, or changes it.
+  void stranger();
   /// A connection with a transaction that has verified that key; 0: none.
   std::uint64_t verifier_of(std::string_view key) const;
 
@@ -97,7 +130,6 @@ class server {
   bool waits_for_lock(const job& one);
   void execute(const std::shared_ptr<job>& one);
   moment stall_of(const job& one);
-  void go_on(const std::shared_ptr<job>& one);
   void wake_waiting();
   void unlock(std::uint64_t connection);
   void run_but(job& one, const std::function<bool(std::size_t)>& fails);

@@ -215,3 +215,143 @@ TEST_CASE_METHOD(server_fixture, "simulated server: a restart forgets what was u
   CHECK_FALSE(at.alive(open_one.connection));
   CHECK(held_by(b));
 }
+
+TEST_CASE_METHOD(server_fixture,
+                 "simulated server: a loser waits for the row lock, who looks does not, nor do sessions",
+                 "[simulation]") {
+  const auto fence = insert(b, 1);
+  how.take_waits = true;
+  auto open_one = verified_by(b, fence);
+  const auto loser = sent({.action = verb::take, .session = a, .nonce = 1});
+  at.arrive(loser);
+  CHECK_FALSE(loser->done);  // though b holds the key, whatever the transaction does
+  const auto looks = sent({.action = verb::look});
+  at.arrive(looks);
+  CHECK(looks->done);
+  for (const auto verb : {session_verb::renew, session_verb::close}) {
+    const auto of_session = sent({});
+    of_session->what = job::kind::session;
+    of_session->action = verb;
+    of_session->record = {.id = b, .ttl = 1h};
+    at.arrive(of_session);
+    CHECK(of_session->done);
+    CHECK(of_session->answers[0].result == outcome::yes);
+  }
+  REQUIRE(at.commit(open_one));
+  pass(1'000);
+  REQUIRE(loser->done);
+  CHECK(loser->answers[0].result == outcome::no);
+}
+
+TEST_CASE_METHOD(server_fixture, "simulated server: a second transaction waits to verify until the first one has ended",
+                 "[simulation]") {
+  const auto fence = insert(b, 1);
+  auto first = verified_by(b, fence);
+  transaction second_one;
+  second_one.connection = at.connect();
+  const request grant{.resource = "k", .session = b, .nonce = 1, .fence = fence};
+  bool may_go_on = false;
+  CHECK_FALSE(at.verify(second_one, grant, [&] { may_go_on = true; }));
+  pass(1'000);
+  CHECK_FALSE(may_go_on);
+  first.at_commit.push_back([&] { run({.action = verb::release, .session = b, .nonce = 1, .fence = fence}); });
+  REQUIRE(at.commit(first));
+  CHECK(may_go_on);
+  CHECK(at.verify(second_one, grant, [] {}) == outcome::no);
+}
+
+TEST_CASE_METHOD(server_fixture, "simulated server: a transaction verifies the present row, however old it is itself",
+                 "[simulation]") {
+  transaction old;
+  old.connection = at.connect();
+  const auto fence = insert(a, 1);
+  const auto dead = look();
+  session(session_verb::close, a, 0us, 0);
+  REQUIRE(run({.action = verb::take_over, .session = b, .nonce = 1, .expected = &dead}).result == outcome::yes);
+  CHECK(at.verify(old, {.resource = "k", .session = a, .nonce = 1, .fence = fence}, [] {}) == outcome::no);
+}
+
+TEST_CASE_METHOD(server_fixture, "simulated server: each grant of a batch has the fence of its own row",
+                 "[simulation]") {
+  for (const char* const key : {"k", "other"}) {
+    REQUIRE(at.data.run(request{.action = verb::insert, .resource = key, .session = b, .nonce = 1}, {}).fence == 1);
+    REQUIRE(at.data.run(request{.action = verb::cancel, .resource = key, .session = b, .nonce = 1}, {}).result ==
+            outcome::yes);
+  }
+  REQUIRE(run({.action = verb::take, .session = b, .nonce = 2}).fence == 2);
+  REQUIRE(run({.action = verb::cancel, .session = b, .nonce = 2}).result == outcome::yes);
+  std::vector<reply> answers(2);
+  at.data.run_batch({{.action = verb::take, .resource = "k", .session = a, .nonce = 3},
+                     {.action = verb::take, .resource = "other", .session = a, .nonce = 4}},
+                    {}, answers);
+  CHECK(answers[0].fence == 3);
+  CHECK(answers[1].fence == 2);
+}
+
+TEST_CASE_METHOD(server_fixture, "simulated server: clean-up passes over a row that a transaction has locked",
+                 "[simulation]") {
+  const auto fence = insert(a, 1);
+  pass(second / 2);
+  const auto open_one = verified_by(a, fence);
+  pass(5 * second);
+  CHECK(at.data.clean_up(1, 20, in.now()) == 0);
+  CHECK(held_by(a));
+  at.kill(open_one.connection);
+  CHECK(at.data.clean_up(1, 20, in.now()) > 0);
+}
+
+TEST_CASE_METHOD(server_fixture, "simulated server: a first insert may fail by a deadlock, and a repeat makes the row",
+                 "[simulation]") {
+  how.hazards = static_cast<std::uint32_t>(hazard::contention);
+  bool deadlock = false;
+  for (std::uint64_t i = 1; i < 10'000 && !deadlock; ++i) {
+    const auto name = "k" + std::to_string(i);
+    const auto first = sent({.action = verb::insert, .session = a, .nonce = i});
+    first->asks[0].resource = name;
+    at.arrive(first);
+    REQUIRE(first->done);
+    deadlock = first->answers[0].result == outcome::failed;
+    if (!deadlock) continue;
+    CHECK(first->answers[0].why.transient);
+    CHECK_FALSE(at.data.locks().contains(name));
+    how.hazards = 0;
+    const auto again = sent({.action = verb::insert, .session = a, .nonce = i});
+    again->asks[0].resource = name;
+    at.arrive(again);
+    CHECK(again->answers[0].result == outcome::yes);
+  }
+  CHECK(deadlock);
+}
+
+TEST_CASE_METHOD(server_fixture, "simulated server: what a column shows as passed is what other programs may take",
+                 "[simulation]") {
+  auto& row = at.data.make_row("r", true);
+  REQUIRE(at.data.plain_take("r", "another", 2, 10 * second + 400'000));
+  CHECK(row.expires == 12 * second);  // now() has whole seconds
+  const request q{
+      .action = verb::take, .resource = "r", .session = a, .nonce = 1, .kind = lease_kind::column, .ttl = 5s};
+  CHECK(at.data.run(q, {12 * second + 999'999}).result == outcome::no);
+  CHECK(at.data.run(q, {13 * second}).result == outcome::yes);
+  CHECK(row.expires == 18 * second);
+  CHECK_FALSE(at.data.plain_take("r", "another", 2, 18 * second + 999'999));
+  CHECK(at.data.plain_take("r", "another", 2, 19 * second));
+}
+
+TEST_CASE_METHOD(server_fixture, "simulated server: a claim passes over locked rows, and counts when it is committed",
+                 "[simulation]") {
+  for (const char* const key : {"r1", "r2"}) at.data.make_row(key, false);
+  transaction first;
+  transaction second_one;
+  first.connection = at.connect();
+  second_one.connection = at.connect();
+  CHECK(at.lock_free_rows(first, false, 1) == std::vector<std::string>{"r1"});
+  CHECK(at.lock_free_rows(second_one, false, 5) == std::vector<std::string>{"r2"});
+  CHECK(at.claim(first, {.action = verb::take, .resource = "r1", .session = a, .nonce = 5}) == 1);
+  CHECK_FALSE(at.data.locks().at("r1").session);
+  REQUIRE(at.commit(first));
+  CHECK(at.data.locks().at("r1").session == a);
+  at.claim(second_one, {.action = verb::take, .resource = "r2", .session = a, .nonce = 6});
+  at.kill(second_one.connection);
+  CHECK_FALSE(at.commit(second_one));
+  CHECK_FALSE(at.data.locks().at("r2").held());
+}

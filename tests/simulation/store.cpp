@@ -27,7 +27,7 @@ reply answer_of(outcome what, const fault& why) {
 
 // ---- connections ----------------------------------------------------------------------------------------------------
 
-class simulated_connection final : public connection {
+class simulated_connection final : public connection, private client {
  public:
   simulated_connection(network& by, process& of, std::uint64_t id)
       : by_(by), process_(of), identity_{by.to().name(), by.to().incarnation(), id} {
@@ -71,6 +71,12 @@ class simulated_connection final : public connection {
     if (!ended_) by_.to().vanished(identity_.id);
     if (auto wake = std::exchange(wake_, nullptr)) wake();
   }
+  void done(job& what) override;
+  void answered() override {
+    sent_ = nullptr;
+    if (auto wake = std::exchange(wake_, nullptr)) wake();
+  }
+  void lost() override { drop(); }
   void break_after(moment time) {
     by_.in().after(time, [&by = by_, id = identity_.id] { drop_later(by, id); });
   }
@@ -83,7 +89,18 @@ class simulated_connection final : public connection {
   bool seen_ = false;
   std::shared_ptr<job> sent_{};
   std::function<void()> wake_{};
+  bool answers_ = true;  // what was sent
+  bool hangs_ = false;
 };
+
+void simulated_connection::done(job& what) {
+  if (answers_) {
+    what.itself = sent_;
+    by_.in().at(by_.in().now() + by_.travel(), what, job::is_answered);
+  } else if (!hangs_) {
+    break_after(by_.travel());
+  }
+}
 
 bool simulated_connection::execute(const std::shared_ptr<job>& what) {
   auto& in = by_.in();
@@ -91,40 +108,27 @@ bool simulated_connection::execute(const std::shared_ptr<job>& what) {
   sent_ = what;
   what->connection = identity_.id;
   wake_ = process_.waker();
-  bool answers = true;
+  what->sender = this;
+  what->to = &by_.to();
+  answers_ = true;
   bool late = false;
   if (by_.hits(hazard::lost_replies, 4'000)) {
-    answers = false;
+    answers_ = false;
   } else if (by_.hits(hazard::hangs, 2'000)) {
-    answers = false;
+    answers_ = false;
   } else if (by_.hits(hazard::ghosts, 4'000)) {
     break_after(in.random.between(1, 4 * by_.how().travel));
     late = in.random.chance(500'000);
   }
-  const bool hangs = !answers && in.random.chance(300'000);
-  what->answered = [this, answers, hangs, &by = by_, id = identity_.id] {
-    if (!answers) {
-      if (!hangs) break_after(by_.travel());
-      return;
-    }
-    by.in().after(by.travel(), [&by, id] {
-      const auto at = by.open_.find(id);
-      if (at == by.open_.end() || at->second->sent_ == nullptr) return;
-      auto& self = *at->second;
-      self.sent_ = nullptr;
-      if (auto wake = std::exchange(self.wake_, nullptr)) wake();
-    });
-  };
+  hangs_ = !answers_ && in.random.chance(300'000);
   auto way = by_.travel();
   if (late) way += in.random.between(1, 2 * second);
   if (by_.hits(hazard::slow_statements, 3'000)) way += in.random.between(1, 2 * second);
   if (ended_) {  // nobody is there; the answer to that takes its time
     break_after(way);
   } else {
-    in.after(way, [&by = by_, what, id = identity_.id] {
-      by.to().arrive(what);
-      if (!what->begun) drop_later(by, id);
-    });
+    what->itself = what;
+    in.at(in.now() + way, *what, job::arrives);
   }
   process_.wait_for_waker();
   return usable_;
@@ -137,6 +141,29 @@ network::network(world& in, server& to, const plan& how) : world_(in), server_(t
     const auto at = open_.find(id);
     if (at != open_.end()) at->second->ended(!plan_.has(hazard::hangs) || !world_.random.chance(200'000));
   };
+}
+
+std::shared_ptr<job> network::take_job() {
+  if (spare_.empty()) {
+    const auto one = std::make_shared<job>();
+    made_.push_back(one);
+    return one;
+  }
+  auto one = std::move(spare_.back());
+  spare_.pop_back();
+  return one;
+}
+
+void network::give_back(std::shared_ptr<job> one) {
+  if (one.use_count() > 1) return;
+  one->begin_anew();
+  spare_.push_back(std::move(one));
+}
+
+network::~network() {
+  for (const auto& each : made_) {
+    if (const auto one = each.lock()) one->itself = nullptr;  // on its way for ever
+  }
 }
 
 void network::vanished(process& of) {
@@ -191,7 +218,7 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
   const std::size_t step = apart ? 1 : requests.size();
   for (std::size_t from = 0; from < requests.size(); from += step) {
     const auto part = requests.subspan(from, step);
-    auto sent = std::make_shared<job>();
+    auto sent = by_.take_job();
     sent->asks.assign(part.begin(), part.end());
     sent->answers.resize(part.size());
     if (!with.execute(sent)) {
@@ -200,13 +227,14 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
       return;
     }
     std::move(sent->answers.begin(), sent->answers.end(), replies.begin() + static_cast<std::ptrdiff_t>(from));
+    by_.give_back(std::move(sent));
   }
 }
 
 reply simulated_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   auto& with = static_cast<simulated_connection&>(on);
   if (!with.usable()) return answer_of(outcome::failed, broken());
-  auto sent = std::make_shared<job>();
+  auto sent = by_.take_job();
   sent->what = job::kind::session;
   sent->action = action;
   sent->record = of;
@@ -218,7 +246,7 @@ reply simulated_store::session(connection& on, session_verb action, const sessio
 reply simulated_store::ask(connection& on, std::function<reply(moment)> what) {
   auto& with = static_cast<simulated_connection&>(on);
   if (!with.usable()) return answer_of(outcome::failed, broken());
-  auto sent = std::make_shared<job>();
+  auto sent = by_.take_job();
   sent->what = job::kind::other;
   sent->other = std::move(what);
   sent->answers.resize(1);

@@ -19,6 +19,9 @@ class simulated_connection;
 class network {
  public:
   network(world& in, server& to, const plan& how);
+  network(const network&) = delete;
+  network& operator=(const network&) = delete;
+  ~network();
   world& in() noexcept { return world_; }
   server& to() noexcept { return server_; }
   const plan& how() const noexcept { return plan_; }
@@ -34,6 +37,10 @@ class network {
   /// The process is no more; the server learns that of each of its connections in its own time.
   void vanished(process& of);
 
+  /// One to be sent. Given back when it was answered, its memory serves the next one.
+  std::shared_ptr<job> take_job();
+  void give_back(std::shared_ptr<job> one);
+
   std::uint64_t statements = 0;
   std::uint64_t faults = 0;
 
@@ -44,6 +51,8 @@ class network {
   const plan& plan_;
   bool calm_ = false;
   std::map<std::uint64_t, simulated_connection*> open_{};
+  std::vector<std::shared_ptr<job>> spare_{};
+  std::vector<std::weak_ptr<job>> made_{};
   std::vector<std::pair<process*, std::uint64_t>> others_{};
 };
 

@@ -88,6 +88,39 @@ void open_transaction::commit() {
   end();
 }
 
+std::vector<std::string> open_transaction::lock_free_rows(bool by_column, std::size_t most) {
+  travel();
+  auto found =
+      by_.to().alive(inner_.connection) ? by_.to().lock_free_rows(inner_, by_column, most) : std::vector<std::string>{};
+  travel();
+  return found;
+}
+
+std::uint64_t open_transaction::claim(const request& q) {
+  travel();
+  const auto fence = by_.to().alive(inner_.connection) ? by_.to().claim(inner_, q) : 0;
+  travel();
+  return fence;
+}
+
+bool open_transaction::commit_claim() {
+  auto& in = by_.in();
+  if (by_.hits(hazard::ghosts, 30'000)) {  // it is on its way when the connection breaks
+    in.after(in.random.between(1, 2'000'000), [to = &by_.to(), late = std::make_shared<transaction>(inner_)] {
+      to->commit(*late);
+      to->close(late->connection);
+    });
+    inner_ = {};
+    end();
+    return false;
+  }
+  travel();
+  const bool done = !process_.buried() && by_.to().commit(inner_);
+  travel();
+  end();
+  return done && !by_.hits(hazard::lost_replies, 30'000);
+}
+
 void open_transaction::end() {
   open_ = false;
   all_open().erase(fibre::current());

@@ -25,6 +25,12 @@ class open_transaction {
   void at_commit(std::function<void()> what) { inner_.at_commit.push_back(std::move(what)); }
   void commit();
 
+  // Claims, as dlock::odb makes them.
+  std::vector<std::string> lock_free_rows(bool by_column, std::size_t most);
+  std::uint64_t claim(const request& q);
+  /// False: nobody knows whether it is committed, or will be.
+  bool commit_claim();
+
  private:
   class watch;
   void end();

@@ -7,6 +7,12 @@
 
 namespace dlock::simulation {
 
+namespace {
+constexpr moment second = 1'000'000;
+/// A hundred times as many steps as there are in a second.
+constexpr std::uint64_t many = 1U << 20U;
+}  // namespace
+
 void world::at(moment when, std::function<void()> what) {
   std::uint64_t place = 0;
   if (free_.empty()) {
@@ -17,26 +23,50 @@ void world::at(moment when, std::function<void()> what) {
     free_.pop_back();
     things_[place] = std::move(what);
   }
-  heap_.push_back({std::max(when, now_), random.bits(), nullptr, place});
-  std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
+  push(when, nullptr, place);
 }
 
-void world::at(moment when, sleeper& who, std::uint64_t turn) {
-  heap_.push_back({std::max(when, now_), random.bits(), &who, turn});
-  std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
+void world::push(moment when, sleeper* who, std::uint64_t place) {
+  constexpr auto moments = 64 - chance_bits;
+  // 8 years are as good as never.
+  const auto then = std::min(static_cast<std::uint64_t>(std::max(when, now_)), (std::uint64_t{1} << moments) - 1);
+  const entry made{then << chance_bits | random.bits() >> moments, who, place};
+  auto at = heap_.size();
+  heap_.push_back(made);
+  for (; at > 0 && heap_[(at - 1) / 4].order > made.order; at = (at - 1) / 4) heap_[at] = heap_[(at - 1) / 4];
+  heap_[at] = made;
+}
+
+world::entry world::pop() {
+  const auto first = heap_.front();
+  const auto last = heap_.back();
+  heap_.pop_back();
+  const auto size = heap_.size();
+  std::size_t at = 0;
+  for (auto child = 4 * at + 1; child < size; child = 4 * at + 1) {
+    for (auto other = child + 1, end = std::min(child + 3, size - 1); other <= end; ++other) {
+      if (heap_[other].order < heap_[child].order) child = other;
+    }
+    if (heap_[child].order >= last.order) break;
+    heap_[at] = heap_[child];
+    at = child;
+  }
+  if (size > 0) heap_[at] = last;
+  return first;
 }
 
 bool world::run(const std::function<bool()>& done, moment until) {
   while (!failed() && !done()) {
-    if (heap_.empty() || heap_.front().when > until) {
+    if (heap_.empty() || heap_.front().when() > until) {
       if (!heap_.empty()) now_ = until;
       return false;
     }
-    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>{});
-    const auto next = heap_.back();
-    heap_.pop_back();
-    now_ = next.when;
-    ++steps_;
+    const auto next = pop();
+    now_ = next.when();
+    if (++steps_ % many == 0) {
+      if (now_ - then_ < second) fail("liveness: something goes on without an end, and time stands still");
+      then_ = now_;
+    }
     if (next.who != nullptr) {
       next.who->due(next.place);
       continue;

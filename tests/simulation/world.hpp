@@ -52,7 +52,7 @@ class world {
   /// `what` happens then, or now if that has passed. What happens at the same moment does so in an order left to chance.
   void at(moment when, std::function<void()> what);
   /// The same of one that lives as long as the world does.
-  void at(moment when, sleeper& who, std::uint64_t turn);
+  void at(moment when, sleeper& who, std::uint64_t turn) { push(when, &who, turn); }
   void after(moment delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
   /// Until `done` says so, or nothing happens any more, or then. True: it is done.
   bool run(const std::function<bool()>& done, moment until);
@@ -75,18 +75,20 @@ class world {
 
  private:
   struct entry {
-    moment when;
-    std::uint64_t order;
-    sleeper* who;         // null: a thing
+    std::uint64_t
+        order;     // the moment, and below it chance: one number, since most of a run's comparisons are made here
+    sleeper* who;  // null: a thing
     std::uint64_t place;  // of the thing, or the turn
-    bool operator>(const entry& other) const noexcept {
-      return when != other.when ? when > other.when : order > other.order;
-    }
+    moment when() const noexcept { return static_cast<moment>(order >> chance_bits); }
   };
+  static constexpr unsigned chance_bits = 16;
+  void push(moment when, sleeper* who, std::uint64_t place);
+  entry pop();
 
   moment now_ = 0;
   std::uint64_t steps_ = 0;
-  std::vector<entry> heap_{};
+  moment then_ = 0;            // when there had been so many steps that it is looked at
+  std::vector<entry> heap_{};  // each has four children: half as many levels as with two
   std::vector<std::function<void()>> things_{};
   std::vector<std::uint64_t> free_{};
   std::string failure_{};

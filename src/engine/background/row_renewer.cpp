@@ -90,7 +90,8 @@ instant row_renewer::tick(instant now) noexcept {
     statements_.submit(send);
     lock.lock();
   }
-  return due_.empty() || under_way_ >= most_at_once_ ? instant::max() : due_.begin()->first;
+  // What is still in the books when it was stopped is never sent: its time must not keep the caller busy for ever.
+  return stop_ || due_.empty() || under_way_ >= most_at_once_ ? instant::max() : due_.begin()->first;
 }
 
 instant row_renewer::judge(renewal& entry, grant& about, instant now) noexcept {
@@ -119,7 +120,11 @@ void row_renewer::answered(statement& statement) noexcept {
     const base::lock_guard lock(mutex_);
     --under_way_;
     if (next != instant::max()) put(std::move(entry), next);
-    if (!due_.empty()) next = std::min(next, due_.begin()->first);
+    if (stop_) {
+      next = instant::max();
+    } else if (!due_.empty()) {
+      next = std::min(next, due_.begin()->first);
+    }
   }
   if (next != instant::max()) hooks_.sooner(next);
 }
