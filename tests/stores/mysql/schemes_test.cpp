@@ -360,7 +360,7 @@ TEST_CASE("mysql schemes: a lease never ends early where summer time begins or e
   client.run("SET timestamp=" + std::to_string(taken));
   auto until = sql.until;
   for (auto at = until.find(":ttl"); at != std::string::npos; at = until.find(":ttl")) {
-    until.replace(at, 4, std::to_string(sql.rounded(30s).count()));
+    until.replace(at, 4, std::to_string(stores::mysql::shared_table::rounded_up(30s, sql.unit).count()));
   }
   other.run("UPDATE {t} SET expiration_time=" + until);
   for (const int later : {0, 1, 10, 20, 29}) {

@@ -12,6 +12,11 @@ namespace dlock::stores::mysql::shared_table {
 /// For a DATETIME: the zone in which the other programs' NOW() counts, unless they set one of their own.
 inline constexpr const char* use_other_programs_zone = "SET SESSION time_zone = @@GLOBAL.time_zone";
 
+/// What `:ttl` must be for a lease of that time: rounded up to what the column keeps.
+inline microseconds rounded_up(microseconds ttl, microseconds unit) noexcept {
+  return (ttl + unit - microseconds{1}) / unit * unit;
+}
+
 /// SQL about the column of an expiry, which other programs compare with their NOW(). It has passed when it is less than
 /// NOW() in the column's own precision: what they say, too.
 struct expiry_sql {
@@ -28,9 +33,6 @@ struct expiry_sql {
     }
     extended = fmt::format("GREATEST({}, {})", name, until);
   }
-
-  /// What `:ttl` must be for a lease of that time: rounded up to what the column keeps.
-  microseconds rounded(microseconds ttl) const noexcept { return (ttl + unit - microseconds{1}) / unit * unit; }
 
   /// A lock without an expiry: it has so much left.
   static constexpr microseconds never{3'153'600'000'000'000};

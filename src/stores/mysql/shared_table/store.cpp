@@ -73,8 +73,7 @@ reply shared_table_store::change(native& with, const request& request) const {
     values.holder.assign(sql::row_owner{seen->holder, seen->nonce}.text());
     values.fence = seen->fence;
   }
-  const auto unit = sql()->unit;
-  values.ttl = ((request.ttl + unit - microseconds{1}) / unit * unit).count();
+  values.ttl = rounded_up(request.ttl, sql()->unit).count();
   // Nobody else writes our session and attempt, so that both find the same row.
   auto answer = request.action == verb::take     ? take(with, request)
                 : request.action == verb::cancel ? with.change(verb::release)
