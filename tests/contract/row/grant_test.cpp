@@ -3,6 +3,8 @@
 /// take, look, take over, release: who gets a row, and what the row says of it.
 
 #include <catch2/generators/catch_generators.hpp>
+#include <deque>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -361,8 +363,7 @@ TEST_CASE("row: of many who want a row at once one gets it, and no fence is give
   row_scene s;
   const auto row = s.make(1);
   constexpr int grants_each = 25;
-  const auto work = [&] {
-    row_actor me(s);
+  const auto work = [&](row_actor& me) {
     bool fine = true;
     std::uint64_t last = 0;
     for (int i = 0; i != grants_each;) {
@@ -383,8 +384,10 @@ TEST_CASE("row: of many who want a row at once one gets it, and no fence is give
     }
     return fine;
   };
+  std::deque<row_actor> actors;  // made here: what they check as they begin is no matter for several threads
+  for (int i = 0; i != 4; ++i) actors.emplace_back(s);
   std::vector<std::future<bool>> workers;
-  for (int i = 0; i != 4; ++i) workers.push_back(std::async(std::launch::async, work));
+  for (auto& each : actors) workers.push_back(std::async(std::launch::async, work, std::ref(each)));
   for (auto& each : workers) CHECK(each.get());
   CHECK(s.number(s.table->fence, row) == 4 * grants_each);
   CHECK(s.number(s.table->version, row) == 4 * grants_each);

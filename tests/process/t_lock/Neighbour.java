@@ -9,7 +9,7 @@ import java.util.Random;
 import java.util.UUID;
 
 /**
- * A program that locks in t_lock by the protocol of the article: read the row, then compare-and-set by version, each
+ * A program that locks in t_lock by the published protocol: read the row, then compare-and-set by version, each
  * statement by itself. It knows nothing of dlock. Arguments: JDBC URL, user, password, lock table, table of the witness.
  * It works until it is killed, and says each visit to the witness.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Processes that lock by dlock and by the article's protocol, in one table; all are killed at random.
+/// Processes that lock by dlock and by the published protocol, in one table; all are killed at random.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ std::map<std::string, int> lines_of(const std::vector<std::string>& logs) {
 
 }  // namespace
 
-TEST_CASE("t_lock: for a minute dlock and programs of the article's protocol exclude each other, all killed at random",
+TEST_CASE("t_lock: for a minute dlock and programs of the published protocol exclude each other, all killed at random",
           "[t_lock][T48][T91]") {
   const t_lock_place place;
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
@@ -89,7 +89,7 @@ TEST_CASE("t_lock: for a minute dlock and programs of the article's protocol exc
   client.run("CREATE TABLE " + witness +
              " (k VARCHAR(32) PRIMARY KEY, holder VARCHAR(64) NOT NULL, until_us BIGINT NOT NULL)");
   client.run("INSERT INTO " + witness + " VALUES ('k0', '', 0), ('k1', '', 0)");
-  // A row made beforehand: two first users of a key in the article's protocol get an error.
+  // A row made beforehand: two first users of a key in the published protocol get an error.
   client.run("INSERT INTO " + place.table() + " (lock_key) VALUES ('k0'), ('k1')");
 
   const auto jdbc = fmt::format("jdbc:mariadb://{}:{}/{}", url.hosts.at(0).host, url.hosts.at(0).port, url.path);

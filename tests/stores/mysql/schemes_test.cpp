@@ -58,7 +58,7 @@ struct team {
   raw_mysql plain{owner};
 };
 
-// The articles' own statements.
+// The published statements.
 constexpr const char* article_insert =
     "INSERT INTO {t} (resource, lock_owner, lock_expire_time) VALUES ('k', 'java-1', date_add(now(), interval 30 "
     "second))";
@@ -93,7 +93,7 @@ TEST_CASE("mysql schemes: a scheme that does not exist is refused with its name 
   CHECK_THROWS_AS(open_store(owner + "?scheme=unique_insert&table=" + std::string(65, 't')), std::invalid_argument);
 }
 
-TEST_CASE("mysql schemes: unique_insert and a program with the article's statements exclude each other",
+TEST_CASE("mysql schemes: unique_insert and a program with the published statements exclude each other",
           "[mysql][T48]") {
   team other(unique_columns);
   lock_service locks(other.url("unique_insert"));
@@ -126,7 +126,7 @@ TEST_CASE("mysql schemes: unique_insert takes over what a dead program left, and
   CHECK(other.one("SELECT lock_owner FROM {t}") == "java-1");
 }
 
-TEST_CASE("mysql schemes: unique_insert uses a row whose owner is empty, as the article's programs do", "[mysql]") {
+TEST_CASE("mysql schemes: unique_insert uses a row whose owner is empty, as the published programs do", "[mysql]") {
   team other(unique_columns);
   lock_service locks(other.url("unique_insert"));
   other.run("INSERT INTO {t} (resource, lock_owner, lock_expire_time) VALUES ('k', '', now() + interval 1 hour)");
@@ -143,7 +143,7 @@ TEST_CASE("mysql schemes: unique_insert works on a table with a state that nobod
   CHECK_FALSE(try_key(locks, "theirs"));  // without an expiry: for ever
 }
 
-TEST_CASE("mysql schemes: state_row and a program with the article's statements exclude each other", "[mysql][T48]") {
+TEST_CASE("mysql schemes: state_row and a program with the published statements exclude each other", "[mysql][T48]") {
   team other(state_columns);
   lock_service locks(other.url("state_row"));
   other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 0, '')");
@@ -162,7 +162,7 @@ TEST_CASE("mysql schemes: state_row and a program with the article's statements 
 TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[mysql][T30]") {
   team other(state_columns);
   lock_service locks(other.url("state_row"));
-  // The plain form of the article: nothing but the state.
+  // The published plain form: nothing but the state.
   other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 1, '')");
   CHECK_FALSE(try_key(locks));
   CHECK(locks.holder("k"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// scheme=t_lock: what a program of the article's protocol sees of dlock and dlock of it, step by step, and the faults of
+/// scheme=t_lock: what a program of the published protocol sees of dlock and dlock of it, step by step, and the faults of
 /// that program, none of which dlock has. tests/process/t_lock has both as processes.
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
-/// The article's program, one statement at a time. Its clock is the server's + `ahead`.
+/// The published program, one statement at a time. Its clock is the server's + `ahead`.
 struct neighbour {
   explicit neighbour(const t_lock_place& place) : table(place.table()) {}
 

@@ -135,7 +135,7 @@ reply shared_table_store::list(connection& connection, std::string_view after, s
       found);
 }
 
-/// The clean-up job of the articles. It finds rows by a read without locks, and frees each by its primary key, if it has
+/// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key, if it has
 /// expired still; what somebody has locked waits for the next time.
 reply shared_table_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept {
   auto& with = static_cast<native&>(connection);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Every UPDATE adds 1 to the version, because that is all that protects the article's compare-and-set. A row is never
+// Every UPDATE adds 1 to the version, because that is all that protects the published compare-and-set. A row is never
 // deleted, and no version is set back: the version at the grant is the fence.
 #include "stores/mysql/t_lock/sql.hpp"
 

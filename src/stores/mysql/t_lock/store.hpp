@@ -9,7 +9,7 @@
 
 namespace dlock::stores::mysql::t_lock {
 
-/// The table t_lock of the article, beside programs that run the article's protocol. A request id of ours is
+/// The published table t_lock, beside programs that run its published protocol. A request id of ours is
 /// "<session>/<attempt>/<fence>": whatever comes late names its grant.
 class t_lock_store final : public shared_table::shared_table_store {
  public:
