@@ -20,9 +20,10 @@ namespace {
 constexpr std::size_t longest_owner = 60;  // session, attempt, and a fence of ten digits
 constexpr long longest_skew_ms = 3'600'000;
 
-// Ours are "<session>/<attempt>/<fence>", by the server's clock on both sides. Another program's clock may be behind.
+// Ours are "<session>/<attempt>/<fence>", by the server's clock on both sides. Another program's clock may be behind. What it adds
+// up may have overflowed, either way; MySQL refuses to reckon on with that.
 constexpr const char* end_sql = R"(
-LEAST(timeout, 253402300799000) + IF(request_id LIKE '%/%', 0, {skew})
+GREATEST(0, LEAST(timeout, 253402300799000)) + IF(request_id LIKE '%/%', 0, {skew})
 )";
 
 constexpr const char* take_sql = R"(
