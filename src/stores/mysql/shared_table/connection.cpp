@@ -40,8 +40,18 @@ std::string text(std::string_view sql, std::initializer_list<sql::named_part> pa
   return sql::in_one_line(expanded);
 }
 
-sql::statement_text statement(const char* name, std::string_view sql, std::initializer_list<sql::named_part> parts) {
-  return sql::find_parameters(name, text(sql, parts), parameter_names, sql::marker::question);
+shared_statements statements_of(const scheme_texts& texts, std::initializer_list<sql::named_part> parts) {
+  const auto make = [&](const char* name, const char* sql) {
+    return sql::find_parameters(name, text(sql, parts), parameter_names, sql::marker::question);
+  };
+  shared_statements made;
+  made.verbs = {make("take", texts.take),           make("insert", texts.insert), make("look", texts.look),
+                make("take over", texts.take_over), make("extend", texts.extend), make("release", texts.release),
+                make("cancel", texts.release)};
+  made.held = text(texts.held, parts);
+  made.expired = text(texts.expired, parts);
+  made.free_expired = text(texts.free_expired, parts) + " ";
+  return made;
 }
 
 shared_connection::shared_connection(mysql_opened from, const shared_statements& sql, mysql_hosts& hosts)

@@ -43,8 +43,21 @@ struct shared_statements {
   bool key_is_bytes = false;
 };
 
-/// A statement with these texts for its placeholders: {name}. Throws std::logic_error, as named_sql does.
-sql::statement_text statement(const char* name, std::string_view sql, std::initializer_list<sql::named_part> parts);
+/// The statements of a scheme, with placeholders: {name}.
+struct scheme_texts {
+  const char* take = "";
+  const char* insert = "";
+  const char* look = "";
+  const char* take_over = "";
+  const char* extend = "";
+  const char* release = "";  ///< and cancel
+  const char* held = "";
+  const char* expired = "";
+  const char* free_expired = "";
+};
+
+/// With these texts for their placeholders; a statement need not have each. Throws std::logic_error, as named_sql does.
+shared_statements statements_of(const scheme_texts& texts, std::initializer_list<sql::named_part> parts);
 std::string text(std::string_view sql, std::initializer_list<sql::named_part> parts);
 
 /// A connection with those statements prepared.

@@ -104,16 +104,20 @@ scheme_sql make_sql(const layout& table, const state_row_settings& settings) {
   const sql::named_part t{"table", table.table()}, id{"id", id_column}, name{"key", k}, k_value{":key", value},
       state{"state", s}, who{"owner", o}, end{"expiry", e}, no_end{"no_expiry", clear}, until{"until", time.until},
       longer{"extended", time.extended}, passed{"passed", time.passed}, left{"left", time.left};
-  const auto make = [&](const char* text_name, const char* sql) {
-    return statement(text_name, sql, {t, name, k_value, state, who, end, no_end, until, longer, passed, left});
-  };
-  scheme_sql made{.statements = {}, .key = key, .primary = table.primary(), .unit = time.unit};
-  made.statements.verbs = {make("take", take_sql),           make("insert", insert_sql), make("look", look_sql),
-                           make("take over", take_over_sql), make("extend", extend_sql), make("release", release_sql),
-                           make("cancel", release_sql)};
-  made.statements.held = text(held_sql, {t, name, state, who, left, passed});
-  made.statements.expired = text(expired_sql, {t, id, state, passed});
-  made.statements.free_expired = text(free_expired_sql, {t, id, state, who, no_end, passed}) + " ";
+  const scheme_texts texts{.take = take_sql,
+                           .insert = insert_sql,
+                           .look = look_sql,
+                           .take_over = take_over_sql,
+                           .extend = extend_sql,
+                           .release = release_sql,
+                           .held = held_sql,
+                           .expired = expired_sql,
+                           .free_expired = free_expired_sql};
+  scheme_sql made{
+      .statements = statements_of(texts, {t, id, name, k_value, state, who, end, no_end, until, longer, passed, left}),
+      .key = key,
+      .primary = table.primary(),
+      .unit = time.unit};
   made.statements.key_is_bytes = key.type == column_type::bytes;
   if (expires.type == column_type::datetime) made.statements.at_start = use_other_programs_zone;
   return made;

@@ -115,20 +115,22 @@ scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
   const auto end = text(end_sql, {{"skew", margin}});
   const auto passed = fmt::format("{} < {}", end, now);
   const auto left = fmt::format("({} + 1) * 1000 - {}", end, server_clock);
-  const auto make = [&](const char* name, const char* sql) {
-    return statement(name, sql,
-                     {{"table", table.table()},
-                      {":key", value},
-                      {"skew", margin},
-                      {"now", now},
-                      {"passed", passed},
-                      {"left", left}});
-  };
-  scheme_sql made{.statements = {}, .key = key, .primary = table.primary(), .unit = std::chrono::milliseconds{1}};
-  made.statements.verbs = {make("take", take_sql),           make("insert", insert_sql), make("look", look_sql),
-                           make("take over", take_over_sql), make("extend", extend_sql), make("release", release_sql),
-                           make("cancel", release_sql)};
-  made.statements.held = text(held_sql, {{"table", table.table()}, {"left", left}, {"passed", passed}});
+  const scheme_texts texts{.take = take_sql,
+                           .insert = insert_sql,
+                           .look = look_sql,
+                           .take_over = take_over_sql,
+                           .extend = extend_sql,
+                           .release = release_sql,
+                           .held = held_sql};
+  scheme_sql made{.statements = statements_of(texts, {{"table", table.table()},
+                                                      {":key", value},
+                                                      {"skew", margin},
+                                                      {"now", now},
+                                                      {"passed", passed},
+                                                      {"left", left}}),
+                  .key = key,
+                  .primary = table.primary(),
+                  .unit = std::chrono::milliseconds{1}};
   made.statements.key_is_bytes = key.type == column_type::bytes;
   return made;
 }
