@@ -98,7 +98,7 @@ expect_in() { # page name-format, names on standard input
 enumerators include/dlock/error.hpp 'enum class errc' | expect_in docs/errors.md '`errc::%s`'
 enumerators include/dlock/error.hpp 'enum class loss_reason' | expect_in docs/guarantees.md '`%s`'
 enumerators include/dlock/observer.hpp 'enum class kind' | expect_in docs/errors.md '`%s`'
-grep -rhoE 'take_param\("[a-z_]+"' --include='*.cpp' src/stores | sed -E 's/.*"(.*)"/\1/' | sort -u |
+grep -rhoE 'take_(param|number|timeout)\((url, )?"[a-z_]+"' --include='*.cpp' src/stores | sed -E 's/.*"(.*)"/\1/' | sort -u |
   expect_in docs/operations.md '| `%s` |'
 fields include/dlock/service_options.hpp service_options | expect_in docs/operations.md '| `%s` |'
 fields include/dlock/lock_options.hpp lock_options | expect_in docs/operations.md '| `%s` |'

@@ -237,6 +237,17 @@ std::string store_url::take_param(const std::string& name, std::string fallback)
   return value;
 }
 
+std::int64_t store_url::take_number(const std::string& name, std::int64_t fallback, std::int64_t least,
+                                    std::int64_t most, std::string_view unit) {
+  const auto text = take_param(name, std::to_string(fallback));
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) return value;
+  const auto range = std::to_string(least) + " to " + std::to_string(most);
+  throw std::invalid_argument("dlock: " + scheme + " URL: " + name + "=" + text + " is not " + range +
+                              (unit.empty() ? "" : " (" + std::string(unit) + ")"));
+}
+
 void store_url::expect_no_more_params() const {
   if (params.empty()) return;
   bad("unknown parameter " + (unclear ? "" : "'" + params.begin()->first + "' ") + "for " + scheme);

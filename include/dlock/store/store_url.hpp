@@ -44,6 +44,9 @@ struct store_url {
 
   /// Takes a parameter out, or `fallback`. Stores take all that they know and then call expect_no_more_params().
   std::string take_param(const std::string& name, std::string fallback = {});
+  /// Likewise a whole number. `unit`: for the text. Throws std::invalid_argument naming the parameter, its value and the range.
+  std::int64_t take_number(const std::string& name, std::int64_t fallback, std::int64_t least, std::int64_t most,
+                           std::string_view unit = {});
   /// Throws std::invalid_argument naming the first parameter left over (unless unclear): a typo must not be ignored.
   void expect_no_more_params() const;
 };

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <stdexcept>
 #include <utility>
 
@@ -11,7 +10,6 @@ namespace dlock::stores::mysql {
 namespace {
 
 constexpr std::uint16_t default_port = 3306;
-constexpr long longest_timeout_ms = 3'600'000;
 
 [[noreturn]] void bad(const std::string& text) {
   throw std::invalid_argument(fmt::format("dlock: mysql URL: {}", text));
@@ -25,13 +23,8 @@ tls_mode parse_tls(const std::string& text) {
   bad(fmt::format("tls={} is not off, prefer, require or verify", text));
 }
 
-std::chrono::milliseconds parse_timeout(const std::string& name, const std::string& text) {
-  long value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size() || value < 1 || value > longest_timeout_ms) {
-    bad(fmt::format("{}={} is not 1 to {} (milliseconds)", name, text, longest_timeout_ms));
-  }
-  return std::chrono::milliseconds{value};
+std::chrono::milliseconds take_timeout(store_url& url, const char* name) {
+  return std::chrono::milliseconds{url.take_number(name, 5'000, 1, 3'600'000, "milliseconds")};
 }
 
 void take_tls(mysql_settings& into, store_url& url) {
@@ -78,8 +71,8 @@ mysql_settings mysql_settings::take(store_url& url) {
   if (settings.database.empty()) bad("there is no database: mysql://user@host/database");
   take_hosts(settings, url);
   take_tls(settings, url);
-  settings.connect_timeout = parse_timeout("connect_timeout", url.take_param("connect_timeout", "5000"));
-  settings.statement_timeout = parse_timeout("statement_timeout", url.take_param("statement_timeout", "5000"));
+  settings.connect_timeout = take_timeout(url, "connect_timeout");
+  settings.statement_timeout = take_timeout(url, "statement_timeout");
   return settings;
 }
 

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <stdexcept>
 
 #include "stores/mysql/client/native.hpp"
@@ -88,21 +87,11 @@ WHERE request_id <> ''
   AND NOT ({passed})
 )";
 
-std::chrono::milliseconds parse_skew(const std::string& text) {
-  long value = -1;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size() || value < 0 || value > longest_skew_ms) {
-    throw std::invalid_argument(
-        fmt::format("dlock: mysql URL: skew={} is not 0 to {} (milliseconds)", text, longest_skew_ms));
-  }
-  return std::chrono::milliseconds{value};
-}
-
 }  // namespace
 
 t_lock_settings::t_lock_settings(store_url url, const t_lock_options& options)
     : table_settings(table_settings::take(url, "t_lock", options.table)),
-      skew(parse_skew(url.take_param("skew", std::to_string(options.skew.count())))) {
+      skew(url.take_number("skew", options.skew.count(), 0, longest_skew_ms, "milliseconds")) {
   url.expect_no_more_params();
 }
 

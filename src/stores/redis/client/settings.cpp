@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <stdexcept>
 #include <utility>
 
@@ -13,24 +12,13 @@ namespace dlock::stores::redis {
 namespace {
 
 constexpr std::uint16_t default_port = 6379;
-constexpr long longest_timeout_ms = 3'600'000;
 
 [[noreturn]] void bad(const std::string& text) {
   throw std::invalid_argument(fmt::format("dlock: redis URL: {}", text));
 }
 
-long parse_number(const std::string& name, const std::string& text, long least, long most, const char* unit) {
-  long value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
-    bad(fmt::format("{}={} is not {} to {}{}", name, text, least, most, unit));
-  }
-  return value;
-}
-
-std::chrono::milliseconds take_timeout(store_url& url, const std::string& name) {
-  return std::chrono::milliseconds{
-      parse_number(name, url.take_param(name, "5000"), 1, longest_timeout_ms, " (milliseconds)")};
+std::chrono::milliseconds take_timeout(store_url& url, const char* name) {
+  return std::chrono::milliseconds{url.take_number(name, 5'000, 1, 3'600'000, "milliseconds")};
 }
 
 persistence parse_persistence(const std::string& text) {
@@ -69,7 +57,9 @@ redis_settings redis_settings::take(store_url& url) {
   // Of redis:///0 too, where no host stands before it.
   settings.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
   if (settings.database.empty()) settings.database = "0";
-  parse_number("database", settings.database, 0, 1'000'000, "");
+  if (settings.database.size() > 6 || settings.database.find_first_not_of("0123456789") != std::string::npos) {
+    bad(fmt::format("database={} is not 0 to 999999", settings.database));
+  }
   take_hosts(settings, url);
   settings.least = parse_persistence(url.take_param("persistence", "everysec"));
   settings.connect_timeout = take_timeout(url, "connect_timeout");

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <stdexcept>
 
@@ -12,15 +11,6 @@ namespace dlock::stores::sqlite {
 namespace {
 
 [[noreturn]] void bad(const std::string& problem) { throw std::invalid_argument("dlock: sqlite URL: " + problem); }
-
-std::chrono::milliseconds parse_busy_timeout(const std::string& text) {
-  int ms = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), ms);
-  if (failed != std::errc{} || end != text.data() + text.size() || ms < 1 || ms > 3'600'000) {
-    bad(fmt::format("busy_timeout={} is not 1 to 3600000 (ms)", text));
-  }
-  return std::chrono::milliseconds{ms};
-}
 
 bool parse_any_file_system(const std::string& text) {
   if (text != "local" && text != "any") bad(fmt::format("filesystem={} is not local or any", text));
@@ -50,7 +40,7 @@ sqlite_settings sqlite_settings::take(store_url& url) {
   // Absolute from now on: the process may change its working directory.
   const auto slashes = url.path.find_first_not_of('/');  // one is enough
   settings.path = std::filesystem::absolute(url.path.substr(slashes > 1 ? slashes - 1 : 0)).string();
-  settings.busy_timeout = parse_busy_timeout(url.take_param("busy_timeout", "5000"));
+  settings.busy_timeout = std::chrono::milliseconds{url.take_number("busy_timeout", 5'000, 1, 3'600'000, "ms")};
   settings.any_file_system = parse_any_file_system(url.take_param("filesystem", "local"));
   return settings;
 }
