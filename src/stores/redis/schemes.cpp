@@ -19,10 +19,8 @@ std::shared_ptr<store> open_redis(store_url url) {
   if (scheme != "leases" && scheme != "setnx") {
     throw std::invalid_argument(fmt::format("dlock: redis URL: scheme={} is not leases or setnx", scheme));
   }
-  const bool setnx = scheme == "setnx";
-  auto made = setnx ? std::shared_ptr<store>(std::make_shared<setnx::setnx_store>(setnx::setnx_settings::parse(url)))
-                    : std::make_shared<leases::redis_store>(leases::lease_settings::parse(url));
-  return made;
+  if (scheme == "setnx") return std::make_shared<setnx::setnx_store>(setnx::setnx_settings::parse(std::move(url)));
+  return std::make_shared<leases::redis_store>(leases::lease_settings::parse(std::move(url)));
 }
 
 }  // namespace dlock::stores

@@ -2,6 +2,7 @@
 #include "stores/sql/named_sql.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace dlock::stores::sql {
 
@@ -63,30 +64,55 @@ void put_values(std::string_view sql, const Values& values, Text&& text, Value&&
   expect_used(sql, "parameter", values, used);
 }
 
-}  // namespace
-
-std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts) {
+/// Puts what `text_of` gives for the name of each placeholder in its place; nullopt: it is not known.
+template <class TextOf>
+std::string replace_placeholders(std::string_view sql, TextOf&& text_of) {
   std::string expanded;
   expanded.reserve(sql.size() * 2);
-  std::vector<bool> used(parts.size());
   for (std::string_view rest = sql; !rest.empty();) {
     const auto open = rest.find('{');
     expanded.append(rest.substr(0, open));
     if (open == std::string_view::npos) break;
     const auto close = rest.find('}', open);
     const auto name = rest.substr(open + 1, close == std::string_view::npos ? close : close - open - 1);
-    const auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.name == name; });
-    const auto* const known = part == parts.end() ? names.find(name) : nullptr;
-    if (close == std::string_view::npos || (part == parts.end() && known == nullptr)) {
+    const std::optional<std::string_view> text = text_of(name);
+    if (close == std::string_view::npos || !text) {
       throw std::logic_error(
           fmt::format("dlock: SQL '{}' has the placeholder '{{{}}}', which is not known", sql, name));
     }
-    if (known == nullptr) used[static_cast<std::size_t>(part - parts.begin())] = true;
-    expanded.append(known == nullptr ? part->text : *known);
+    expanded.append(*text);
     rest.remove_prefix(close + 1);
   }
+  return expanded;
+}
+
+const named_part* find_part(std::initializer_list<named_part> parts, std::string_view name) noexcept {
+  const auto* const found =
+      std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.name == name; });
+  return found == parts.end() ? nullptr : found;
+}
+
+}  // namespace
+
+std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts) {
+  std::vector<bool> used(parts.size());
+  auto expanded = replace_placeholders(sql, [&](std::string_view name) -> std::optional<std::string_view> {
+    if (const auto* const part = find_part(parts, name); part != nullptr) {
+      used[static_cast<std::size_t>(part - parts.begin())] = true;
+      return part->text;
+    }
+    if (const auto* const known = names.find(name); known != nullptr) return *known;
+    return std::nullopt;
+  });
   expect_used(sql, "part", parts, used);
   return expanded;
+}
+
+std::string expand_any(std::string_view sql, std::initializer_list<named_part> parts) {
+  return replace_placeholders(sql, [&](std::string_view name) -> std::optional<std::string_view> {
+    const auto* const part = find_part(parts, name);
+    return part == nullptr ? std::nullopt : std::optional(part->text);
+  });
 }
 
 std::string in_one_line(std::string_view sql) {

@@ -29,6 +29,8 @@ struct named_part {
 /// Puts names of tables and columns in place of {lock}, {lock.fence} ..., and these parts, which are not expanded again.
 /// Throws std::logic_error, which names it, for a placeholder that is not known and for a part that is not used.
 std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts);
+/// The same without names of tables of ours; a part that is not used may be there.
+std::string expand_any(std::string_view sql, std::initializer_list<named_part> parts);
 
 /// With one blank for each run of blanks and line ends, and none at its ends. Quoted texts stay as they are.
 std::string in_one_line(std::string_view sql);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/mysql/shared_table/connection.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -22,22 +20,7 @@ mysql_field shared_values::field(std::size_t parameter, bool bytes) noexcept {
 }
 
 std::string text(std::string_view sql, std::initializer_list<sql::named_part> parts) {
-  std::string expanded;
-  for (std::string_view rest = sql; !rest.empty();) {
-    const auto open = rest.find('{');
-    expanded.append(rest.substr(0, open));
-    if (open == std::string_view::npos) break;
-    const auto close = rest.find('}', open);
-    const auto name = rest.substr(open + 1, close == std::string_view::npos ? close : close - open - 1);
-    const auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.name == name; });
-    if (close == std::string_view::npos || part == parts.end()) {
-      throw std::logic_error(
-          fmt::format("dlock: SQL '{}' has the placeholder '{{{}}}', which is not known", sql, name));
-    }
-    expanded.append(part->text);
-    rest.remove_prefix(close + 1);
-  }
-  return sql::in_one_line(expanded);
+  return sql::in_one_line(sql::expand_any(sql, parts));
 }
 
 shared_statements statements_of(const scheme_texts& texts, std::initializer_list<sql::named_part> parts) {

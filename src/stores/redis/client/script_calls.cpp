@@ -9,7 +9,7 @@
 
 namespace dlock::stores::redis {
 
-void script_calls::add(std::size_t script, std::size_t keys, std::initializer_list<std::string_view> words) {
+void script_calls::add_call(std::size_t script, std::size_t keys, std::initializer_list<std::string_view> words) {
   begins_.push_back(text_.text().size());
   text_.begin(words.size() + 3);
   text_.word("EVALSHA");

@@ -14,14 +14,18 @@ class script_calls {
  public:
   explicit script_calls(script_connection& on) noexcept : on_(on) {}
 
-  /// `words`: names of `keys` keys, then values.
-  void add(std::size_t script, std::size_t keys, std::initializer_list<std::string_view> words);
+  /// `which`: counts the scheme's scripts in their order. `words`: names of `keys` keys, then values.
+  template <class Script>
+  void add(Script which, std::size_t keys, std::initializer_list<std::string_view> words) {
+    add_call(static_cast<std::size_t>(which), keys, words);
+  }
   /// A plain command.
   void add(std::initializer_list<std::string_view> words);
   /// One answer for each, as redis_connection::ask(). What a server does not know it is told, and asked again.
   std::vector<answer> run();
 
  private:
+  void add_call(std::size_t script, std::size_t keys, std::initializer_list<std::string_view> words);
   std::string_view command(std::size_t which) const noexcept;
 
   script_connection& on_;

@@ -13,8 +13,6 @@ namespace {
 /// Of a step of clean-up. Each window is a script of its own, so that others get their turn between two.
 constexpr int windows = 10;
 
-constexpr std::size_t id_of(script which) noexcept { return static_cast<std::size_t>(which); }
-
 holder_info holder_in(const answer& told) {
   holder_info info{.key = std::string(told[0].text()), .session = id_in(told[1].text()), .fence = fence_in(told[2])};
   info.kind = told[3].number() == 1 ? lease_kind::expiring : lease_kind::session;
@@ -34,7 +32,7 @@ reply redis_store::inspect(connection& on, const request& key, std::vector<holde
   reply result;
   guarded({&result, 1}, [&] {
     script_calls calls(static_cast<lease_connection&>(on));
-    calls.add(id_of(script::inspect), 1, {locks_ + std::string(key.resource), key.resource, sessions_});
+    calls.add(script::inspect, 1, {locks_ + std::string(key.resource), key.resource, sessions_});
     const auto told = std::move(calls.run().front());
     if (!told || told.is_error()) {
       result = yes_or_no(told, "inspect");
@@ -53,7 +51,7 @@ reply redis_store::list(connection& on, std::string_view after, std::size_t limi
     std::string last(after);
     for (bool more = limit > 0; more;) {
       script_calls calls(static_cast<lease_connection&>(on));
-      calls.add(id_of(script::list), 1, {index_, locks_, sessions_, last, std::to_string(limit)});
+      calls.add(script::list, 1, {index_, locks_, sessions_, last, std::to_string(limit)});
       const auto told = std::move(calls.run().front());
       if (!told || told.is_error()) {
         result = yes_or_no(told, "list");
@@ -71,7 +69,7 @@ reply redis_store::revoke(connection& on, const request& key) noexcept {
   reply result;
   guarded({&result, 1}, [&] {
     script_calls calls(static_cast<lease_connection&>(on));
-    calls.add(id_of(script::revoke), 1, {locks_ + std::string(key.resource), sessions_});
+    calls.add(script::revoke, 1, {locks_ + std::string(key.resource), sessions_});
     result = yes_or_no(calls.run().front(), "revoke");
   });
   return result;
@@ -80,7 +78,7 @@ reply redis_store::revoke(connection& on, const request& key) noexcept {
 /// One more window of the locks.
 reply redis_store::sweep_window(lease_connection& on, microseconds idle, std::size_t limit) {
   script_calls calls(on);
-  calls.add(id_of(script::sweep_keys), 2,
+  calls.add(script::sweep_keys, 2,
             {index_, meta_, locks_, sessions_, sweep_at_.after, std::to_string(idle.count()), std::to_string(limit)});
   const auto told = std::move(calls.run().front());
   if (!told || told.is_error()) return yes_or_no(told, "clean-up");
@@ -96,7 +94,7 @@ reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
   while (!dead.empty() && result.fence < limit) {
     const auto name = *dead.begin();
     script_calls calls(on);
-    calls.add(id_of(script::remove_session), 2, {sessions_ + name, ends_, name, "1"});
+    calls.add(script::remove_session, 2, {sessions_ + name, ends_, name, "1"});
     const auto removed = yes_or_no(calls.run().front(), "clean-up");
     if (removed.result != outcome::yes && removed.result != outcome::no) return removed;
     result.fence += removed.result == outcome::yes ? 1 : 0;
@@ -112,7 +110,7 @@ reply redis_store::clean_up(connection& on, microseconds idle, std::size_t limit
     auto& link = static_cast<lease_connection&>(on);
     if (sweep_at_.after.empty() && sweep_at_.dead.empty()) {
       script_calls calls(link);
-      calls.add(id_of(script::dead_sessions), 1, {ends_, sessions_});
+      calls.add(script::dead_sessions, 1, {ends_, sessions_});
       const auto told = std::move(calls.run().front());
       for (std::size_t i = 0; i < told.size(); ++i) sweep_at_.dead.emplace(told[i].text());
     }

@@ -72,7 +72,7 @@ reply judged(verb action, const answer& told) {
 }  // namespace
 
 void redis_store::add(script_calls& to, const request& asked, std::string_view epoch) const {
-  const auto which = static_cast<std::size_t>(script_for(asked.action));
+  const auto which = script_for(asked.action);
   const auto lock = locks_ + std::string(asked.resource);
   const auto ours = name_of(asked.session);
   const fmt::format_int nonce(asked.nonce), fence(asked.fence);
@@ -114,13 +114,10 @@ void redis_store::add(script_calls& to, session_verb action, const session_recor
   const auto ttl = std::to_string(of.ttl.count());
   switch (action) {
     case session_verb::open:
-      return to.add(static_cast<std::size_t>(script::open_session), 2,
-                    {name, ends_, id, ttl, of.host, std::to_string(of.pid), of.label});
-    case session_verb::renew: return to.add(static_cast<std::size_t>(script::renew_session), 2, {name, ends_, id, ttl});
-    case session_verb::remove_expired:
-      return to.add(static_cast<std::size_t>(script::remove_session), 2, {name, ends_, id, "1"});
-    case session_verb::close:
-      return to.add(static_cast<std::size_t>(script::remove_session), 2, {name, ends_, id, "0"});
+      return to.add(script::open_session, 2, {name, ends_, id, ttl, of.host, std::to_string(of.pid), of.label});
+    case session_verb::renew: return to.add(script::renew_session, 2, {name, ends_, id, ttl});
+    case session_verb::remove_expired: return to.add(script::remove_session, 2, {name, ends_, id, "1"});
+    case session_verb::close: return to.add(script::remove_session, 2, {name, ends_, id, "0"});
   }
 }
 

@@ -99,8 +99,6 @@ reply judged(const request& asked, const answer& told) {
   }
 }
 
-constexpr std::size_t id_of(script which) noexcept { return static_cast<std::size_t>(which); }
-
 /// An expiry has whole milliseconds; never less than was asked for.
 std::string in_ms(microseconds ttl) {
   return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(ttl).count());
@@ -141,10 +139,10 @@ void setnx_store::add(script_calls& to, const request& asked) const {
     case verb::take:
     case verb::insert: return to.add({"SET", key, value, "NX", "PX", in_ms(asked.ttl)});
     case verb::look:
-    case verb::take_over: return to.add(id_of(script::look), 1, {key});
-    case verb::extend: return to.add(id_of(script::extend), 1, {key, value, in_ms(asked.ttl)});
+    case verb::take_over: return to.add(script::look, 1, {key});
+    case verb::extend: return to.add(script::extend, 1, {key, value, in_ms(asked.ttl)});
     case verb::release:
-    case verb::cancel: return to.add(id_of(script::release), 1, {key, value});
+    case verb::cancel: return to.add(script::release, 1, {key, value});
   }
 }
 
@@ -180,7 +178,7 @@ reply setnx_store::inspect(connection& on, const request& key, std::vector<holde
   reply result{.result = outcome::yes};
   guarded({&result, 1}, [&] {
     script_calls calls(static_cast<script_connection&>(on));
-    calls.add(id_of(script::look), 1, {prefix_ + std::string(key.resource)});
+    calls.add(script::look, 1, {prefix_ + std::string(key.resource)});
     const auto told = std::move(calls.run().front());
     if (!told || told.is_error()) {
       result = yes_or_no(told, "inspect");
@@ -215,7 +213,7 @@ reply setnx_store::list(connection& on, std::string_view after, std::size_t limi
     const auto most = found.size() + limit;
     for (auto at = keys.begin(); at != keys.end() && found.size() < most; ++at) {
       script_calls calls(link);
-      calls.add(id_of(script::look), 1, {prefix_ + *at});
+      calls.add(script::look, 1, {prefix_ + *at});
       const auto told = std::move(calls.run().front());
       if (!told || told.is_error()) {
         result = yes_or_no(told, "list");
