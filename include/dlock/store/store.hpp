@@ -33,6 +33,18 @@ class connection {
   virtual const connection_identity& identity() const noexcept = 0;
 };
 
+/// Who waits for a key, as a store sees it.
+class key_listener {
+ public:
+  /// The key may be free: it is asked for at once. `works`: every such moment will be told from now on; false: the store
+  /// can't know it at present, so the key is looked at with back-off until told otherwise. Any thread. It only signals, but
+  /// takes locks for it: a store must hold none that execute() takes.
+  virtual void may_be_free(bool works) noexcept = 0;
+
+ protected:
+  ~key_listener() = default;
+};
+
 /// Thread safety: all functions may be called from any thread, with different connections at the same time.
 class store {
  public:
@@ -64,6 +76,15 @@ class store {
 
   /// One statement on a session row. remove_expired and close say no when there was nothing to delete.
   virtual reply session(connection& connection, session_verb action, const session_record& record) noexcept = 0;
+
+  /// capabilities::tells_free: `listener` is told once when the watch begins to work (the key may have become free before),
+  /// whenever the key may have become free after that, and when the watch stops working. Returns at once: a round trip that
+  /// it takes is made in the background, and where that can't be had, nothing is told. `session`: who wants it, at most one
+  /// watch of a key for each; zero: some session, as often as it likes. A store that keeps a queue at the server may give
+  /// the session its place there, and a take of it what that place obtains.
+  virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
+  /// Ends it: the listener isn't called any more once this returns. Waits for no server. Harmless if there is none.
+  virtual void unwatch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
 
   /// Makes sure that nothing sent on a lost connection runs any more: ends it at the server and sees it gone. True only
   /// if that is certain (same server, same start of it; or a restart since).

@@ -114,8 +114,9 @@ struct capabilities {
   bool renewed_leases =
       false;          ///< lease_kind::column of keys: an expiry of their own, which the service renews by `extend`
   bool fence = true;  ///< a grant's fence is greater than all before of its key; false: it names the grant and no more
-  bool min_hold = true;  ///< request::min_hold; false: nothing tells the store when a key was granted
-  bool any_key = true;   ///< any 1 to 255 bytes are a key of their own; false: unfit_key() is asked about each
+  bool min_hold = true;     ///< request::min_hold; false: nothing tells the store when a key was granted
+  bool tells_free = false;  ///< store::watch(): who waits for a key is told when it may be free
+  bool any_key = true;      ///< any 1 to 255 bytes are a key of their own; false: unfit_key() is asked about each
 };
 
 }  // namespace dlock

@@ -38,6 +38,11 @@ step acquire_machine::replied(const reply& answer, instant now, instant trusted_
   return refused(now);
 }
 
+step acquire_machine::told() noexcept {
+  if (retries_ > 0) --retries_;  // it does not look of its own accord
+  return go(step::take);
+}
+
 step acquire_machine::refused(instant now) {
   switch (last_) {
     case step::take: return go(step::look);
@@ -97,10 +102,12 @@ step acquire_machine::busy(instant now, std::chrono::microseconds left) {
   // Once the store answers, an earlier failure no longer explains why the wait ends in vain.
   why_ = fault{};
   unknown_ = false;
+  waits_for_holder_ = true;
   return may_retry(now) ? pause_before_retry(now, left) : go(step::busy);
 }
 
 step acquire_machine::trouble(instant now) {
+  waits_for_holder_ = false;
   return may_retry(now) ? pause_before_retry(now, no_bound) : go(step::failed);
 }
 
@@ -110,6 +117,7 @@ step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds 
   const auto next = backoff_.next();
   pause_ =
       std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, bound, time_left(settings_.deadline, now)});
+  pause_if_told_ = waits_for_holder_ ? std::min({longest_if_told, bound, time_left(settings_.deadline, now)}) : pause_;
   at_once_ = 0;
   return go(step::pause);
 }

@@ -33,6 +33,7 @@ enum class step {
 ///          session of the holder:    gone -> take_over                        expired -> remove -> take_over
 ///   failed: contended take -> look   contended otherwise -> as busy           transient -> pause -> look   else -> failed
 ///   unknown -> resolve -> pause -> look
+///   told, while it pauses, that the key may be free -> take
 ///
 /// Every round ends at the deadline: the last pause is cut short, then comes one last look (never held and refused, nor
 /// granted and forgotten).
@@ -55,11 +56,17 @@ class acquire_machine {
   /// The statement could not be sent.
   step not_sent(const fault& why, instant now);
   step paused() noexcept { return last_ = step::look; }
+  /// The pause is over because the key may be free.
+  step told() noexcept;
   step resolved(instant now) { return trouble(now); }
   step given_back(instant now);
 
   const seen& holder() const noexcept { return holder_; }
   std::chrono::microseconds pause() const noexcept { return pause_; }
+  /// The pause of one who will be told when the key may be free.
+  std::chrono::microseconds pause_if_told() const noexcept { return pause_if_told_; }
+  /// pause: the key is somebody else's; otherwise something failed that may pass.
+  bool waits_for_holder() const noexcept { return waits_for_holder_; }
   std::uint64_t fence() const noexcept { return fence_; }
   const fault& why() const noexcept { return why_; }
   bool outcome_unknown() const noexcept { return unknown_; }
@@ -84,6 +91,8 @@ class acquire_machine {
   seen holder_{};
   fault why_{};
   std::chrono::microseconds pause_{0};
+  std::chrono::microseconds pause_if_told_{0};
+  bool waits_for_holder_ = false;
   std::uint64_t fence_ = 0;
   unsigned statements_ = 0;
   unsigned retries_ = 0;

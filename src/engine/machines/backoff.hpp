@@ -9,6 +9,10 @@
 
 namespace dlock::engine {
 
+/// Who is told when a key may be free looks at it after so long even so: if a store fails to tell, against its promise, the
+/// wait is late, and no more than that.
+constexpr std::chrono::microseconds longest_if_told = std::chrono::seconds{10};
+
 /// How long it is until `deadline`; instant::max() is never, on any clock. Negative: it has passed.
 inline std::chrono::microseconds time_left(instant deadline, instant now) noexcept {
   return deadline == instant::max() ? std::chrono::microseconds::max() : std::chrono::microseconds{deadline - now};

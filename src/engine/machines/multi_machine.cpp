@@ -85,6 +85,7 @@ multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseco
   const auto next = backoff_.next();
   pause_ =
       std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, most, time_left(settings_.deadline, now)});
+  pause_if_told_ = std::min({longest_if_told, most, time_left(settings_.deadline, now)});
   return multi_step::pause;
 }
 

@@ -63,6 +63,8 @@ class multi_machine {
   std::size_t busy_key() const noexcept { return key_; }
   const seen& holder() const noexcept { return holder_; }
   std::chrono::microseconds pause() const noexcept { return pause_; }
+  /// The pause of one who will be told when the busy key may be free.
+  std::chrono::microseconds pause_if_told() const noexcept { return pause_if_told_; }
   const fault& why() const noexcept { return why_; }
   bool outcome_unknown() const noexcept { return unknown_; }
   /// What is left of retry_settings::limit.
@@ -82,6 +84,7 @@ class multi_machine {
   seen holder_{};
   fault why_{};
   std::chrono::microseconds pause_{0};
+  std::chrono::microseconds pause_if_told_{0};
   unsigned rounds_ = 0;   // that found a key busy
   unsigned retries_ = 0;  // pauses
   bool waiting_ = false;  // for key_; otherwise for trouble to pass

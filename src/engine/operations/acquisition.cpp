@@ -77,7 +77,8 @@ action acquisition::line_left(action next, instant now) {
 
 action acquisition::ask_store(bool look_first, instant now) {
   check_may_wait(with_, key_);  // a turn that came together with close() is of no use
-  look_first_ = look_first || request_.looks_first(with_.caps);
+  // Who is told when it is free wants it in the name of its session, and a take says who has it as well.
+  look_first_ = (look_first && !with_.caps.tells_free) || request_.looks_first(with_.caps);
   if (at_ == nullptr) {
     if (room_ == nullptr) {
       own_room_ = std::make_unique<room>();
@@ -135,14 +136,22 @@ action acquisition::pause_now(instant now) {
     return {};
   }
   doing_ = doing::pausing;
-  return at_->pause.start(turn_, &attempt_->look(now), now + attempt_->machine().pause(), now);
+  const auto& machine = attempt_->machine();
+  if (machine.waits_for_holder()) at_->watch.begin(key_, attempt_->pin() ? attempt_->pin()->id : id128{});
+  // Who is told need not look more often because another one in line would.
+  const bool told = at_->watch.works();
+  const auto until = now + (told ? machine.pause_if_told() : machine.pause());
+  return at_->pause.start(told ? at_->no_turn : turn_, &attempt_->look(now), until, now);
 }
 
 action acquisition::pause_over(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   const bool before = doing_ == doing::leaving_alone;
   doing_ = doing::asking;
-  if (!at_->pause.interrupted()) return before ? ask_now(now) : follow(attempt_->looked(now), now);
+  if (!at_->pause.interrupted()) {
+    if (before) return ask_now(now);
+    return follow(at_->pause.was_told() ? attempt_->told(now) : attempt_->looked(now), now);
+  }
   doing_ = doing::nothing;
   return {};
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/operations/key_attempt.hpp"
+#include "engine/operations/key_watch.hpp"
 #include "engine/operations/line_place.hpp"
 #include "engine/operations/look_pause.hpp"
 #include "engine/operations/second_lease.hpp"
@@ -17,8 +18,9 @@ class acquisition final : public operation {
  public:
   /// What asks the store, and pauses between. It is large, and an operation that waits in line does not need it yet.
   struct at_store {
-    at_store(parts& with, waker& woken) : pause(with, woken) {}
+    at_store(parts& with, waker& woken) : pause(with, woken), watch(with, pause) {}
     look_pause pause;
+    key_watch watch;
     queue_turn no_turn{};
     std::optional<key_attempt> attempt{};
   };

@@ -63,6 +63,8 @@ class key_attempt {
   /// pause: the look that ends it; then looked(), once it has been answered.
   statement& look(instant now) noexcept;
   action looked(instant now) { return answered(now); }
+  /// pause: the key may be free.
+  action told(instant now) { return go(machine_.told(), now); }
 
   /// A session that is to be used, if it lives.
   void use(session_pin pin) noexcept { pin_ = std::move(pin); }

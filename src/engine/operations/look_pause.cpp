@@ -6,12 +6,18 @@
 namespace dlock::engine {
 
 action look_pause::start(queue_turn& turn, statement* then, instant until, instant now) {
-  interrupted_ = sends_ = false;
+  interrupted_ = sends_ = was_told_ = false;
   pause::look = then;
   turn_ = &turn;
   with_.pauses.enter(*this, now, until);
   if (turn) turn.begins_pause(*this, now);
+  if (told_) shorten(now);
   return action::wait(with_.pauses.end_of(*this));
+}
+
+void look_pause::tell() noexcept {
+  told_ = true;
+  shorten(instant::min());
 }
 
 void look_pause::end() noexcept {
@@ -27,7 +33,9 @@ action look_pause::resume(instant now) {
   if (const auto until = with_.pauses.end_of(*this); !looked && now < until) return action::wait(until);
   if (!with_.pauses.leave(*this)) return action::wait(instant::max());  // somebody else's look has just been sent
   end();
-  if (looked || pause::look == nullptr) return {};
+  if (looked) return {};
+  was_told_ = told_.exchange(false);
+  if (was_told_ || pause::look == nullptr) return {};
   sends_ = true;
   sent_ = {pause::look};
   return action::send(sent_, true);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 
 #include "engine/operations/operation.hpp"
 #include "engine/operations/parts.hpp"
@@ -24,6 +25,10 @@ class look_pause final : private pause {
   action interrupt(instant now) noexcept;
 
   bool interrupted() const noexcept { return interrupted_; }
+  /// Any thread: this pause, or the next one, is over without a look.
+  void tell() noexcept;
+  /// Whether that ended the last one.
+  bool was_told() const noexcept { return was_told_; }
 
  private:
   void wake() noexcept override { woken_.wake(); }
@@ -33,6 +38,8 @@ class look_pause final : private pause {
   waker& woken_;
   queue_turn* turn_ = nullptr;  // while it pauses
   std::array<statement*, 1> sent_{};
+  std::atomic<bool> told_{false};
+  bool was_told_ = false;
   bool sends_ = false;
   bool interrupted_ = false;
 };

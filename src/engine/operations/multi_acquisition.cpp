@@ -25,6 +25,7 @@ multi_acquisition::multi_acquisition(parts& with, const lock_keys& keys, const d
       again_(with, terms_),
       line_(with, request_, woken),
       pause_(with, woken),
+      watch_(with, pause_),
       round_(with, request_, woken) {}
 
 multi_acquisition::~multi_acquisition() {
@@ -268,15 +269,18 @@ action multi_acquisition::pause_now(instant now) {
   look_.until = request_.limit(now);
   look_.patience = statement_patience;
   looks_ = machine_.paused() == multi_step::look;
-  auto& turn = places_[machine_.busy_key()].turn;
-  return pause_over(pause_.start(turn, looks_ ? &look_ : nullptr, now + machine_.pause(), now), now);
+  if (looks_) watch_.begin(key, {});
+  const bool told = looks_ && watch_.works();
+  auto& turn = told ? no_turn_ : places_[machine_.busy_key()].turn;
+  const auto until = now + (told ? machine_.pause_if_told() : machine_.pause());
+  return pause_over(pause_.start(turn, looks_ ? &look_ : nullptr, until, now), now);
 }
 
 action multi_acquisition::pause_over(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
   if (pause_.interrupted()) return {};
-  if (!looks_) return follow(multi_step::take, now);
+  if (!looks_ || pause_.was_told()) return follow(multi_step::take, now);
   if (!look_.sent) look_.answer.result = outcome::failed;
   return follow(machine_.looked(look_.answer, now), now);
 }

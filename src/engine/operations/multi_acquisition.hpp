@@ -84,6 +84,7 @@ class multi_acquisition final : public operation {
   line_place line_;
   queue_turn no_turn_{};
   look_pause pause_;
+  key_watch watch_;
   statement look_{};  // ends a pause
   key_round round_;
   std::optional<acquisition> single_{};

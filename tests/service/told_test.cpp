@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Waiting for a key at a store that tells when it may be free (store::watch).
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+/// A stranger holds the key "k", and a service waits for it on a thread of its own.
+struct told_fixture : engine_fixture {
+  std::unique_ptr<lock_service> other = stranger();
+  std::optional<lease> held = other->acquire("k");
+  std::stop_source cancel{};
+  std::unique_ptr<lock_service> mine;
+  std::thread waiting{};
+  std::atomic<bool> over{false};
+  bool granted = false;  // these three once it is over
+  bool timed_out = false;
+  bool cancelled = false;
+
+  told_fixture() {
+    store->tells_free();
+    mine = service();
+  }
+  ~told_fixture() {
+    cancel.request_stop();
+    if (waiting.joinable()) waiting.join();
+  }
+
+  void wait_for(std::initializer_list<const char*> keys, lock_options how) {
+    how.cancel = cancel.get_token();
+    waiting = std::thread([this, all = std::vector<lock_key>(keys.begin(), keys.end()), how] {
+      try {
+        if (all.size() == 1) {
+          const auto one = mine->acquire(all[0], how);
+        } else {
+          const auto many = mine->acquire_all(lock_keys(all), how);
+        }
+        granted = true;
+      } catch (const lock_timeout&) {
+        timed_out = true;
+      } catch (const lock_refused&) {
+        cancelled = true;
+      }
+      over = true;
+    });
+  }
+  void end() { waiting.join(); }
+  std::size_t sent() const { return store->count(verb::take) + store->count(verb::look) + store->count(verb::insert); }
+  bool at_rest() { return clock.at_rest({.callers = 1}); }
+  /// It pauses, watches the key, and has sent at least so many statements.
+  bool pauses_after(std::size_t statements) {
+    return eventually([&] { return sent() >= statements && store->watched("k") == 1; }) && at_rest();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(told_fixture, "told: who waits sends nothing until the store tells that the key may be free",
+                 "[told]") {
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(pauses_after(2));
+  REQUIRE(store->tell("k") == 1);  // the watch works
+  REQUIRE(pauses_after(4));
+  const auto before = sent();
+  clock.advance(4s);
+  REQUIRE(at_rest());
+  REQUIRE(sent() == before);
+
+  held.reset();
+  REQUIRE(at_rest());
+  REQUIRE_FALSE(over);
+  const auto takes = store->count(verb::take);
+  const auto looks = store->count(verb::look);
+  store->tell("k");
+  end();
+  REQUIRE(granted);
+  REQUIRE(store->count(verb::take) == takes + 1);
+  REQUIRE(store->count(verb::look) == looks);
+  REQUIRE(store->watched("k") == 0);
+}
+
+TEST_CASE_METHOD(told_fixture, "told: before the watch works, and once it does not, the key is looked at with back-off",
+                 "[told]") {
+  wait_for({"k"}, {.wait = 1h});
+  const auto looks_in_a_second = [&] {
+    const auto before = store->count(verb::look);
+    for (int i = 0; i < 10; ++i) {
+      clock.advance(100ms);
+      if (!at_rest()) return std::size_t{0};
+    }
+    return store->count(verb::look) - before;
+  };
+  REQUIRE(pauses_after(2));
+  REQUIRE(looks_in_a_second() >= 1);
+  store->tell("k", true);
+  REQUIRE(pauses_after(sent()));
+  REQUIRE(looks_in_a_second() == 0);
+  store->tell("k", false);
+  REQUIRE(pauses_after(sent()));
+  REQUIRE(looks_in_a_second() >= 1);
+}
+
+TEST_CASE_METHOD(told_fixture, "told: what is told while a statement is under way is not lost", "[told]") {
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(pauses_after(2));
+  // Told, it takes in vain and looks; before it has seen the answer, which names the holder, the key becomes free.
+  store->next(verb::look, {.during = [&] {
+                held.reset();
+                store->tell("k");
+              }});
+  store->tell("k");
+  end();
+  REQUIRE(granted);
+}
+
+TEST_CASE_METHOD(told_fixture, "told: a store that fails to tell delays the wait, and no more than that", "[told]") {
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(pauses_after(2));
+  store->tell("k");
+  REQUIRE(pauses_after(4));
+  held.reset();
+  clock.advance(10s);
+  end();
+  REQUIRE(granted);
+}
+
+TEST_CASE_METHOD(told_fixture, "told: the watch ends with the wait", "[told]") {
+  SECTION("which was too short") {
+    wait_for({"k"}, {.wait = 5s});
+    REQUIRE(pauses_after(2));
+    store->tell("k");
+    REQUIRE(pauses_after(4));
+    clock.advance(5s);
+    end();
+    REQUIRE(timed_out);
+  }
+  SECTION("which was cancelled") {
+    wait_for({"k"}, {.wait = 1h});
+    REQUIRE(pauses_after(2));
+    store->tell("k");
+    REQUIRE(pauses_after(4));
+    cancel.request_stop();
+    end();
+    REQUIRE(cancelled);
+  }
+  REQUIRE(store->watched("k") == 0);
+}
+
+TEST_CASE_METHOD(told_fixture, "told: what is told does not count as a retry", "[told]") {
+  wait_for({"k"}, {.wait = 1h, .retry = {.limit = 1}});
+  REQUIRE(pauses_after(2));
+  for (int i = 0; i < 5; ++i) {
+    const auto before = sent();
+    store->tell("k");
+    REQUIRE(pauses_after(before + 2));
+  }
+  held.reset();
+  store->tell("k");
+  end();
+  REQUIRE(granted);
+}
+
+TEST_CASE_METHOD(told_fixture, "told: of several keys the busy one is watched", "[told]") {
+  wait_for({"a", "k", "z"}, {.wait = 1h});
+  REQUIRE(eventually([&] { return store->watched("k") == 1 && at_rest(); }));
+  REQUIRE(store->watched("a") + store->watched("z") == 0);
+  held.reset();
+  store->tell("k");
+  end();
+  REQUIRE(granted);
+  REQUIRE(store->watched("k") == 0);
+}
