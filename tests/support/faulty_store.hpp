@@ -18,11 +18,16 @@
 #include "dlock/store/transactional_store.hpp"
 #include "support/connect_faults.hpp"
 #include "support/fault_script.hpp"
+#include "support/key_watches.hpp"
 
 namespace dlock::test {
 
 /// Another store with scripted faults, and counters. Thread safety: all functions from any thread.
-class faulty_store final : public store, public connect_faults, private store_admin, private transactional_store {
+class faulty_store final : public store,
+                           public connect_faults,
+                           public key_watches,
+                           private store_admin,
+                           private transactional_store {
  public:
   explicit faulty_store(std::shared_ptr<store> inner, time_source* clock = nullptr)
       : inner_(std::move(inner)), clock_(clock), name_(inner_->name()), caps_(inner_->caps()) {}
@@ -60,22 +65,6 @@ class faulty_store final : public store, public connect_faults, private store_ad
   }
   /// It tells who waits for a key when that may be free, which here the test says. Before a service uses it.
   void tells_free() { caps_.tells_free = true; }
-  /// Tells those who watch the key. Returns how many there are.
-  std::size_t tell(std::string_view key, bool works = true) {
-    const std::lock_guard lock(watching_);
-    std::size_t count = 0;
-    for (const auto& [of, listener] : watches_) {
-      if (of != key) continue;
-      listener->may_be_free(works);
-      ++count;
-    }
-    return count;
-  }
-  std::size_t watched(std::string_view key) const {
-    const std::lock_guard lock(watching_);
-    return static_cast<std::size_t>(
-        std::count_if(watches_.begin(), watches_.end(), [&](const auto& each) { return each.first == key; }));
-  }
   /// It has nothing for operators and clean-up, or for transactions. Before a service uses it.
   void no_admin() { has_admin_ = false; }
   void no_transactions() { has_transactions_ = false; }
@@ -191,14 +180,8 @@ class faulty_store final : public store, public connect_faults, private store_ad
         by, action, nullptr, [&] { return inner_->session(*by.inner, action, of); }, of.ttl);
   }
 
-  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    const std::lock_guard lock(watching_);
-    watches_.emplace_back(key, &listener);
-  }
-  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    const std::lock_guard lock(watching_);
-    watches_.remove_if([&](const auto& each) { return each.first == key && each.second == &listener; });
-  }
+  void watch(std::string_view key, const id128&, key_listener& to) noexcept override { add_watch(key, to); }
+  void unwatch(std::string_view key, const id128&, key_listener& to) noexcept override { end_watch(key, to); }
 
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     ++settled_;
@@ -389,9 +372,7 @@ class faulty_store final : public store, public connect_faults, private store_ad
   std::atomic<std::int64_t> idle_{0};
   std::array<std::atomic<std::size_t>, 16> counts_{};
   std::array<std::atomic<std::size_t>, 10> batches_{};
-  mutable std::mutex watching_;
-  std::list<std::pair<std::string, key_listener*>> watches_{};  // guarded by watching_
-  std::recursive_mutex ghosts_run_;                             // held while ghosts run; taken before mutex_
+  std::recursive_mutex ghosts_run_;  // held while ghosts run; taken before mutex_
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::list<std::pair<statement, script>> scripts_;

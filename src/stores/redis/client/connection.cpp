@@ -49,6 +49,24 @@ std::vector<answer> redis_connection::ask(const command_text& commands) {
   return answers;
 }
 
+bool redis_connection::send(const command_text& commands) noexcept {
+  if (!usable() || !socket_.send(commands.text())) interrupt();
+  return usable();
+}
+
+answer redis_connection::sent_meanwhile() {
+  void* found = nullptr;
+  for (bool asked = false; redisReaderGetReply(reader_.get(), &found) == REDIS_OK; asked = true) {
+    if (found != nullptr) return answer(found);
+    if (asked || socket_.quiet()) return {};
+    std::array<char, 4096> room;
+    const auto got = socket_.receive(room.data(), room.size());
+    if (got == 0 || redisReaderFeed(reader_.get(), room.data(), got) != REDIS_OK) break;
+  }
+  interrupt();
+  return {};
+}
+
 answer redis_connection::ask(std::initializer_list<std::string_view> words) {
   command_text one;
   one.add(words);

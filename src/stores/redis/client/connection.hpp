@@ -31,6 +31,13 @@ class redis_connection : public connection {
   /// One command, which takes no keys.
   answer ask(std::initializer_list<std::string_view> words);
 
+  /// Sends them; what is answered comes with what the server sends by itself. False: it broke.
+  bool send(const command_text& commands) noexcept;
+  /// Waits until the server has sent something, until `other` can be read, or for the limit.
+  void wait(int other, std::chrono::milliseconds limit) const noexcept { socket_.wait_with(other, limit); }
+  /// The next that the server has sent; empty: it has sent no more, or the connection broke.
+  answer sent_meanwhile();
+
  private:
   struct deleter {
     void operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <memory>
 #include <stdexcept>
@@ -151,6 +152,11 @@ std::size_t stream_socket::receive(char* into, std::size_t room) noexcept {
     if (got >= 0) return static_cast<std::size_t>(got);
     if (errno != EINTR) return 0;
   }
+}
+
+void stream_socket::wait_with(int other, std::chrono::milliseconds limit) const noexcept {
+  std::array<pollfd, 2> at{{{descriptor_, POLLIN, 0}, {other, POLLIN, 0}}};
+  ::poll(at.data(), at.size(), static_cast<int>(std::clamp<long long>(limit.count(), 0, 3'600'000)));
 }
 
 bool stream_socket::quiet() const noexcept {

@@ -29,6 +29,8 @@ class stream_socket {
   bool send(std::string_view text) noexcept;
   /// Waits for something to read. How much it was; 0: the end, an error, or nothing for so long.
   std::size_t receive(char* into, std::size_t room) noexcept;
+  /// Waits for something to read, there or at `other`, or for the limit.
+  void wait_with(int other, std::chrono::milliseconds limit) const noexcept;
   /// Neither closed by the other side nor with something to read that nobody asked for.
   bool quiet() const noexcept;
   /// From any thread: what runs returns soon.

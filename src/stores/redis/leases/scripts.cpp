@@ -82,7 +82,8 @@ redis.call('HSET', KEYS[1], 'expires', whole(math.max(tonumber(row[3]), now + AR
 return 1
 )";
 
-/// Rule 12: with min_hold holder and fence stay.
+/// Rule 12: with min_hold holder and fence stay, and who waits learns until when. Without the right to publish nobody is
+/// told, but the key is freed.
 constexpr std::string_view release = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'acquired')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
@@ -92,6 +93,7 @@ if ends > now then
 else
   redis.call('HDEL', KEYS[1], 'session', 'expires')
 end
+redis.pcall('PUBLISH', KEYS[1], '')
 return 1
 )";
 
@@ -99,6 +101,7 @@ constexpr std::string_view cancel = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'nonce')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
 redis.call('HDEL', KEYS[1], 'session', 'expires')
+redis.pcall('PUBLISH', KEYS[1], '')
 return 1
 )";
 

@@ -37,7 +37,8 @@ redis_store::redis_store(const lease_settings& settings)
       sessions_(settings.prefix + "session:"),
       index_(settings.prefix + "locks"),
       ends_(settings.prefix + "sessions"),
-      meta_(settings.prefix + "meta") {}
+      meta_(settings.prefix + "meta"),
+      channels_(client_, locks_) {}
 
 void redis_store::prepare() {
   fault why;

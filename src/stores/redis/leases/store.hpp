@@ -10,6 +10,7 @@
 #include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "stores/redis/client/script_calls.hpp"
+#include "stores/redis/leases/key_channels.hpp"
 #include "stores/redis/leases/scripts.hpp"
 
 namespace dlock::stores::redis::leases {
@@ -41,7 +42,7 @@ class redis_store final : public store, private store_admin {
   explicit redis_store(const lease_settings& settings);
 
   const std::string& name() const noexcept override { return client_.settings().name; }
-  capabilities caps() const noexcept override { return {}; }
+  capabilities caps() const noexcept override { return {.tells_free = true}; }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
@@ -53,6 +54,12 @@ class redis_store final : public store, private store_admin {
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<script_connection&>(on), lost);
+  }
+  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    channels_.watch(key, listener);
+  }
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    channels_.unwatch(key, listener);
   }
   store_admin* admin() noexcept override { return this; }
 
@@ -80,6 +87,7 @@ class redis_store final : public store, private store_admin {
   const std::string index_;  ///< of locks, by key
   const std::string ends_;   ///< of sessions, by their expiry
   const std::string meta_;
+  key_channels channels_;
   base::mutex sweep_mutex_;
   sweep_place sweep_at_ DLOCK_GUARDED_BY(sweep_mutex_){};
 };

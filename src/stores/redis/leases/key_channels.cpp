@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/leases/key_channels.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+namespace dlock::stores::redis::leases {
+
+using namespace std::chrono_literals;
+using clock = stream_socket::clock;
+
+namespace {
+/// While somebody waits: a connection that broke in silence must not be trusted for long.
+constexpr auto ask_every = 2s;
+constexpr std::chrono::milliseconds first_pause = 100ms;
+constexpr std::chrono::milliseconds longest_pause = 5s;
+constexpr std::chrono::milliseconds for_ever = 1h;
+}  // namespace
+
+// ---- the signal -----------------------------------------------------------------------------------------------------
+
+key_channels::signal::signal() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+key_channels::signal::~signal() { ::close(descriptor_); }
+void key_channels::signal::raise() const noexcept { ::eventfd_write(descriptor_, 1); }
+void key_channels::signal::clear() const noexcept {
+  eventfd_t ignored = 0;
+  ::eventfd_read(descriptor_, &ignored);
+}
+void key_channels::signal::wait(std::chrono::milliseconds limit) const noexcept {
+  pollfd at{descriptor_, POLLIN, 0};
+  ::poll(&at, 1, static_cast<int>(limit.count()));
+}
+
+// ---- for any thread -------------------------------------------------------------------------------------------------
+
+key_channels::~key_channels() {
+  stop_.request_stop();
+  changed_.raise();
+  if (!thread_.joinable()) return;
+  if (process_ == ::getpid()) {
+    thread_.join();
+  } else {
+    thread_.detach();  // it runs in the parent only
+  }
+}
+
+void key_channels::begin() {
+  if (thread_.joinable()) return;
+  process_ = ::getpid();
+  thread_ = std::thread([this, stop = stop_.get_token()] { run(stop); });
+}
+
+void key_channels::watch(std::string_view key, key_listener& listener) noexcept {
+  try {
+    const base::lock_guard lock(mutex_);
+    begin();
+    auto& channel = channels_[std::string(key)];
+    channel.listeners.push_back(&listener);
+    if (channel.works) {
+      listener.may_be_free(true);
+    } else if (channel.listeners.size() == 1) {
+      channel.ask = true;
+      changed_.raise();
+    }
+  } catch (const std::exception&) {
+    // Without memory, or a thread: nothing is told, and the key is looked at.
+  }
+}
+
+void key_channels::unwatch(std::string_view key, key_listener& listener) noexcept {
+  const base::lock_guard lock(mutex_);
+  const auto at = channels_.find(key);
+  if (at == channels_.end()) return;
+  auto& channel = at->second;
+  std::erase(channel.listeners, &listener);
+  if (!channel.listeners.empty()) return;
+  channel.works = false;
+  channel.ask = true;
+  changed_.raise();
+}
+
+// ---- on its thread --------------------------------------------------------------------------------------------------
+
+bool key_channels::nobody_waits() const noexcept {
+  const base::lock_guard lock(mutex_);
+  return std::all_of(channels_.begin(), channels_.end(),
+                     [](const auto& each) { return each.second.listeners.empty(); });
+}
+
+void key_channels::none_works() noexcept {
+  const base::lock_guard lock(mutex_);
+  for (auto& [name, channel] : channels_) {
+    if (!std::exchange(channel.works, false)) continue;
+    for (auto* const each : channel.listeners) each->may_be_free(false);
+  }
+}
+
+void key_channels::run(const std::stop_token& stop) noexcept {
+  for (auto pause = first_pause; !stop.stop_requested();) {
+    changed_.clear();
+    if (nobody_waits()) {
+      changed_.wait(for_ever);
+      continue;
+    }
+    if (serve(stop)) {
+      pause = first_pause;
+    } else {
+      for (const auto until = clock::now() + pause; clock::now() < until && !stop.stop_requested(); changed_.clear()) {
+        changed_.wait(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()));
+      }
+      pause = std::min(pause * 2, longest_pause);
+    }
+    none_works();
+  }
+}
+
+/// False: no connection could be made.
+bool key_channels::serve(const std::stop_token& stop) noexcept {
+  try {
+    fault why;
+    const auto on = client_.open<script_connection>(client_.settings().connect_timeout, stop, why);
+    if (on == nullptr) return false;
+    serve(*on, stop);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void key_channels::serve(redis_connection& on, const std::stop_token& stop) {
+  bool usable = subscribe(on, true);
+  auto heard = clock::now(), asked = heard;
+  while (usable && !stop.stop_requested()) {
+    const bool idle = nobody_waits();
+    on.wait(changed_.descriptor(), idle ? for_ever : ask_every);
+    changed_.clear();
+    for (auto told = on.sent_meanwhile(); told; told = on.sent_meanwhile()) {
+      heard = clock::now();
+      hear(told);
+    }
+    usable = on.usable() && subscribe(on, false);
+    const auto now = clock::now();
+    if (idle) {
+      heard = asked = now;
+    } else if (now - asked >= ask_every) {
+      command_text ping;
+      ping.add({"PING"});
+      usable = usable && on.send(ping) && now - heard < client_.settings().statement_timeout + ask_every;
+      asked = now;
+    }
+  }
+}
+
+/// Tells the server what begins and what ends; `anew`: to one that has been told nothing yet.
+bool key_channels::subscribe(redis_connection& on, bool anew) {
+  command_text commands;
+  {
+    const base::lock_guard lock(mutex_);
+    for (auto at = channels_.begin(); at != channels_.end();) {
+      auto& [key, channel] = *at;
+      const bool ends = channel.listeners.empty();
+      if (channel.ask || anew) commands.add({ends ? "UNSUBSCRIBE" : "SUBSCRIBE", prefix_ + key});
+      channel.ask = false;
+      at = ends ? channels_.erase(at) : std::next(at);
+    }
+  }
+  return commands.commands() == 0 || on.send(commands);
+}
+
+void key_channels::hear(const answer& told) {
+  const auto what = told[0].text();
+  if (what != "subscribe" && what != "message") return;  // also an error: then that channel never works
+  const auto key = told[1].text().substr(std::min(prefix_.size(), told[1].text().size()));
+  const base::lock_guard lock(mutex_);
+  const auto at = channels_.find(key);
+  if (at == channels_.end() || at->second.listeners.empty()) return;
+  at->second.works = true;
+  for (auto* const each : at->second.listeners) each->may_be_free(true);
+}
+
+}  // namespace dlock::stores::redis::leases

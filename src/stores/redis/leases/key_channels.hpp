@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store/store.hpp"
+#include "stores/redis/client/client.hpp"
+
+namespace dlock::stores::redis::leases {
+
+/// Hears what is published when a key becomes free, on one connection for all who wait, by a thread of its own that begins
+/// with the first of them. A lock's channel has the name of its hash.
+/// Thread safety: watch() and unwatch() from any thread.
+class key_channels {
+ public:
+  /// `prefix`: begins the names of locks.
+  key_channels(redis_client& client, const std::string& prefix) : client_(client), prefix_(prefix) {}
+  key_channels(const key_channels&) = delete;
+  key_channels& operator=(const key_channels&) = delete;
+  ~key_channels();
+
+  void watch(std::string_view key, key_listener& listener) noexcept;
+  void unwatch(std::string_view key, key_listener& listener) noexcept;
+
+ private:
+  struct heard_key {
+    std::vector<key_listener*> listeners{};
+    bool ask = false;    ///< begun or ended since the server was told
+    bool works = false;  ///< the server has confirmed it
+  };
+  /// What another thread ends a wait of this one by.
+  class signal {
+   public:
+    signal();
+    signal(const signal&) = delete;
+    signal& operator=(const signal&) = delete;
+    ~signal();
+    int descriptor() const noexcept { return descriptor_; }
+    void raise() const noexcept;
+    void clear() const noexcept;
+    void wait(std::chrono::milliseconds limit) const noexcept;
+
+   private:
+    int descriptor_;
+  };
+
+  void begin();
+  void run(const std::stop_token& stop) noexcept;
+  bool serve(const std::stop_token& stop) noexcept;
+  void serve(redis_connection& on, const std::stop_token& stop);
+  bool subscribe(redis_connection& on, bool anew);
+  void hear(const answer& told);
+  void none_works() noexcept;
+  bool nobody_waits() const noexcept;
+
+  redis_client& client_;
+  const std::string prefix_;
+  const signal changed_{};
+  std::stop_source stop_{};
+  mutable base::mutex mutex_;
+  std::map<std::string, heard_key, std::less<>> channels_ DLOCK_GUARDED_BY(mutex_){};
+  std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
+  pid_t process_ DLOCK_GUARDED_BY(mutex_) = 0;  // which has the thread
+};
+
+}  // namespace dlock::stores::redis::leases

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Who waits for a key of Redis is told when it is free. In these tests nobody who waits looks again of his own accord.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/generators/catch_generators.hpp>
+#include <future>
+#include <optional>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/redis/redis_places.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+service_options patient() {
+  return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
+          .close_limit = 0ms,
+          .sweep_every = 0ms};
+}
+
+/// Somebody holds "k", and another service waits for it with `keys`.
+struct told_waiter {
+  told_waiter(const redis_server& at, const std::string& url, const lock_options& holding, const lock_keys& keys,
+              const service_options& options = patient())
+      : server(at), other(url, options), mine(url, options) {
+    held = other.acquire("k", holding);
+    waits = std::async(std::launch::async, [this, keys] {
+      return keys.size() == 1 ? static_cast<bool>(mine.acquire(keys[0])) : static_cast<bool>(mine.acquire_all(keys));
+    });
+  }
+  explicit told_waiter(const redis_server& at) : told_waiter(at, at.url(), {}, {"k"}) {}
+
+  /// The server has been asked for the last time before the waiter is told something.
+  bool settled() const {
+    return eventually([&] {
+      const auto before = scripts_run();
+      ::usleep(50'000);
+      return server.ask({"PUBSUB", "CHANNELS"}).find("dlock:lock:k") != std::string::npos && scripts_run() == before;
+    });
+  }
+  /// Sooner than who is told would look by himself.
+  bool granted() { return waits.wait_for(8s) == std::future_status::ready && waits.get(); }
+
+  const redis_server& server;
+  lock_service other;
+  lock_service mine;
+  std::optional<lease> held{};
+  std::future<bool> waits{};
+
+ private:
+  std::string scripts_run() const {
+    const auto told = server.ask({"INFO", "commandstats"});
+    const auto at = told.find("cmdstat_evalsha:calls=");
+    return at == std::string::npos ? "" : told.substr(at, told.find(',', at) - at);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("redis: who waits is told when the key is released, and sends nothing before", "[redis]") {
+  const redis_server server;
+  told_waiter waiter(server);
+  REQUIRE(waiter.settled());
+  waiter.held.reset();
+  REQUIRE(waiter.granted());
+}
+
+TEST_CASE("redis: who waits for several keys is told of the busy one", "[redis]") {
+  const redis_server server;
+  told_waiter waiter(server, server.url(), {}, {"a", "k", "z"});
+  REQUIRE(waiter.settled());
+  waiter.held.reset();
+  REQUIRE(waiter.granted());
+}
+
+TEST_CASE("redis: a holder that keeps a key for min_hold tells until when", "[redis]") {
+  const redis_server server;
+  told_waiter waiter(server, server.url(), {.min_hold = 2s}, {"k"});
+  REQUIRE(waiter.settled());
+  waiter.held.reset();
+  REQUIRE(waiter.granted());
+}
+
+TEST_CASE("redis: a lost connection of those who are told is made again, and nothing is missed meanwhile", "[redis]") {
+  const redis_server server;
+  told_waiter waiter(server);
+  REQUIRE(waiter.settled());
+  const bool meanwhile = GENERATE(false, true);
+  CAPTURE(meanwhile);
+  server.ask({"CLIENT", "KILL", "TYPE", "pubsub"});
+  if (!meanwhile) REQUIRE(waiter.settled());
+  waiter.held.reset();
+  REQUIRE(waiter.granted());
+}
+
+TEST_CASE("redis: whoever waits hears that nothing can be told while the server is away", "[redis]") {
+  redis_server server;
+  const auto place = open_store(server.url());
+  place->prepare();
+  struct : key_listener {
+    std::atomic<int> yes{0}, no{0};
+    void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
+  } listener;
+  place->watch("k", {}, listener);
+  CHECK(eventually([&] { return listener.yes == 1; }));
+  server.kill();
+  CHECK(eventually([&] { return listener.no == 1; }));
+  server.start();
+  CHECK(eventually([&] { return listener.yes == 2; }));
+  place->unwatch("k", {}, listener);
+  CHECK(listener.no == 1);
+}
+
+TEST_CASE("redis: whose user may neither publish nor subscribe looks with back-off, and its releases free", "[redis]") {
+  const redis_server server;
+  server.ask({"ACL", "SETUSER", "quiet", "on", ">x", "~*", "+@all", "resetchannels"});
+  service_options options = patient();
+  options.defaults.retry = {.pause = 10ms, .max_pause = 20ms};
+  told_waiter waiter(server, server.tcp_url({}, "quiet:x@"), {}, {"k"}, options);
+  REQUIRE(eventually([&] { return server.ask({"ACL", "LOG"}).find("dlock:lock:k") != std::string::npos; }));
+  waiter.held.reset();
+  REQUIRE(waiter.granted());
+}
+
+TEST_CASE("redis: a child process may let go of a store whose waiters are told", "[redis][fork]") {
+  const redis_server server;
+  auto places = open_store(server.url());
+  places->prepare();
+  struct : key_listener {
+    std::atomic<bool> told{false};
+    void may_be_free(bool) noexcept override { told = true; }
+  } listener;
+  places->watch("k", {}, listener);
+  REQUIRE(eventually([&] { return listener.told.load(); }));
+  const auto child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    places.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  places->unwatch("k", {}, listener);
+}
+
+}  // namespace dlock::test
