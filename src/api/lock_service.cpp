@@ -49,6 +49,9 @@ multi_lease all_leases(engine::service_core& core, const lock_keys& keys, const 
 }  // namespace
 
 lease lock_service::acquire(const lock_key& key, const lock_options& options) {
+  if (!detail::gives_any(options)) {
+    if (auto held = engine::enter_again(*core_, key)) return access::make(std::move(held), true, false);
+  }
   return access::result(engine::acquire(*core_, key, core_->shared().settled(options)), true);
 }
 
@@ -57,6 +60,9 @@ multi_lease lock_service::acquire_all(const lock_keys& keys, const lock_options&
 }
 
 lease lock_service::try_acquire(const lock_key& key, const lock_options& options) {
+  if (!detail::gives_any(options)) {
+    if (auto held = engine::enter_again(*core_, key)) return access::make(std::move(held), true, false);
+  }
   return access::result(engine::acquire(*core_, key, core_->shared().settled(options), access::of_a_try(options)),
                         false);
 }

@@ -73,12 +73,6 @@ lock_settings settled(const lock_options& given, const lock_settings& defaults) 
           .cancel = given_or(given.cancel, defaults.cancel)};
 }
 
-bool gives_any(const lock_options& given) noexcept {
-  const auto& retry = given.retry;
-  return given.ttl || given.wait || given.renewal || given.reentry || given.min_hold || given.max_hold ||
-         given.cancel || retry.pause || retry.multiplier || retry.max_pause || retry.jitter || retry.limit;
-}
-
 lock_options as_options(const lock_settings& settings) {
   const auto& retry = settings.retry;
   return {.ttl = settings.ttl,

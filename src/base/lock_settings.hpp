@@ -34,7 +34,11 @@ struct lock_settings {
 /// What is given, and what is not given from the defaults, field by field. Validates nothing.
 lock_settings settled(const lock_options& given, const lock_settings& defaults = {});
 /// Whether there is a field that is not inherited.
-bool gives_any(const lock_options& given) noexcept;
+inline bool gives_any(const lock_options& given) noexcept {
+  const auto& retry = given.retry;
+  return given.ttl || given.wait || given.renewal || given.reentry || given.min_hold || given.max_hold ||
+         given.cancel || retry.pause || retry.multiplier || retry.max_pause || retry.jitter || retry.limit;
+}
 /// The same with every field set.
 lock_options as_options(const lock_settings& settings);
 

@@ -53,6 +53,21 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
 
 }  // namespace
 
+std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key) {
+  core.refuse_if_forked();
+  if (!core.shared().plain_defaults) return nullptr;
+  const auto& owner = *current_owner();
+  if (owner.grants.load(std::memory_order_relaxed) == 0) return nullptr;
+  auto& shared = core.shared();
+  auto held = core.all().table.enter(owner, key, in_owner_scope(), shared.time.now());
+  if (held == nullptr) return held;
+  shared.count_up(event::kind::reentered);
+  if (shared.options.observer != nullptr) {
+    shared.deliver({.what = event::kind::reentered, .key = key.view(), .fence = held->fence_shown()});
+  }
+  return held;
+}
+
 // ---- acquiring ------------------------------------------------------------------------------------------------------
 
 acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,

@@ -52,6 +52,23 @@ grant_table::found grant_table::find(const owner_state& owner, const lock_key& k
   return result;
 }
 
+std::shared_ptr<grant> grant_table::enter(const owner_state& owner, const lock_key& key, bool named,
+                                          instant now) noexcept {
+  auto& in = shard_of(key);
+  const base::lock_guard lock(in.mutex);
+  auto* const mine = in.grants.find(key.hash(), [&](const grant& each) {
+    return each.owner.get() == &owner && (named || on_own_stack(each.anchor.load(std::memory_order_relaxed))) &&
+           each.key == key;
+  });
+  if (mine == nullptr || mine->kind != lease_kind::session || mine->outlived || mine->left(now).count() == 0) {
+    return nullptr;
+  }
+  if (mine->leases.load(std::memory_order_relaxed) == 0) return nullptr;
+  auto alive = mine->alive();
+  if (alive != nullptr) mine->leases.fetch_add(1, std::memory_order_relaxed);
+  return alive;
+}
+
 grant_table::left grant_table::leave(grant& grant, bool in_transaction) noexcept {
   auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);

@@ -34,6 +34,10 @@ class grant_table {
   /// `named`: the program said who the owner is. `enter`: counts one lease more, where that may be.
   found find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept;
 
+  /// The most of what is entered: one lease more, where find() would count it, on a grant that its session keeps, which has
+  /// a lease, and is trusted at `now`. Null: what find() says holds.
+  std::shared_ptr<grant> enter(const owner_state& owner, const lock_key& key, bool named, instant now) noexcept;
+
   enum class left {
     inner,  ///< other leases are left
     later,  ///< a transaction's outcome is waited for; transaction_ended() will be called

@@ -38,6 +38,9 @@ std::uint64_t first_nonce() {
 service_context::service_context(service_options given)
     : options(completed(std::move(given))),
       defaults(detail::settled(options.defaults)),
+      plain_defaults(defaults.reentry == reentry::allow && defaults.renewal == renewal::automatic &&
+                     defaults.min_hold.count() == 0 && defaults.max_hold.count() == 0 &&
+                     !defaults.cancel.stop_possible()),
       time(options.time != nullptr ? *options.time : system_time()),
       host(host_name()),
       pid(::getpid()),

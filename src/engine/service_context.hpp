@@ -53,6 +53,8 @@ class service_context {
 
   const service_options options;  ///< with defaults that leave nothing open
   const detail::lock_settings defaults;
+  /// They ask nothing of an inner lease that the outer one may not have.
+  const bool plain_defaults;
   time_source& time;
   const std::string host;
   const std::int64_t pid;

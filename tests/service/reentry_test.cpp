@@ -121,6 +121,36 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an inner min_hold counts from there,
   CHECK(is_free("k"));
 }
 
+TEST_CASE_METHOD(engine_fixture,
+                 "re-entry: what the service's defaults ask for holds for an inner lease without options",
+                 "[reentry][T42]") {
+  SECTION("min_hold counts from the inner lease") {
+    auto given = options();
+    given.defaults.min_hold = 1s;
+    const auto locks = service(given);
+    auto outer = locks->acquire("k", {.min_hold = 0ms});
+    clock.advance(700ms);
+    auto inner = locks->acquire("k");
+    CHECK(inner.reentered());
+    inner.release();
+    outer.release();
+    CHECK(is_free_after("k", 1s));
+  }
+  SECTION("a lease that nothing renews is not entered by one that is to be renewed") {
+    const auto locks = service();
+    const auto outer = locks->acquire("k", {.renewal = renewal::none});
+    CHECK_THROWS_AS(locks->acquire("k"), std::invalid_argument);
+    CHECK_THROWS_AS(locks->try_acquire("k"), std::invalid_argument);
+  }
+  SECTION("reentry::refuse refuses") {
+    auto given = options();
+    given.defaults.reentry = reentry::refuse;
+    const auto locks = service(given);
+    const auto outer = locks->acquire("k");
+    CHECK_THROWS_AS(locks->acquire("k"), lock_refused);
+  }
+}
+
 TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever extended", "[reentry][T42]") {
   const auto locks = service();
   const auto outer = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
