@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What each store costs and how it hands over, measured alike: docs/stores.md has the table. Nothing is promised of these.
+#include <fmt/format.h>
+#include <mysql.h>
+#include <sys/stat.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlock/dlock.hpp"
+#include "dlock/stores/linked.hpp"
+#include "dlock/stores/memory.hpp"
+#include "harness.hpp"
+#include "support/redis_server.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+/// A store as the table has it.
+struct candidate {
+  std::string name{};
+  std::string url{};
+  int pairs = 300;   ///< in one round
+  int many = 1'000;  ///< locks held at one time, for the count of connections
+};
+
+double us(clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+
+double part(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+/// How many sockets this process has open.
+long sockets() {
+  long count = 0;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    struct stat about {};
+    if (::stat(each.path().c_str(), &about) == 0 && S_ISSOCK(about.st_mode)) ++count;
+  }
+  return count;
+}
+
+double pair(const candidate& at) {
+  lock_service locks{at.url};
+  const lock_key key("pair:4711");
+  std::vector<double> rounds;
+  for (int i = 0; i < 21; ++i) {
+    rounds.push_back(bench::time_us(at.pairs, [&] { const lease held = locks.acquire(key); }));
+  }
+  bench::figures::add(at.name + ": acquire+release", "us", rounds);
+  return bench::median(rounds);
+}
+
+/// From the release in one service to the grant in another, which has waited for a while.
+std::vector<double> hand_overs(const candidate& at, int count) {
+  lock_service one{at.url}, two{at.url};
+  const lock_key key("hand-over:4711");
+  std::vector<double> took;
+  for (int i = 0; i < count; ++i) {
+    auto& from = i % 2 == 0 ? one : two;
+    auto& to = i % 2 == 0 ? two : one;
+    std::optional<lease> held = from.acquire(key);
+    clock::time_point granted{};
+    std::thread waiter([&] {
+      const lease mine = to.acquire(key, {.wait = 20s});
+      granted = clock::now();
+    });
+    // Long enough for the pauses of who looks to have grown, and never in step with them.
+    std::this_thread::sleep_for(300ms + 7ms * (i % 11));
+    const auto released = clock::now();
+    held->release();
+    waiter.join();
+    took.push_back(us(granted - released));
+  }
+  bench::figures::add(at.name + ": hand-over", "us", took);
+  return took;
+}
+
+/// Statements that one who waits sends in a second.
+double while_waiting(const candidate& at) {
+  lock_service one{at.url}, two{at.url};
+  const lock_key key("wait:4711");
+  const lease held = one.acquire(key);
+  std::thread waiter([&] { static_cast<void>(two.try_acquire(key, {.wait = 5s})); });
+  std::this_thread::sleep_for(1s);
+  const auto before = two.statements();
+  std::this_thread::sleep_for(3s);
+  const auto sent = static_cast<double>(two.statements() - before) / 3;
+  waiter.join();
+  return sent;
+}
+
+/// Connections that the process has while it holds so many locks.
+long connections(const candidate& at) {
+  const auto before = sockets();
+  lock_service locks{at.url};
+  std::vector<lease> held;
+  for (int i = 0; i < at.many; ++i) held.push_back(locks.acquire(fmt::format("many:{}", i)));
+  return sockets() - before;
+}
+
+void measure(const candidate& at) {
+  const auto one = pair(at);
+  const auto hand = hand_overs(at, 40);
+  const auto sent = while_waiting(at);
+  const auto links = connections(at);
+  fmt::print("| {:<22} | {:>8.0f} | {:>10.1f} | {:>10.1f} | {:>8.1f} | {:>5} for {} |\n", at.name, one,
+             part(hand, 0.5) / 1000, part(hand, 0.99) / 1000, sent, links, at.many);
+  std::fflush(stdout);
+}
+
+class database {
+ public:
+  database() : at_(store_url::parse(bench::need_env("DLOCK_TEST_MYSQL_OWNER_URL"))), my_(mysql_init(nullptr)) {
+    if (mysql_real_connect(my_, nullptr, at_.user.c_str(), at_.password.c_str(), at_.path.c_str(), 0,
+                           bench::need_env("DLOCK_TEST_MYSQL_SOCKET").c_str(), 0) == nullptr) {
+      throw std::runtime_error(mysql_error(my_));
+    }
+  }
+  ~database() { mysql_close(my_); }
+  database(const database&) = delete;
+  database& operator=(const database&) = delete;
+
+  void table(const std::string& columns) {
+    run("DROP TABLE IF EXISTS bench_stores");
+    run("CREATE TABLE bench_stores (" + columns + ") ENGINE=InnoDB CHARSET=utf8mb4");
+  }
+  void run(const std::string& sql) {
+    if (mysql_query(my_, sql.c_str()) != 0) throw std::runtime_error(mysql_error(my_));
+  }
+  std::string url(const std::string& more = {}) const { return bench::by_socket(at_) + more; }
+
+ private:
+  store_url at_;
+  MYSQL* my_;
+};
+
+void on_mysql() {
+  database here;
+  measure({"mysql:", here.url()});
+  here.table(
+      "lock_key varchar(32) PRIMARY KEY NOT NULL, request_id varchar(64) NOT NULL DEFAULT '', lock_count INT NOT "
+      "NULL DEFAULT 0, timeout BIGINT NOT NULL DEFAULT 0, version INT NOT NULL DEFAULT 0");
+  measure({"scheme=t_lock", here.url("&table=bench_stores&scheme=t_lock")});
+  here.table(
+      "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(50) NOT NULL UNIQUE, lock_owner varchar(50) "
+      "NOT NULL DEFAULT '', lock_expire_time timestamp NOT NULL");
+  measure({"scheme=unique_insert", here.url("&table=bench_stores&scheme=unique_insert")});
+  here.table(
+      "id int NOT NULL AUTO_INCREMENT PRIMARY KEY, lock_name varchar(64) NOT NULL UNIQUE, lock_state int NOT "
+      "NULL, lock_info varchar(64) NOT NULL, expiration_time datetime");
+  measure({"scheme=state_row", here.url("&table=bench_stores&scheme=state_row")});
+  measure({"scheme=named_lock", here.url("&scheme=named_lock")});
+  here.table("id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(64) NOT NULL UNIQUE");
+  measure({"scheme=for_update", here.url("&table=bench_stores&scheme=for_update&make_rows=1&held=101"), 300, 100});
+  here.run("DROP TABLE bench_stores");
+}
+
+void on_redis() {
+  const test::redis_server server({"--appendonly", "no"});
+  measure({"redis:", server.url("&persistence=none"), 2'000});
+  measure({"redis: scheme=setnx", server.url("&persistence=none&scheme=setnx"), 2'000});
+}
+
+}  // namespace
+
+int main() {
+  fmt::print("| {:<22} | {:>8} | {:>10} | {:>10} | {:>8} | connections |\n", "store", "pair, us", "p50, ms", "p99, ms",
+             "sent/s");
+  {
+    const test::scratch_folder folder;
+    measure({"sqlite:", "sqlite:" + (folder / "locks.db"), 100});
+  }
+  on_mysql();
+  on_redis();
+  return bench::figures::exit_code();
+}
