@@ -10,6 +10,7 @@ fault fault_of(int code, const std::string& doing) {
   switch (code) {
     case ZCONNECTIONLOSS:
     case ZOPERATIONTIMEOUT:
+    case ZCLOSING:
       why.text = doing + ": no answer";
       why.transient = why.connection = true;
       break;
@@ -17,7 +18,6 @@ fault fault_of(int code, const std::string& doing) {
     case ZSESSIONEXPIRED:
     case ZSESSIONMOVED:
     case ZINVALIDSTATE:
-    case ZCLOSING:
     case ZTHROTTLEDOP: why.transient = true; break;
     default: break;
   }

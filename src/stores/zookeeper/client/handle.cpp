@@ -12,6 +12,7 @@
 #include <limits>
 #include <mutex>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace dlock::stores::zookeeper {
@@ -47,6 +48,16 @@ void tell(const void* about, answer told) noexcept {
   }
 }
 
+void tell_each(const std::vector<std::weak_ptr<node_listener>>& listeners) noexcept {
+  for (const auto& each : listeners) {
+    try {
+      if (const auto listener = each.lock()) listener->changed();
+    } catch (const std::exception&) {
+      // Without memory it is not told; who waits looks from time to time.
+    }
+  }
+}
+
 std::uint64_t created(const Stat* stat) noexcept {
   return stat == nullptr ? 0 : static_cast<std::uint64_t>(stat->czxid);
 }
@@ -70,42 +81,72 @@ void on_names(int code, const String_vector* names, const void* about) {
 }  // namespace
 
 zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout)
-    : process_(::getpid()), rights_(settings.digest.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL) {
-  constexpr long longest = std::numeric_limits<int>::max() / 2;
-  const auto asked = static_cast<int>(std::min<long>(session_timeout.count(), longest));
-  const no_signals here;
+    : process_(::getpid()),
+      settings_(settings),
+      asked_ms_(static_cast<int>(std::min<long>(session_timeout.count(), std::numeric_limits<int>::max() / 2))),
+      rights_(settings.digest.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL) {
   const std::unique_lock lock(closing_);  // events come when it is known
-  native_ = ::zookeeper_init2(settings.ensemble.c_str(), on_event, asked, nullptr, this, 0, say_nothing);
-  if (native_ == nullptr) {
-    throw std::runtime_error(fmt::format("{}: {}", settings.ensemble, std::strerror(errno)));
+  native_ = make_native(nullptr);
+  if (native_ == nullptr) throw std::runtime_error(fmt::format("{}: {}", settings.ensemble, std::strerror(errno)));
+}
+
+zhandle_t* zookeeper_handle::make_native(const clientid_t* session) {
+  const no_signals here;
+  auto* const made = ::zookeeper_init2(settings_.ensemble.c_str(), on_event, asked_ms_, session, this, 0, say_nothing);
+  if (made == nullptr) return nullptr;
+  // By itself it would look up all names each time that it has something to do.
+  constexpr int minute = 60'000;
+  ::zoo_set_servers_resolution_delay(made, minute);
+  const auto& digest = settings_.digest;
+  if (!digest.empty()) {
+    ::zoo_add_auth(made, "digest", digest.data(), static_cast<int>(digest.size()), nullptr, nullptr);
   }
-  if (!settings.digest.empty()) {
-    ::zoo_add_auth(native_, "digest", settings.digest.data(), static_cast<int>(settings.digest.size()), nullptr,
-                   nullptr);
+  return made;
+}
+
+void zookeeper_handle::reconnect() noexcept {
+  zhandle_t* left = nullptr;
+  {
+    const std::unique_lock lock(closing_);
+    if (native_ == nullptr || over() || ::getpid() != process_) return;
+    const auto session = *::zoo_client_id(native_);
+    auto* const made = session.client_id == 0 ? nullptr : make_native(&session);
+    if (made == nullptr) return;
+    left = std::exchange(native_, made);
+    moved_ = true;
+    turn(state::connecting, ZOK);
   }
+  // While it is connected its end would be that of the session. With other servers to go to it closes its connection at once.
+  ::zoo_set_servers(left, "127.0.0.1:1");
+  ::zookeeper_close(left);
 }
 
 bool zookeeper_handle::close() noexcept {
+  // In a child of fork() neither the library's threads exist nor is the session ours to end.
+  if (::getpid() != process_) return false;
+  const bool reached = connected();
+  turn(state::over, ZCLOSING);  // before anybody finds the handle gone
   zhandle_t* closed = nullptr;
   {
     const std::unique_lock lock(closing_);
     closed = std::exchange(native_, nullptr);
   }
   if (closed == nullptr) return true;
-  // In a child of fork() neither the library's threads exist nor is the session ours to end.
-  if (::getpid() != process_) return false;
-  const bool reached = connected();
-  turn(state::over, ZCLOSING);
   return ::zookeeper_close(closed) == ZOK && reached;
 }
 
 // ---- what the library tells -----------------------------------------------------------------------------------------
 
-void zookeeper_handle::on_event(zhandle_t*, int type, int now, const char*, void* about) {
+void zookeeper_handle::on_event(zhandle_t* from, int type, int now, const char*, void* about) {
   if (type != ZOO_SESSION_EVENT) return;
   auto& mine = *static_cast<zookeeper_handle*>(about);
+  {
+    const std::shared_lock lock(mine.closing_);
+    if (from != mine.native_) return;  // one that was left
+  }
   if (now == ZOO_CONNECTED_STATE) {
     mine.turn(state::connected, ZOK);
+    if (mine.moved_.exchange(false)) mine.watch_again();
   } else if (now == ZOO_EXPIRED_SESSION_STATE || now == ZOO_AUTH_FAILED_STATE) {
     mine.turn(state::over, now == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
   } else {
@@ -128,26 +169,28 @@ void zookeeper_handle::turn(state to, int code) noexcept {
   }
 }
 
-void zookeeper_handle::on_change(zhandle_t*, int type, int, const char*, void* about) {
+void zookeeper_handle::on_change(zhandle_t*, int type, int, const char* path, void* about) {
   // Told of each change of the connection too: it goes on watching through that.
   if (type == ZOO_SESSION_EVENT) return;
-  auto& entry = *static_cast<watched*>(about);
-  auto& mine = *entry.owner;
-  std::unique_ptr<watched> found;
+  auto& mine = *static_cast<zookeeper_handle*>(about);
+  std::vector<std::weak_ptr<node_listener>> listeners;
   {
     const base::lock_guard lock(mine.mutex_);
-    const auto at = mine.watched_.find(entry.path);
-    if (at == mine.watched_.end() || at->second.get() != &entry) return;
-    found = std::move(at->second);
+    const auto at = mine.watched_.find(std::string_view(path));
+    if (at == mine.watched_.end()) return;
+    listeners = std::move(at->second);
     mine.watched_.erase(at);
   }
-  for (const auto& each : found->listeners) {
-    try {
-      if (const auto listener = each.lock()) listener->changed();
-    } catch (const std::exception&) {
-      // Without memory it is not told; who waits looks from time to time.
-    }
+  tell_each(listeners);
+}
+
+void zookeeper_handle::watch_again() {
+  std::map<std::string, std::vector<std::weak_ptr<node_listener>>, std::less<>> all;
+  {
+    const base::lock_guard lock(mutex_);
+    all.swap(watched_);
   }
+  for (const auto& [path, listeners] : all) tell_each(listeners);
 }
 
 // ---- requests -------------------------------------------------------------------------------------------------------
@@ -207,18 +250,15 @@ void zookeeper_handle::read(const std::string& path, on_answer told) {
 
 void zookeeper_handle::read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener,
                                       on_answer told) {
-  watched* entry = nullptr;
   {
     const base::lock_guard lock(mutex_);
-    auto& slot = watched_[path];
-    if (slot == nullptr) slot = std::make_unique<watched>(watched{this, path, {}});
+    auto& listeners = watched_[path];
     // Those who have gone: a node that is held for long is waited for by many, one after the other.
-    std::erase_if(slot->listeners, [](const auto& each) { return each.expired(); });
-    slot->listeners.push_back(listener);
-    entry = slot.get();
+    std::erase_if(listeners, [](const auto& each) { return each.expired(); });
+    listeners.push_back(listener);
   }
   send(std::move(told), [&](zhandle_t* on, const void* about) {
-    return ::zoo_awget(on, path.c_str(), on_change, entry, on_data, about);
+    return ::zoo_awget(on, path.c_str(), on_change, this, on_data, about);
   });
 }
 

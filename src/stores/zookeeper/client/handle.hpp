@@ -26,7 +26,8 @@ struct answer {
   std::vector<std::string> names{};
   std::uint64_t created = 0;  ///< the number of the transaction that made the node (czxid)
 
-  bool lost() const noexcept { return code == ZCONNECTIONLOSS || code == ZOPERATIONTIMEOUT; }
+  /// It may have been done, or may still be.
+  bool lost() const noexcept { return code == ZCONNECTIONLOSS || code == ZOPERATIONTIMEOUT || code == ZCLOSING; }
 };
 using on_answer = std::function<void(answer)>;
 
@@ -59,6 +60,9 @@ class zookeeper_handle {
   /// Ends the session at the servers, and with it all that it has made, if they can be reached; false: not certain. Every
   /// request that is not answered yet is answered, and none after it. Not by a thread of the library's.
   bool close() noexcept;
+  /// Leaves a server that does not answer for another one, or the same: the session goes on there. By itself the library does that
+  /// when two thirds of the session's timeout have passed, which is later than a lease lasts.
+  void reconnect() noexcept;
 
   /// `mode`: ZOO_EPHEMERAL ... Answers with path and transaction.
   void create(const std::string& path, const std::string& data, int mode, on_answer told);
@@ -72,26 +76,26 @@ class zookeeper_handle {
 
  private:
   enum class state { connecting, connected, over };
-  struct watched {
-    zookeeper_handle* owner;
-    std::string path;
-    std::vector<std::weak_ptr<node_listener>> listeners;
-  };
   static void on_event(zhandle_t* from, int type, int now, const char* path, void* about);
   static void on_change(zhandle_t* from, int type, int now, const char* path, void* about);
+  zhandle_t* make_native(const clientid_t* session);
+  void watch_again();
   template <class Call>
   void send(on_answer told, Call&& call);
   void turn(state to, int code) noexcept;
 
   const pid_t process_;
+  const zookeeper_settings settings_;
+  const int asked_ms_;
   const ACL_vector* const rights_;
   std::shared_mutex closing_{};  // shared: the handle is in use
   zhandle_t* native_ = nullptr;
   std::atomic<state> state_{state::connecting};
+  std::atomic<bool> moved_{false};  // by reconnect(); watches don't come along
   base::mutex mutex_{};
   std::vector<on_answer> waiting_ DLOCK_GUARDED_BY(mutex_){};
-  // The library keeps pointers to these until it has told of a change, and compares them: so there is one for each path.
-  std::map<std::string, std::unique_ptr<watched>, std::less<>> watched_ DLOCK_GUARDED_BY(mutex_){};
+  // By path: the library tells which one has changed, and keeps one watch for each.
+  std::map<std::string, std::vector<std::weak_ptr<node_listener>>, std::less<>> watched_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace dlock::stores::zookeeper

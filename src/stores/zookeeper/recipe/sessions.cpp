@@ -83,9 +83,10 @@ reply zookeeper_store::renew(zookeeper_connection& on, const session_record& rec
   if (session == nullptr) return {.result = outcome::no, .statements = 0};
   const auto sent = boot_clock::now();
   auto& handle = session->handle();
-  const auto connected = on.wait_connected(handle);
-  if (connected.code != ZOK && !handle.over())
+  if (const auto connected = on.wait_connected(handle); connected.code != ZOK && !handle.over()) {
+    handle.reconnect();
     return {.result = outcome::failed, .why = fault_of(ZCONNECTIONLOSS, "renew")};
+  }
   // Answered by the leader: another server may have lost it without knowing.
   const auto answers = on.ask(2, [&](request_round& round) {
     handle.sync(session_path(record.id), round.slot(0));
@@ -93,6 +94,7 @@ reply zookeeper_store::renew(zookeeper_connection& on, const session_record& rec
   });
   if (handle.over() || answers[1].code == ZNONODE || answers[1].code == ZSESSIONEXPIRED) return {.result = outcome::no};
   for (const auto& each : answers) {
+    if (each.code == ZOPERATIONTIMEOUT) handle.reconnect();
     if (each.code != ZOK) return not_done(each, "renew");
   }
   if (session->renewed(sent, record.ttl)) return {.result = outcome::yes};
