@@ -25,9 +25,9 @@ TEST_CASE("zookeeper: a ttl that the servers' longest session can't keep is refu
   const zookeeper_server server({"maxSessionTimeout=2000"});
   lock_service locks(server.url());
   CHECK(locks.try_acquire("k", {.ttl = 1500ms}));
-  CHECK_THROWS_MATCHES(locks.try_acquire("k", {.ttl = 3s}), store_error,
+  CHECK_THROWS_MATCHES(locks.try_acquire("k", {.ttl = 2s}), store_error,
                        MessageMatches(ContainsSubstring("2000 ms") && ContainsSubstring("maxSessionTimeout") &&
-                                      ContainsSubstring("a ttl of 3000 ms needs 4000 ms")));
+                                      ContainsSubstring("a ttl of 2000 ms needs 2667 ms")));
 }
 
 TEST_CASE("zookeeper: with a server's defaults the ttl that dlock uses by default can be had", "[zookeeper]") {

@@ -56,6 +56,24 @@ TEST_CASE("zookeeper: a connection that is lost and found again within the ttl c
   CHECK(other.try_acquire("k"));
 }
 
+TEST_CASE("zookeeper: a server that falls silent is left for another one before leases end", "[zookeeper][T65]") {
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  const auto url = "zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + "," + server.address();
+  std::unique_ptr<lock_service> locks;
+  do {  // the library chooses at random
+    locks = std::make_unique<lock_service>(url, service_options{.defaults = {.ttl = 2s}});
+    locks->acquire("warm up").release();
+  } while (proxy.connected() == 0);
+  lease held = locks->acquire("k");
+  proxy.fall_silent();
+  std::this_thread::sleep_for(2500ms);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_FALSE(lock_service(server.url()).try_acquire("k"));
+  held.release();
+  CHECK(lock_service(server.url()).try_acquire("k"));
+}
+
 TEST_CASE("zookeeper: a server that is killed and started again has all locks", "[zookeeper][T60]") {
   zookeeper_server server;
   lock_service locks(server.url(), {.defaults = {.ttl = 10s}});

@@ -35,6 +35,17 @@ class no_signals {
   sigset_t before_{};
 };
 
+/// The servers but one of them, which is named by its address; all, if there are no others or they have names.
+std::string without(const std::string& servers, std::string_view one) {
+  std::string others;
+  for (std::string_view rest = servers; !rest.empty();) {
+    const auto each = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), each.size() + 1));
+    if (each != one) others.append(others.empty() ? "" : ",").append(each);
+  }
+  return others.empty() ? servers : others;
+}
+
 /// What the library has to say is no business of the application's standard error.
 void say_nothing(const char*) {}
 
@@ -86,13 +97,13 @@ zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chro
       asked_ms_(static_cast<int>(std::min<long>(session_timeout.count(), std::numeric_limits<int>::max() / 2))),
       rights_(settings.digest.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL) {
   const std::unique_lock lock(closing_);  // events come when it is known
-  native_ = make_native(nullptr);
+  native_ = make_native(settings.ensemble, nullptr);
   if (native_ == nullptr) throw std::runtime_error(fmt::format("{}: {}", settings.ensemble, std::strerror(errno)));
 }
 
-zhandle_t* zookeeper_handle::make_native(const clientid_t* session) {
+zhandle_t* zookeeper_handle::make_native(const std::string& servers, const clientid_t* session) {
   const no_signals here;
-  auto* const made = ::zookeeper_init2(settings_.ensemble.c_str(), on_event, asked_ms_, session, this, 0, say_nothing);
+  auto* const made = ::zookeeper_init2(servers.c_str(), on_event, asked_ms_, session, this, 0, say_nothing);
   if (made == nullptr) return nullptr;
   // By itself it would look up all names each time that it has something to do.
   constexpr int minute = 60'000;
@@ -110,7 +121,8 @@ void zookeeper_handle::reconnect() noexcept {
     const std::unique_lock lock(closing_);
     if (native_ == nullptr || over() || ::getpid() != process_) return;
     const auto session = *::zoo_client_id(native_);
-    auto* const made = session.client_id == 0 ? nullptr : make_native(&session);
+    const auto* const current = ::zoo_get_current_server(native_);
+    auto* const made = session.client_id == 0 ? nullptr : make_native(without(settings_.ensemble, current), &session);
     if (made == nullptr) return;
     left = std::exchange(native_, made);
     moved_ = true;
@@ -118,7 +130,15 @@ void zookeeper_handle::reconnect() noexcept {
   }
   // While it is connected its end would be that of the session. With other servers to go to it closes its connection at once.
   ::zoo_set_servers(left, "127.0.0.1:1");
-  ::zookeeper_close(left);
+  try {
+    auto leaving = std::async(std::launch::async, [left] { ::zookeeper_close(left); });
+    const base::lock_guard lock(mutex_);
+    std::erase_if(leaving_,
+                  [](auto& each) { return each.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
+    leaving_.push_back(std::move(leaving));
+  } catch (const std::exception&) {
+    ::zookeeper_close(left);  // no more threads
+  }
 }
 
 bool zookeeper_handle::close() noexcept {
@@ -132,7 +152,11 @@ bool zookeeper_handle::close() noexcept {
     closed = std::exchange(native_, nullptr);
   }
   if (closed == nullptr) return true;
-  return ::zookeeper_close(closed) == ZOK && reached;
+  const bool told = ::zookeeper_close(closed) == ZOK && reached;
+  std::vector<std::future<void>> leaving;  // waits at its end
+  const base::lock_guard lock(mutex_);
+  leaving_.swap(leaving);
+  return told;
 }
 
 // ---- what the library tells -----------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <shared_mutex>
@@ -78,7 +79,7 @@ class zookeeper_handle {
   enum class state { connecting, connected, over };
   static void on_event(zhandle_t* from, int type, int now, const char* path, void* about);
   static void on_change(zhandle_t* from, int type, int now, const char* path, void* about);
-  zhandle_t* make_native(const clientid_t* session);
+  zhandle_t* make_native(const std::string& servers, const clientid_t* session);
   void watch_again();
   template <class Call>
   void send(on_answer told, Call&& call);
@@ -91,6 +92,8 @@ class zookeeper_handle {
   std::shared_mutex closing_{};  // shared: the handle is in use
   zhandle_t* native_ = nullptr;
   std::atomic<state> state_{state::connecting};
+  // Each ends a handle that was left, which may take a second.
+  std::vector<std::future<void>> leaving_ DLOCK_GUARDED_BY(mutex_){};
   std::atomic<bool> moved_{false};  // by reconnect(); watches don't come along
   base::mutex mutex_{};
   std::vector<on_answer> waiting_ DLOCK_GUARDED_BY(mutex_){};
