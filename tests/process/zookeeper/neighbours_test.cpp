@@ -156,7 +156,7 @@ TEST_CASE("zookeeper: dlock and its neighbours exclude each other, all killed at
     for (const auto& command : {theirs, mine, theirs, mine}) children.push_back(std::make_unique<child>(command));
     REQUIRE(eventually([&] { return read(log).of[kind] > 10 && read(log).of["dlock"] > 10; }));
     std::mt19937 random{20};
-    const auto end = std::chrono::steady_clock::now() + 5s;
+    const auto end = std::chrono::steady_clock::now() + 4s;
     while (std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds{500 + random() % 1000});
       auto& victim = *children[random() % children.size()];
