@@ -17,13 +17,15 @@ namespace dlock::test {
 
 namespace {
 
-/// How many children the node of the key "k" has, as the server counts.
-int nodes_of_key(const zookeeper_server& server) {
-  const auto text = server.ask("dump");
-  int count = 0;
-  for (auto at = text.find("/dlock/k/"); at != std::string::npos; at = text.find("/dlock/k/", at + 1)) ++count;
-  return count;
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
 }
+/// How many children the node of the key "k" has, as the server counts.
+int nodes_of_key(const zookeeper_server& server) { return count(server.ask("dump"), "/dlock/k/"); }
+/// How many of them somebody watches.
+int watched_nodes(const zookeeper_server& server) { return count(server.ask("wchp"), "/dlock/k/"); }
 
 }  // namespace
 
@@ -43,6 +45,7 @@ TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in 
     CHECK(listener.works());
   }
   CHECK(nodes_of_key(server) == 7);
+  CHECK(watched_nodes(server) == 6);  // each waits for another one
   auto* before = &holder;
   for (std::size_t i = 0; i != waiting.size(); ++i) {
     REQUIRE(answer(before->release("k", fence)) == outcome::yes);
