@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "stores/zookeeper/client/errors.hpp"
 #include "stores/zookeeper/recipe/guarded.hpp"
@@ -123,15 +124,21 @@ std::shared_ptr<zookeeper_session> zookeeper_store::take_out(const id128& id) {
   return node.empty() ? nullptr : std::move(node.mapped());
 }
 
-std::shared_ptr<zookeeper_handle> zookeeper_store::any_handle() {
-  std::shared_ptr<zookeeper_handle> ended;  // is closed without the lock
+std::shared_ptr<zookeeper_handle> zookeeper_store::connected_handle() {
   const base::lock_guard lock(mutex_);
   for (const auto& [id, session] : sessions_) {
     if (session->handle().connected()) return session->shared_handle();
   }
-  if (spare_ != nullptr && spare_->over()) ended = std::move(spare_);
+  return spare_ == nullptr || spare_->over() ? nullptr : spare_;
+}
+
+std::shared_ptr<zookeeper_handle> zookeeper_store::any_handle() {
+  if (auto found = connected_handle()) return found;
   constexpr std::chrono::seconds timeout{10};
-  if (spare_ == nullptr) spare_ = std::make_shared<zookeeper_handle>(settings_, timeout);
+  auto made = std::make_shared<zookeeper_handle>(settings_, timeout);  // without the lock: it may look up names
+  auto ended = made;                                                   // is closed without it, too
+  const base::lock_guard lock(mutex_);
+  if (spare_ == nullptr || spare_->over()) ended = std::exchange(spare_, made);
   return spare_;
 }
 

@@ -89,6 +89,7 @@ class zookeeper_store final : public store, private store_admin {
   std::shared_ptr<zookeeper_session> take_out(const id128& id);
   /// Of any session, for what concerns none.
   std::shared_ptr<zookeeper_handle> any_handle();
+  std::shared_ptr<zookeeper_handle> connected_handle();
 
   const zookeeper_settings settings_;
   mutable base::mutex mutex_{};
