@@ -10,6 +10,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
+#include "stores/zookeeper/recipe/session.hpp"
 #include "stores/zookeeper/zookeeper_places.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -116,6 +117,28 @@ TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has
   CHECK(eventually([&] { return told.told() == 2; }));
   other.store->unwatch("k", id128{}, told);
   CHECK(also_told.told() == 1);
+}
+
+TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is deleted at the next renewal",
+          "[zookeeper][T14]") {
+  using namespace stores::zookeeper;
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor a(place), b(place);
+  REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  constexpr std::uint64_t late = 77;
+  REQUIRE(answer(a.cancel("k", late)) == outcome::no);
+  // As by a server that has still had the request.
+  zookeeper_handle other(zookeeper_settings::parse(store_url::parse(server.url())), 10s);
+  std::atomic<int> code{1};
+  const auto prefix = node_prefix(node_names::curator, attempt_id(a.id, late));
+  other.create("/dlock/k/" + prefix, "", ZOO_EPHEMERAL_SEQUENTIAL,
+               [&](const stores::zookeeper::answer& told) { code = told.code; });
+  REQUIRE(eventually([&] { return code == ZOK; }));
+  CHECK(answer(b.take("k")) == outcome::no);
+  REQUIRE(a.renew(for_long) == outcome::yes);
+  CHECK(eventually([&] { return nodes_of_key(server) == 0; }));
+  CHECK(answer(b.take("k")) == outcome::yes);
 }
 
 TEST_CASE("zookeeper: services get a key in the order in which they asked", "[zookeeper][T33]") {

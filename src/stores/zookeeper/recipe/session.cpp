@@ -46,6 +46,28 @@ std::shared_ptr<queue_place> zookeeper_session::place(std::string_view key) cons
   return at == places_.end() ? nullptr : at->second;
 }
 
+void zookeeper_session::doubt(std::string path, std::string prefix) {
+  const base::lock_guard lock(mutex_);
+  doubted_.push_back({std::move(path), std::move(prefix)});
+}
+
+void zookeeper_session::look_for_doubted() {
+  std::vector<doubted> all;
+  {
+    const base::lock_guard lock(mutex_);
+    for (auto& each : doubted_) --each.looks;
+    all = doubted_;
+    std::erase_if(doubted_, [](const doubted& each) { return each.looks == 0; });
+  }
+  for (const auto& each : all) {
+    handle_->list(each.path, [each, &handle = *handle_](const answer& told) {
+      for (const auto& name : told.names) {
+        if (name.starts_with(each.prefix)) remove_surely(handle, each.path + "/" + name);
+      }
+    });
+  }
+}
+
 bool zookeeper_session::renewed(instant sent, microseconds ttl) {
   const base::lock_guard lock(mutex_);
   // The server that answers tells the leader of its sessions twice in a tick. So what is certain is that the leader has heard of

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
@@ -44,6 +45,11 @@ class zookeeper_session {
   void unwatch(std::string_view key) noexcept;
   std::shared_ptr<queue_place> place(std::string_view key) const;
 
+  /// An attempt was cancelled and there was no node of it. A server that had its request from a connection before may still make
+  /// one: it is looked for at the next renewals, because nobody else would delete it while the session lives.
+  void doubt(std::string path, std::string prefix);
+  void look_for_doubted();
+
   /// A renewal that was sent at `sent` has been answered. Whether the session lives for `ttl` from then on.
   bool renewed(instant sent, microseconds ttl);
   /// Places in queues are left, and the session ends at the servers. False: not certain.
@@ -56,6 +62,12 @@ class zookeeper_session {
   mutable base::mutex mutex_{};
   std::map<std::string, held_node, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
   std::map<std::string, std::shared_ptr<queue_place>, std::less<>> places_ DLOCK_GUARDED_BY(mutex_){};
+  struct doubted {
+    std::string path{};
+    std::string prefix{};
+    int looks = 2;  // that are left
+  };
+  std::vector<doubted> doubted_ DLOCK_GUARDED_BY(mutex_){};
   instant known_ DLOCK_GUARDED_BY(mutex_);  // the leader has heard from it since
 };
 

@@ -163,18 +163,19 @@ void zookeeper_store::cancel(const execution& with, requests asked, replies told
   });
   std::vector<std::pair<std::size_t, std::string>> ours;
   for (std::size_t i = 0; i != asked.size(); ++i) {
-    if (listed[i].code == ZNONODE) continue;
-    if (listed[i].code != ZOK) {
+    if (listed[i].code != ZOK && listed[i].code != ZNONODE) {
       told[i] = not_done(listed[i], "cancel");
       continue;
     }
     // By its name; a node that was a place in the queue before has another one.
     const auto held = with.session->held(asked[i].resource);
     const auto prefix = node_prefix(settings_.names, attempt_id(asked[i].session, asked[i].nonce));
+    const auto before = ours.size();
     for (const auto& each : listed[i].names) {
       const bool granted = held && held->nonce == asked[i].nonce && held->name == each;
       if (granted || each.starts_with(prefix)) ours.emplace_back(i, each);
     }
+    if (ours.size() == before) with.session->doubt(path_of(asked[i].resource), prefix);
   }
   const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
     for (std::size_t i = 0; i != ours.size(); ++i) {
