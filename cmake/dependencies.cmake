@@ -40,6 +40,10 @@ if(DLOCK_REDIS)
   find_package(Hiredis REQUIRED MODULE)
 endif()
 
+if(DLOCK_ZOOKEEPER)
+  find_package(ZooKeeper REQUIRED MODULE)
+endif()
+
 if(DLOCK_BUILD_TESTS)
   dlock_find_or_fetch(Catch2 3.4 catchorg/Catch2 v3.7.1)
   list(APPEND CMAKE_MODULE_PATH ${Catch2_DIR})

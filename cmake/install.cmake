@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog sqlite mysql odb redis]).
+# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog sqlite mysql odb redis zookeeper]).
 include(CMakePackageConfigHelpers)
 
 set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
 set(dlock_components "")
-foreach(component core asio spdlog sqlite mysql odb redis)
+foreach(component core asio spdlog sqlite mysql odb redis zookeeper)
   if(TARGET dlock_${component})
     list(APPEND dlock_components ${component})
     install(TARGETS dlock_${component} EXPORT dlock-targets FILE_SET HEADERS)
@@ -27,6 +27,7 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/cmake/FindHiredis.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindMySQLClient.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindODB.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
   DESTINATION ${dlock_config_dir})
 # For who makes the tables by hand.
 install(FILES

@@ -39,7 +39,7 @@ while IFS= read -r file; do
   if may_see_database "$file"; then continue; fi
   while IFS= read -r line; do
     offend "$file:$line: only stores and rows may include a database"
-  done < <(grep -nE '^ *# *include *[<"](odb/|mysql|mariadb|sqlite3|hiredis|errmsg\.h|dlock/detail/odb_compat)' "$file" | cut -d: -f1,2)
+  done < <(grep -nE '^ *# *include *[<"](odb/|mysql|mariadb|sqlite3|hiredis|zookeeper/|errmsg\.h|dlock/detail/odb_compat)' "$file" | cut -d: -f1,2)
 done < <(sources include src)
 
 # ---- the order of the layers -----------------------------------------------------------------------------------
@@ -97,6 +97,8 @@ folder_rule() {
     src/stores/redis/client/*) echo 4 stores/redis/client base/printable_text.hpp ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/schemes.cpp)
       echo 4 stores/redis base/printable_text.hpp ;;
+    src/stores/zookeeper/client/*) echo 4 stores/zookeeper/client ;;
+    src/stores/zookeeper/recipe/*) echo 4 stores/zookeeper base/printable_text.hpp ;;
     src/stores/*) echo 4 ;;
     src/engine/machines/*) echo 4 base engine/machines ;;
     src/engine/statements/*) echo 4 engine/machines engine/statements ;;

@@ -23,6 +23,7 @@ base_packages=(g++ cmake ninja-build ccache pkg-config git
   libsqlite3-dev
   libhiredis-dev redis-server python3-redis
   default-jdk-headless libmariadb-java
+  libzookeeper-mt-dev libzookeeper-java libcurator-recipes-java python3-kazoo
   libfmt-dev libspdlog-dev libcli11-dev libfccp-dev
   mariadb-server-core mariadb-client-core openssl)
 # ODB's MySQL runtime is built on one of the two C clients, and a program must use the same one.

@@ -140,7 +140,9 @@ registry& known() {
 }
 
 /// Whether a library of dlock's has it, linked or not.
-bool is_ours(const std::string& scheme) { return scheme == "mysql" || scheme == "redis" || scheme == "sqlite"; }
+bool is_ours(const std::string& scheme) {
+  return scheme == "mysql" || scheme == "redis" || scheme == "sqlite" || scheme == "zookeeper";
+}
 
 bool is_known(const std::string& scheme) {
   auto& all = known();
@@ -194,8 +196,8 @@ store_url store_url::parse(std::string_view text) {
     return url;
   }
   rest.remove_prefix(2);
-  // Redis needs no user, so its URLs mostly have none.
-  url.unclear = url.scheme != "redis" && rest.find('@') == std::string_view::npos;
+  // Redis and ZooKeeper need no user, so their URLs mostly have none.
+  url.unclear = url.scheme != "redis" && url.scheme != "zookeeper" && rest.find('@') == std::string_view::npos;
   if (parameters.find('@') != std::string_view::npos || (query != std::string_view::npos && is_cut_short(rest))) {
     bad("in a user or password '?' is written %3F, in a parameter '@' is written %40");
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// Makes the URL schemes of the linked store libraries known: dlock::sqlite, dlock::mysql and dlock::redis define these
-/// macros for everybody who links them.
+/// Makes the URL schemes of the linked store libraries known: dlock::sqlite, dlock::mysql, dlock::redis and
+/// dlock::zookeeper define these macros for everybody who links them.
 
 #ifdef DLOCK_HAS_SQLITE
 #include "dlock/stores/sqlite.hpp"
@@ -12,4 +12,7 @@
 #endif
 #ifdef DLOCK_HAS_REDIS
 #include "dlock/stores/redis.hpp"
+#endif
+#ifdef DLOCK_HAS_ZOOKEEPER
+#include "dlock/stores/zookeeper.hpp"
 #endif

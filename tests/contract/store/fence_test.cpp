@@ -17,7 +17,7 @@ TEST_CASE("store: the fence grows at each grant, by one where it is counted, and
     CHECK(who.follows(fence, last));
     last = fence;
     REQUIRE(answer(who.release("k", fence)) == outcome::yes);
-    CHECK(a.at("k").fence >= last);
+    if (!who.deletes) CHECK(a.at("k").fence >= last);
     if (who.counts) CHECK(a.at("k").fence == last);
   }
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Locks in a ZooKeeper ensemble (3.5 or later): queues of ephemeral nodes, named and ordered as by Apache Curator's
+/// InterProcessMutex or by kazoo's Lock, so that both exclude each other with dlock. Who waits is woken in turn, and nobody else.
+/// Linking dlock::zookeeper makes the scheme known to open_store().
+///
+///   zookeeper://host1:port,host2,host3/chroot?parameter=value&...
+///   zookeeper://user:password@host/...          authenticates as that user (digest); nodes are made for it alone
+///
+/// The port is 2181 unless given. The path stands before all paths, as the chroot of other clients, and is made if need be.
+///
+/// | parameter         | values, default          | meaning                                                          |
+/// |-------------------|--------------------------|------------------------------------------------------------------|
+/// | base              | a path, /dlock           | the node below which each key has one: base=/locks and the key   |
+/// |                   |                          | "stock" are the path /locks/stock of the other programs          |
+/// | names             | curator, kazoo; curator  | whose nodes ours are called like. dlock respects both; each of   |
+/// |                   |                          | the two respects only its own, unless told otherwise             |
+/// | connect_timeout   | ms, 5000; 1 to 3600000   | how long the start waits for a server                            |
+/// | statement_timeout | ms, 5000; 1 to 3600000   | without an answer for so long a statement has an unknown outcome |
+///
+/// Any other parameter is an error. The password is in no text that dlock makes. lock_options::ttl is at most three quarters of the
+/// servers' maxSessionTimeout (30 s where that is not set); docs/zookeeper.md says what it means here. Not there: leases with an
+/// expiry of their own (renewal::none, renewal::manual), min_hold, leases of rows, TLS.
+
+#include <memory>
+
+#include "dlock/store/store_url.hpp"
+
+namespace dlock::stores {
+
+/// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value.
+std::shared_ptr<store> open_zookeeper(store_url url);
+
+namespace detail {
+/// Whoever includes this header has the scheme.
+inline const bool zookeeper_registered = register_store("zookeeper", open_zookeeper);
+}  // namespace detail
+
+}  // namespace dlock::stores

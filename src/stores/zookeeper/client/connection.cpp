@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/zookeeper/client/connection.hpp"
+
+#include <algorithm>
+
+namespace dlock::stores::zookeeper {
+
+on_answer request_round::slot(std::size_t which) {
+  return [self = shared_from_this(), which](answer told) {
+    const base::lock_guard lock(self->mutex_);
+    self->answers_[which] = std::move(told);
+    if (--self->open_ == 0) self->changed_.notify_all();
+  };
+}
+
+std::vector<answer> request_round::wait(std::chrono::steady_clock::time_point until) {
+  base::unique_lock lock(mutex_);
+  while (open_ > 0 && !interrupted_) {
+    if (changed_.wait_until(lock.native(), until) == std::cv_status::timeout) break;
+  }
+  return answers_;
+}
+
+void request_round::interrupt() noexcept {
+  const base::lock_guard lock(mutex_);
+  interrupted_ = true;
+  changed_.notify_all();
+}
+
+void zookeeper_connection::interrupt() noexcept {
+  std::shared_ptr<request_round> round;
+  {
+    const base::lock_guard lock(mutex_);
+    interrupted_ = true;
+    round = current_;
+  }
+  if (round != nullptr) round->interrupt();
+}
+
+std::shared_ptr<request_round> zookeeper_connection::begin(std::size_t requests) {
+  auto round = std::make_shared<request_round>(requests);
+  const base::lock_guard lock(mutex_);
+  if (interrupted_) round->interrupt();
+  current_ = round;
+  return round;
+}
+
+std::vector<answer> zookeeper_connection::finish(request_round& round) {
+  auto answers = round.wait(std::chrono::steady_clock::now() + patience_);
+  // What was not answered here is in doubt; another connection asks what became of it.
+  if (std::any_of(answers.begin(), answers.end(), [](const answer& each) { return each.lost(); })) usable_ = false;
+  const base::lock_guard lock(mutex_);
+  current_ = nullptr;
+  return answers;
+}
+
+answer zookeeper_connection::wait_connected(zookeeper_handle& handle, std::chrono::microseconds limit) {
+  if (handle.connected()) return {.code = ZOK};
+  const auto round = begin(1);
+  handle.when_connected(round->slot(0));
+  const auto most = std::min<std::chrono::microseconds>(limit, patience_);
+  auto told = std::move(round->wait(std::chrono::steady_clock::now() + most).front());
+  const base::lock_guard lock(mutex_);
+  current_ = nullptr;
+  return told;
+}
+
+}  // namespace dlock::stores::zookeeper

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/zookeeper/client/handle.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace dlock::stores::zookeeper {
+
+namespace {
+
+/// The library's own threads get none of the application's signals.
+class no_signals {
+ public:
+  no_signals() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~no_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  no_signals(const no_signals&) = delete;
+  no_signals& operator=(const no_signals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+/// The servers but one of them, which is named by its address; all, if there are no others or they have names.
+std::string without(const std::string& servers, std::string_view one) {
+  std::string others;
+  for (std::string_view rest = servers; !rest.empty();) {
+    const auto each = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), each.size() + 1));
+    if (each != one) others.append(others.empty() ? "" : ",").append(each);
+  }
+  return others.empty() ? servers : others;
+}
+
+/// What the library has to say is no business of the application's standard error.
+void say_nothing(const char*) {}
+
+/// No exception passes through the library, whose threads call this.
+void tell(const void* about, answer told) noexcept {
+  const std::unique_ptr<const on_answer> owned(static_cast<const on_answer*>(about));
+  try {
+    (*owned)(std::move(told));
+  } catch (const std::exception&) {
+    // Without memory nobody is told: as if there had been no answer.
+  }
+}
+
+void tell_each(const std::vector<std::weak_ptr<node_listener>>& listeners) noexcept {
+  for (const auto& each : listeners) {
+    try {
+      if (const auto listener = each.lock()) listener->changed();
+    } catch (const std::exception&) {
+      // Without memory it is not told; who waits looks from time to time.
+    }
+  }
+}
+
+std::uint64_t created(const Stat* stat) noexcept {
+  return stat == nullptr ? 0 : static_cast<std::uint64_t>(stat->czxid);
+}
+
+void on_created(int code, const char* path, const Stat* stat, const void* about) {
+  tell(about, {.code = code, .text = path == nullptr ? "" : path, .created = created(stat)});
+}
+void on_done(int code, const void* about) { tell(about, {.code = code}); }
+void on_text(int code, const char*, const void* about) { tell(about, {.code = code}); }
+void on_data(int code, const char* data, int size, const Stat* stat, const void* about) {
+  std::string text;
+  if (data != nullptr && size > 0) text.assign(data, static_cast<std::size_t>(size));
+  tell(about, {.code = code, .text = std::move(text), .created = created(stat)});
+}
+void on_names(int code, const String_vector* names, const void* about) {
+  answer told{.code = code};
+  if (names != nullptr) told.names.assign(names->data, names->data + names->count);
+  tell(about, std::move(told));
+}
+
+}  // namespace
+
+zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout)
+    : process_(::getpid()),
+      settings_(settings),
+      asked_ms_(static_cast<int>(std::min<long>(session_timeout.count(), std::numeric_limits<int>::max() / 2))),
+      rights_(settings.digest.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL) {
+  const std::unique_lock lock(closing_);  // events come when it is known
+  native_ = make_native(settings.ensemble, nullptr);
+  if (native_ == nullptr) throw std::runtime_error(fmt::format("{}: {}", settings.ensemble, std::strerror(errno)));
+}
+
+zhandle_t* zookeeper_handle::make_native(const std::string& servers, const clientid_t* session) {
+  const no_signals here;
+  auto* const made = ::zookeeper_init2(servers.c_str(), on_event, asked_ms_, session, this, 0, say_nothing);
+  if (made == nullptr) return nullptr;
+  // By itself it would look up all names each time that it has something to do.
+  constexpr int minute = 60'000;
+  ::zoo_set_servers_resolution_delay(made, minute);
+  const auto& digest = settings_.digest;
+  if (!digest.empty()) {
+    ::zoo_add_auth(made, "digest", digest.data(), static_cast<int>(digest.size()), nullptr, nullptr);
+  }
+  return made;
+}
+
+void zookeeper_handle::reconnect() noexcept {
+  zhandle_t* left = nullptr;
+  {
+    const std::unique_lock lock(closing_);
+    if (native_ == nullptr || over() || ::getpid() != process_) return;
+    const auto session = *::zoo_client_id(native_);
+    const auto* const current = ::zoo_get_current_server(native_);
+    auto* const made = session.client_id == 0 ? nullptr : make_native(without(settings_.ensemble, current), &session);
+    if (made == nullptr) return;
+    left = std::exchange(native_, made);
+    moved_ = true;
+    turn(state::connecting, ZOK);
+  }
+  // While it is connected its end would be that of the session. With other servers to go to it closes its connection at once.
+  ::zoo_set_servers(left, "127.0.0.1:1");
+  try {
+    auto leaving = std::async(std::launch::async, [left] { ::zookeeper_close(left); });
+    const base::lock_guard lock(mutex_);
+    std::erase_if(leaving_,
+                  [](auto& each) { return each.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
+    leaving_.push_back(std::move(leaving));
+  } catch (const std::exception&) {
+    ::zookeeper_close(left);  // no more threads
+  }
+}
+
+bool zookeeper_handle::close() noexcept {
+  // In a child of fork() neither the library's threads exist nor is the session ours to end.
+  if (::getpid() != process_) return false;
+  const bool reached = connected();
+  turn(state::over, ZCLOSING);  // before anybody finds the handle gone
+  zhandle_t* closed = nullptr;
+  {
+    const std::unique_lock lock(closing_);
+    closed = std::exchange(native_, nullptr);
+  }
+  if (closed == nullptr) return true;
+  const bool told = ::zookeeper_close(closed) == ZOK && reached;
+  std::vector<std::future<void>> leaving;  // waits at its end
+  const base::lock_guard lock(mutex_);
+  leaving_.swap(leaving);
+  return told;
+}
+
+// ---- what the library tells -----------------------------------------------------------------------------------------
+
+void zookeeper_handle::on_event(zhandle_t* from, int type, int now, const char*, void* about) {
+  if (type != ZOO_SESSION_EVENT) return;
+  auto& mine = *static_cast<zookeeper_handle*>(about);
+  {
+    const std::shared_lock lock(mine.closing_);
+    if (from != mine.native_) return;  // one that was left
+  }
+  if (now == ZOO_CONNECTED_STATE) {
+    mine.turn(state::connected, ZOK);
+    if (mine.moved_.exchange(false)) mine.watch_again();
+  } else if (now == ZOO_EXPIRED_SESSION_STATE || now == ZOO_AUTH_FAILED_STATE) {
+    mine.turn(state::over, now == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
+  } else {
+    mine.turn(state::connecting, ZOK);
+  }
+}
+
+void zookeeper_handle::turn(state to, int code) noexcept {
+  try {
+    std::vector<on_answer> told;
+    {
+      const base::lock_guard lock(mutex_);
+      if (state_ == state::over) return;
+      state_ = to;
+      if (to != state::connecting) told.swap(waiting_);
+    }
+    for (auto& each : told) each({.code = code});
+  } catch (const std::exception&) {
+    // As if there had been no answer.
+  }
+}
+
+void zookeeper_handle::on_change(zhandle_t*, int type, int, const char* path, void* about) {
+  // Told of each change of the connection too: it goes on watching through that.
+  if (type == ZOO_SESSION_EVENT) return;
+  auto& mine = *static_cast<zookeeper_handle*>(about);
+  std::vector<std::weak_ptr<node_listener>> listeners;
+  {
+    const base::lock_guard lock(mine.mutex_);
+    const auto at = mine.watched_.find(std::string_view(path));
+    if (at == mine.watched_.end()) return;
+    listeners = std::move(at->second);
+    mine.watched_.erase(at);
+  }
+  tell_each(listeners);
+}
+
+void zookeeper_handle::watch_again() {
+  std::map<std::string, std::vector<std::weak_ptr<node_listener>>, std::less<>> all;
+  {
+    const base::lock_guard lock(mutex_);
+    all.swap(watched_);
+  }
+  for (const auto& [path, listeners] : all) tell_each(listeners);
+}
+
+// ---- requests -------------------------------------------------------------------------------------------------------
+
+void zookeeper_handle::when_connected(on_answer told) {
+  {
+    const base::lock_guard lock(mutex_);
+    if (state_ == state::connecting) {
+      waiting_.push_back(std::move(told));
+      return;
+    }
+  }
+  told({.code = over() ? ZSESSIONEXPIRED : ZOK});
+}
+
+std::chrono::milliseconds zookeeper_handle::timeout() {
+  const std::shared_lock lock(closing_);
+  return std::chrono::milliseconds{native_ == nullptr ? 0 : ::zoo_recv_timeout(native_)};
+}
+
+template <class Call>
+void zookeeper_handle::send(on_answer told, Call&& call) {
+  auto owned = std::make_unique<on_answer>(std::move(told));
+  int code = ZCLOSING;
+  {
+    const std::shared_lock lock(closing_);
+    if (native_ != nullptr) code = call(native_, owned.get());
+  }
+  if (code == ZOK) {
+    static_cast<void>(owned.release());  // tell() has it
+  } else {
+    (*owned)({.code = code});
+  }
+}
+
+void zookeeper_handle::create(const std::string& path, const std::string& data, int mode, on_answer told) {
+  send(std::move(told), [&](zhandle_t* on, const void* about) {
+    return ::zoo_acreate2(on, path.c_str(), data.data(), static_cast<int>(data.size()), rights_, mode, on_created,
+                          about);
+  });
+}
+
+void zookeeper_handle::remove(const std::string& path, on_answer told) {
+  send(std::move(told),
+       [&](zhandle_t* on, const void* about) { return ::zoo_adelete(on, path.c_str(), -1, on_done, about); });
+}
+
+void zookeeper_handle::list(const std::string& path, on_answer told) {
+  send(std::move(told),
+       [&](zhandle_t* on, const void* about) { return ::zoo_aget_children(on, path.c_str(), 0, on_names, about); });
+}
+
+void zookeeper_handle::read(const std::string& path, on_answer told) {
+  send(std::move(told),
+       [&](zhandle_t* on, const void* about) { return ::zoo_aget(on, path.c_str(), 0, on_data, about); });
+}
+
+void zookeeper_handle::read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener,
+                                      on_answer told) {
+  {
+    const base::lock_guard lock(mutex_);
+    auto& listeners = watched_[path];
+    // Those who have gone: a node that is held for long is waited for by many, one after the other.
+    std::erase_if(listeners, [](const auto& each) { return each.expired(); });
+    listeners.push_back(listener);
+  }
+  send(std::move(told), [&](zhandle_t* on, const void* about) {
+    return ::zoo_awget(on, path.c_str(), on_change, this, on_data, about);
+  });
+}
+
+void zookeeper_handle::sync(const std::string& path, on_answer told) {
+  send(std::move(told),
+       [&](zhandle_t* on, const void* about) { return ::zoo_async(on, path.c_str(), on_text, about); });
+}
+
+}  // namespace dlock::stores::zookeeper

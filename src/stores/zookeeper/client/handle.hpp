@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <sys/types.h>
+#include <zookeeper/zookeeper.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "stores/zookeeper/client/settings.hpp"
+
+namespace dlock::stores::zookeeper {
+
+/// What came of a request. Of the parts only those that it has are filled in.
+struct answer {
+  int code = ZOPERATIONTIMEOUT;  ///< ZOK, or an error of the client library. Unless set: there was none in time
+  std::string text{};            ///< the path of a new node, or the data of one
+  std::vector<std::string> names{};
+  std::uint64_t created = 0;  ///< the number of the transaction that made the node (czxid)
+
+  /// It may have been done, or may still be.
+  bool lost() const noexcept { return code == ZCONNECTIONLOSS || code == ZOPERATIONTIMEOUT || code == ZCLOSING; }
+};
+using on_answer = std::function<void(answer)>;
+
+/// Hears from the servers that a node is not what it was.
+class node_listener {
+ public:
+  virtual ~node_listener() = default;
+  /// By a thread of the library's.
+  virtual void changed() = 0;
+};
+
+/// A session at the servers, and the library's handle of it, which connects again by itself. Requests are answered by a thread of
+/// the library's, or at once by the caller's if they can't be sent; what is sent on one handle is executed in that order.
+/// Thread-safe.
+class zookeeper_handle {
+ public:
+  /// Connects in the background. Throws std::runtime_error with what is wrong. May look up names before it returns.
+  zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout);
+  ~zookeeper_handle() { close(); }
+  zookeeper_handle(const zookeeper_handle&) = delete;
+  zookeeper_handle& operator=(const zookeeper_handle&) = delete;
+
+  bool connected() const noexcept { return state_.load() == state::connected; }
+  /// Whether the servers have ended it, or it was closed. It never mends.
+  bool over() const noexcept { return state_.load() == state::over; }
+  /// ZOK as soon as it is connected; another code once it is over.
+  void when_connected(on_answer told);
+  /// What the servers have agreed to.
+  std::chrono::milliseconds timeout();
+  /// Ends the session at the servers, and with it all that it has made, if they can be reached; false: not certain. Every
+  /// request that is not answered yet is answered, and none after it. Not by a thread of the library's.
+  bool close() noexcept;
+  /// Leaves a server that does not answer for another one, or the same: the session goes on there. By itself the library does that
+  /// when two thirds of the session's timeout have passed, which is later than a lease lasts.
+  void reconnect() noexcept;
+
+  /// `mode`: ZOO_EPHEMERAL ... Answers with path and transaction.
+  void create(const std::string& path, const std::string& data, int mode, on_answer told);
+  void remove(const std::string& path, on_answer told);
+  void list(const std::string& path, on_answer told);
+  void read(const std::string& path, on_answer told);
+  /// The same; if it is there, `listener` is told once when it is not the same any more, or gone.
+  void read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener, on_answer told);
+  /// Answered by the leader.
+  void sync(const std::string& path, on_answer told);
+
+ private:
+  enum class state { connecting, connected, over };
+  static void on_event(zhandle_t* from, int type, int now, const char* path, void* about);
+  static void on_change(zhandle_t* from, int type, int now, const char* path, void* about);
+  zhandle_t* make_native(const std::string& servers, const clientid_t* session);
+  void watch_again();
+  template <class Call>
+  void send(on_answer told, Call&& call);
+  void turn(state to, int code) noexcept;
+
+  const pid_t process_;
+  const zookeeper_settings settings_;
+  const int asked_ms_;
+  const ACL_vector* const rights_;
+  std::shared_mutex closing_{};  // shared: the handle is in use
+  zhandle_t* native_ = nullptr;
+  std::atomic<state> state_{state::connecting};
+  // Each ends a handle that was left, which may take a second.
+  std::vector<std::future<void>> leaving_ DLOCK_GUARDED_BY(mutex_){};
+  std::atomic<bool> moved_{false};  // by reconnect(); watches don't come along
+  base::mutex mutex_{};
+  std::vector<on_answer> waiting_ DLOCK_GUARDED_BY(mutex_){};
+  // By path: the library tells which one has changed, and keeps one watch for each.
+  std::map<std::string, std::vector<std::weak_ptr<node_listener>>, std::less<>> watched_ DLOCK_GUARDED_BY(mutex_){};
+};
+
+}  // namespace dlock::stores::zookeeper

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "dlock/store/store_url.hpp"
+
+namespace dlock::stores::zookeeper {
+
+/// Which of the two wide-spread recipes takes our nodes for its own. Ours respects the nodes of both.
+enum class node_names { curator, kazoo };
+
+/// The parameters of a zookeeper:// URL, checked. dlock/stores/zookeeper.hpp documents them.
+struct zookeeper_settings {
+  std::string name{};      ///< the URL without its password
+  std::string ensemble{};  ///< "host:port,host:port", for the client library
+  std::string digest{};    ///< "user:password"; empty: none
+  std::string base{};      ///< path of the node below which each key has one; empty: the root
+  node_names names = node_names::curator;
+  std::chrono::milliseconds connect_timeout{5'000};
+  std::chrono::milliseconds statement_timeout{5'000};
+
+  /// Throws std::invalid_argument naming the parameter and its value.
+  static zookeeper_settings parse(store_url url);
+};
+
+}  // namespace dlock::stores::zookeeper

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/zookeeper/recipe/names.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstddef>
+
+namespace dlock::stores::zookeeper {
+
+namespace {
+
+constexpr std::string_view curator_mark = "lock-";
+constexpr std::string_view kazoo_mark = "__lock__";
+
+template <class Number>
+bool read_number(std::string_view text, Number& into, int base = 10) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into, base);
+  return failed == std::errc{} && end == text.data() + text.size();
+}
+
+std::optional<std::int32_t> number_behind(std::string_view mark, std::string_view name) {
+  const auto at = name.rfind(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto digits = name.substr(at + mark.size());
+  constexpr std::size_t width = 10;
+  std::int32_t number = 0;
+  if (digits.size() != width + (digits.starts_with('-') ? 1 : 0) || !read_number(digits, number)) return std::nullopt;
+  return number;
+}
+
+/// Numbers go round after 2^31; those of the living are near each other.
+bool is_before(std::int32_t a, std::int32_t b) noexcept {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b)) < 0;
+}
+
+std::optional<id128> id_in(std::string_view hex) {
+  id128 id;
+  if (hex.size() != 2 * id.bytes.size()) return std::nullopt;
+  for (std::size_t i = 0; i != id.bytes.size(); ++i) {
+    if (!read_number(hex.substr(2 * i, 2), id.bytes[i], 16)) return std::nullopt;
+  }
+  return id;
+}
+
+std::string_view next_word(std::string_view& text) {
+  const auto word = text.substr(0, text.find(' '));
+  text.remove_prefix(word.size() + (word.size() < text.size() ? 1 : 0));
+  return word;
+}
+
+bool is_plain(char c) noexcept { return c >= ' ' && c <= '~' && c != '/' && c != '%'; }
+
+}  // namespace
+
+std::string name_of_key(std::string_view key, bool at_root) {
+  // Names that a path can't have, or that belong to the server.
+  const bool reserved = key == "." || key == ".." || (at_root && key == "zookeeper");
+  std::string name;
+  for (const char each : key) {
+    if (is_plain(each) && !reserved) {
+      name.push_back(each);
+    } else {
+      name += fmt::format("%{:02X}", static_cast<unsigned char>(each));
+    }
+  }
+  return name;
+}
+
+std::optional<std::string> key_of_name(std::string_view name) {
+  std::string key;
+  for (std::size_t i = 0; i != name.size(); ++i) {
+    unsigned char byte = 0;
+    if (name[i] != '%') {
+      key.push_back(name[i]);
+    } else if (i + 2 < name.size() && read_number(name.substr(i + 1, 2), byte, 16)) {
+      key.push_back(static_cast<char>(byte));
+      i += 2;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return key;
+}
+
+std::optional<std::int32_t> number_in(std::string_view name) {
+  const auto number = number_behind(curator_mark, name);
+  return number ? number : number_behind(kazoo_mark, name);
+}
+
+std::string first_of(const std::vector<std::string>& names) { return before(names, {}); }
+
+std::string before(const std::vector<std::string>& names, std::string_view mine) {
+  const auto own = number_in(mine);
+  const std::string* found = nullptr;
+  std::int32_t best = 0;
+  for (const auto& each : names) {
+    const auto number = number_in(each);
+    if (!number || (own && !is_before(*number, *own))) continue;
+    // Of those before ours the last one, of all the first one.
+    const bool better = found == nullptr || (own ? is_before(best, *number) : is_before(*number, best));
+    if (!better) continue;
+    found = &each;
+    best = *number;
+  }
+  return found == nullptr ? std::string{} : *found;
+}
+
+std::string attempt_id(const id128& session, std::uint64_t nonce) {
+  return session.hex().substr(0, 16) + fmt::format("{:016x}", nonce);
+}
+
+std::string node_prefix(node_names recipe, std::string_view attempt) {
+  if (recipe == node_names::kazoo) return fmt::format("{}{}", attempt, kazoo_mark);
+  return fmt::format("_c_{}-{}-{}-{}-{}-{}", attempt.substr(0, 8), attempt.substr(8, 4), attempt.substr(12, 4),
+                     attempt.substr(16, 4), attempt.substr(20), curator_mark);
+}
+
+std::string node_data::text() const { return fmt::format("dlock {} {} {}", session.hex(), timeout_ms, who()); }
+
+std::string node_data::who() const { return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label); }
+
+std::optional<node_data> node_data::parse(std::string_view text) {
+  if (next_word(text) != "dlock") return std::nullopt;
+  const auto session = id_in(next_word(text));
+  node_data data;
+  if (!session || !read_number(next_word(text), data.timeout_ms)) return std::nullopt;
+  const auto place = next_word(text);
+  const auto slash = place.rfind('/');
+  if (slash == std::string_view::npos || !read_number(place.substr(slash + 1), data.pid)) return std::nullopt;
+  data.session = *session;
+  data.host = place.substr(0, slash);
+  data.label = text;
+  return data;
+}
+
+}  // namespace dlock::stores::zookeeper

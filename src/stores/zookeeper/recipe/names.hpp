@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What the nodes of locks are called. Each key has a node, and below it stands one for each who holds the key or waits for it,
+/// in the order of the numbers that the server puts behind their names.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dlock/store/id128.hpp"
+#include "stores/zookeeper/client/settings.hpp"
+
+namespace dlock::stores::zookeeper {
+
+/// A key as the name of a node: bytes that a name can't have are written %XX. Different keys give different names.
+std::string name_of_key(std::string_view key, bool at_root);
+/// The key again. None: dlock gives no such name.
+std::optional<std::string> key_of_name(std::string_view name);
+
+/// The number in a node's name, of whichever recipe that we know; none: it stands for nobody who asks for the lock.
+std::optional<std::int32_t> number_in(std::string_view name);
+/// The name of the one who holds the lock; empty: nobody.
+std::string first_of(const std::vector<std::string>& names);
+/// The name that stands right before that one; empty: it is the first.
+std::string before(const std::vector<std::string>& names, std::string_view mine);
+
+/// 32 hexadecimal digits, which name an attempt for ever: by them it is found when the answer to its creation was lost.
+std::string attempt_id(const id128& session, std::uint64_t nonce);
+/// What stands before the number, as Apache Curator's InterProcessMutex or kazoo's Lock calls it.
+std::string node_prefix(node_names recipe, std::string_view attempt);
+
+/// What a node of ours holds, for whoever looks at it: "dlock <session> <ms> <host>/<pid> <label>".
+struct node_data {
+  id128 session{};
+  std::int64_t timeout_ms = 0;  ///< of its session
+  std::string host{};
+  std::int64_t pid = 0;
+  std::string label{};
+
+  std::string text() const;
+  /// "host/pid label", for messages.
+  std::string who() const;
+  /// None: the node is somebody else's.
+  static std::optional<node_data> parse(std::string_view text);
+};
+
+}  // namespace dlock::stores::zookeeper

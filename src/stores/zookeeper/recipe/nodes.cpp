@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The nodes of keys, and above them.
+
+#include "stores/zookeeper/client/errors.hpp"
+#include "stores/zookeeper/recipe/store.hpp"
+
+namespace dlock::stores::zookeeper {
+
+namespace {
+
+bool is_there(const answer& told) { return told.code == ZOK || told.code == ZNODEEXISTS; }
+
+}  // namespace
+
+std::string zookeeper_store::path_of(std::string_view key) const {
+  return settings_.base + "/" + name_of_key(key, settings_.base.empty());
+}
+
+reply zookeeper_store::make_base(zookeeper_connection& on, zookeeper_handle& handle) {
+  std::vector<std::string> paths;
+  for (auto at = settings_.base.find('/', 1);; at = settings_.base.find('/', at + 1)) {
+    if (!settings_.base.empty()) paths.push_back(settings_.base.substr(0, at));
+    if (at == std::string::npos) break;
+  }
+  paths.push_back(sessions_path());
+  const auto made = on.ask(paths.size(), [&](request_round& round) {
+    for (std::size_t i = 0; i != paths.size(); ++i) handle.create(paths[i], "", ZOO_PERSISTENT, round.slot(i));
+  });
+  for (std::size_t i = 0; i != paths.size(); ++i) {
+    if (!is_there(made[i])) return not_done(made[i], ("create " + paths[i]).c_str());
+  }
+  return {.result = outcome::yes};
+}
+
+reply zookeeper_store::make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) {
+  // The servers delete a container some time after its last child. Those before 3.5 know none.
+  int mode = ZOO_CONTAINER;
+  answer made;
+  for (int attempts = 0; attempts != 3; ++attempts) {
+    made = on.ask(1, [&](request_round& round) { handle.create(path, "", mode, round.slot(0)); }).front();
+    if (is_there(made)) return {.result = outcome::yes};
+    if (made.code == ZUNIMPLEMENTED) {
+      mode = ZOO_PERSISTENT;
+    } else if (made.code == ZNONODE) {
+      if (const auto base = make_base(on, handle); base.result != outcome::yes) return base;
+    } else {
+      break;
+    }
+  }
+  return not_done(made, ("create " + path).c_str());
+}
+
+reply zookeeper_store::find_holders(const execution& with, const std::vector<std::string>& keys,
+                                    std::vector<holder>& found) {
+  found.assign(keys.size(), {});
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i != keys.size(); ++i) open.push_back(i);
+  constexpr int rounds = 5;  // a holder may go between the two questions
+  for (int round = 0; round != rounds && !open.empty(); ++round) {
+    const auto listed = with.on.ask(open.size(), [&](request_round& all) {
+      for (std::size_t i = 0; i != open.size(); ++i) with.handle.list(path_of(keys[open[i]]), all.slot(i));
+    });
+    std::vector<std::size_t> held;
+    for (std::size_t i = 0; i != open.size(); ++i) {
+      if (listed[i].code != ZOK && listed[i].code != ZNONODE) return not_done(listed[i], "look");
+      found[open[i]].node = first_of(listed[i].names);
+      if (!found[open[i]].node.empty()) held.push_back(open[i]);
+    }
+    const auto read = with.on.ask(held.size(), [&](request_round& all) {
+      for (std::size_t i = 0; i != held.size(); ++i) {
+        with.handle.read(path_of(keys[held[i]]) + "/" + found[held[i]].node, all.slot(i));
+      }
+    });
+    open.clear();
+    for (std::size_t i = 0; i != held.size(); ++i) {
+      auto& of = found[held[i]];
+      if (read[i].code == ZOK) {
+        of.data = read[i].text;
+        of.fence = read[i].created;
+      } else if (read[i].code == ZNONODE) {
+        of = {};
+        open.push_back(held[i]);
+      } else {
+        return not_done(read[i], "look");
+      }
+    }
+  }
+  return {.result = outcome::yes};
+}
+
+}  // namespace dlock::stores::zookeeper

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/mutex.hpp"
+#include "dlock/store/store.hpp"
+#include "stores/zookeeper/client/handle.hpp"
+
+namespace dlock::stores::zookeeper {
+
+/// A node that was granted, or that waits.
+struct lock_node {
+  std::string name{};
+  std::uint64_t fence = 0;  ///< the transaction that made it
+};
+
+/// Deletes a node of ours for nobody who waits: again after each lost connection, until it is gone or the session is over.
+void remove_surely(zookeeper_handle& handle, const std::string& path);
+
+/// What a listener is told while others wait for it to leave. Thread-safe.
+class told_listener {
+ public:
+  explicit told_listener(key_listener& listener) : listener_(listener) {}
+  void tell(bool works) noexcept;
+  /// Returns when the listener is not being told, and never will be.
+  void leave() noexcept;
+
+ private:
+  key_listener& listener_;
+  base::mutex mutex_{};
+  std::condition_variable done_{};
+  int telling_ DLOCK_GUARDED_BY(mutex_) = 0;
+  bool left_ DLOCK_GUARDED_BY(mutex_) = false;
+};
+
+/// The place of a session in the queue of a key, from watch() to unwatch(): a node, and a watch on the one before it, so that of
+/// all who wait one is woken. What happens is told by a thread of the library's.
+///
+///   create -> list -> first: the node is to be had, the listener is told
+///                  -> behind another: watch that one; when it is gone: list again
+///   the answer to create was lost: find the node by its name, else create again
+///
+/// Thread-safe. Nothing of it runs once the handle is closed.
+class queue_place final : public node_listener, public std::enable_shared_from_this<queue_place> {
+ public:
+  struct terms {
+    std::string path{};    ///< of the key's node
+    std::string prefix{};  ///< of the name of ours
+    std::string data{};
+  };
+  queue_place(zookeeper_handle& handle, terms given, key_listener& listener)
+      : handle_(handle), terms_(std::move(given)), listener_(listener) {}
+
+  void begin() { create(); }
+  /// Ends it: the listener isn't called any more. The node is deleted, unless take() has given it away.
+  void leave() noexcept;
+  /// yes: the node is the first of the queue, and the caller's from then on. no: it is not the first yet. failed: there is no
+  /// place in the queue.
+  outcome take(lock_node& into);
+  /// Of the node; empty: not known yet, or given away.
+  std::string name();
+
+ private:
+  enum class state { beginning, waiting, first, given_away, broken, left };
+  void changed() override { list(); }
+  void create();
+  void created(const answer& told);
+  void find();
+  void found(const answer& told);
+  void list();
+  void listed(const answer& told);
+  void watch(const std::string& other);
+  void watched(const answer& told);
+  /// False: it is left, or over.
+  bool turn(state to);
+  void give_up();
+
+  zookeeper_handle& handle_;
+  const terms terms_;
+  told_listener listener_;
+  base::mutex mutex_{};
+  state state_ DLOCK_GUARDED_BY(mutex_) = state::beginning;
+  lock_node node_ DLOCK_GUARDED_BY(mutex_){};
+};
+
+/// Who only wants to be told, and stands in no queue: a watch on the holder's node. Otherwise as queue_place.
+class holder_watch final : public node_listener, public std::enable_shared_from_this<holder_watch> {
+ public:
+  holder_watch(zookeeper_handle& handle, std::string path, key_listener& listener)
+      : handle_(handle), path_(std::move(path)), listener_(listener) {}
+
+  void begin() { list(); }
+  void leave() noexcept { listener_.leave(); }
+
+ private:
+  void changed() override { list(); }
+  void list();
+  void listed(const answer& told);
+
+  zookeeper_handle& handle_;
+  const std::string path_;
+  told_listener listener_;
+};
+
+}  // namespace dlock::stores::zookeeper

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Sessions, each with a node of its own beside those of the locks: whoever deletes that has the session ended.
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "stores/zookeeper/client/errors.hpp"
+#include "stores/zookeeper/recipe/guarded.hpp"
+#include "stores/zookeeper/recipe/store.hpp"
+
+namespace dlock::stores::zookeeper {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// What the servers are asked for. A third more than the ttl is needed: the answer to a renewal proves that the leader has heard
+/// of the session when the one before was sent, which is a third of the ttl ago.
+milliseconds timeout_for(microseconds ttl) { return std::chrono::ceil<milliseconds>(ttl + ttl / 2); }
+milliseconds least_for(microseconds ttl) { return std::chrono::ceil<milliseconds>(ttl + ttl / 3); }
+
+reply too_short(milliseconds given, microseconds ttl) {
+  const auto text = fmt::format(
+      "the servers keep a session for {} ms (their maxSessionTimeout, which is 20 times their tickTime unless set), "
+      "and a "
+      "ttl of {} ms needs {} ms: shorten the ttl or raise maxSessionTimeout",
+      given.count(), std::chrono::duration_cast<milliseconds>(ttl).count(), least_for(ttl).count());
+  return {.result = outcome::failed, .why = {.text = text}};
+}
+
+}  // namespace
+
+reply zookeeper_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
+  return guarded([&]() -> reply {
+    auto& on = static_cast<zookeeper_connection&>(connection);
+    switch (action) {
+      case session_verb::open: return open(on, record);
+      case session_verb::renew: return renew(on, record);
+      case session_verb::close: return close(record);
+      default: return {.result = outcome::no, .statements = 0};  // the servers do it
+    }
+  });
+}
+
+reply zookeeper_store::open(zookeeper_connection& on, const session_record& record) {
+  if (find(record.id) != nullptr) return {.result = outcome::no, .statements = 0};
+  const auto begun = boot_clock::now();
+  std::shared_ptr<zookeeper_handle> handle;
+  try {
+    handle = std::make_shared<zookeeper_handle>(settings_, timeout_for(record.ttl));
+  } catch (const std::runtime_error& problem) {
+    return {.result = outcome::failed, .why = {.transient = true, .connection = true, .text = problem.what()}};
+  }
+  if (const auto connected = on.wait_connected(*handle); connected.code != ZOK) {
+    return {.result = outcome::failed, .why = fault_of(connected.code, "connect")};
+  }
+  const auto given = handle->timeout();
+  if (given < least_for(record.ttl)) return too_short(given, record.ttl);
+  auto session = std::make_shared<zookeeper_session>(
+      handle, node_data{record.id, given.count(), std::string(record.host), record.pid, std::string(record.label)},
+      begun);
+  const auto path = session_path(record.id);
+  for (bool first = true;; first = false) {
+    const auto made = on.ask(1, [&](request_round& round) {
+                          handle->create(path, session->text(), ZOO_EPHEMERAL, round.slot(0));
+                        }).front();
+    if (made.code == ZOK) break;
+    // Without an answer the session ends all the same: nobody has it.
+    if (made.code != ZNONODE || !first) return not_done(made, "open a session");
+    if (const auto base = make_base(on, *handle); base.result != outcome::yes) return base;
+  }
+  std::shared_ptr<zookeeper_handle> unused;  // is closed without the lock
+  const base::lock_guard lock(mutex_);
+  const bool is_new = sessions_.emplace(record.id, std::move(session)).second;
+  if (is_new) unused = std::move(spare_);
+  return {.result = is_new ? outcome::yes : outcome::no};
+}
+
+reply zookeeper_store::renew(zookeeper_connection& on, const session_record& record) {
+  const auto session = find(record.id);
+  if (session == nullptr) return {.result = outcome::no, .statements = 0};
+  const auto sent = boot_clock::now();
+  auto& handle = session->handle();
+  if (const auto connected = on.wait_connected(handle); connected.code != ZOK && !handle.over()) {
+    handle.reconnect();
+    return {.result = outcome::failed, .why = fault_of(ZCONNECTIONLOSS, "renew")};
+  }
+  // Answered by the leader: another server may have lost it without knowing.
+  const auto answers = on.ask(2, [&](request_round& round) {
+    handle.sync(session_path(record.id), round.slot(0));
+    handle.read(session_path(record.id), round.slot(1));
+  });
+  if (handle.over() || answers[1].code == ZNONODE || answers[1].code == ZSESSIONEXPIRED) return {.result = outcome::no};
+  for (const auto& each : answers) {
+    if (each.code == ZOPERATIONTIMEOUT) handle.reconnect();
+    if (each.code != ZOK) return not_done(each, "renew");
+  }
+  session->look_for_doubted();
+  if (session->renewed(sent, record.ttl)) return {.result = outcome::yes};
+  return {.result = outcome::unknown,
+          .why = {.transient = true, .text = "renew: the one before it was too long ago to prove enough"}};
+}
+
+reply zookeeper_store::close(const session_record& record) {
+  const auto session = take_out(record.id);
+  if (session == nullptr) return {.result = outcome::no, .statements = 0};
+  if (session->handle().over()) return {.result = outcome::no, .statements = 0};
+  if (session->end()) return {.result = outcome::yes};
+  // The servers end it themselves, soon: nobody speaks for it any more.
+  return {.result = outcome::unknown, .why = fault_of(ZCONNECTIONLOSS, "close")};
+}
+
+std::shared_ptr<zookeeper_session> zookeeper_store::find(const id128& id) const {
+  const base::lock_guard lock(mutex_);
+  const auto at = sessions_.find(id);
+  return at == sessions_.end() ? nullptr : at->second;
+}
+
+std::shared_ptr<zookeeper_session> zookeeper_store::take_out(const id128& id) {
+  const base::lock_guard lock(mutex_);
+  auto node = sessions_.extract(id);
+  return node.empty() ? nullptr : std::move(node.mapped());
+}
+
+std::shared_ptr<zookeeper_handle> zookeeper_store::connected_handle() {
+  const base::lock_guard lock(mutex_);
+  for (const auto& [id, session] : sessions_) {
+    if (session->handle().connected()) return session->shared_handle();
+  }
+  return spare_ == nullptr || spare_->over() ? nullptr : spare_;
+}
+
+std::shared_ptr<zookeeper_handle> zookeeper_store::any_handle() {
+  if (auto found = connected_handle()) return found;
+  constexpr std::chrono::seconds timeout{10};
+  auto made = std::make_shared<zookeeper_handle>(settings_, timeout);  // without the lock: it may look up names
+  auto ended = made;                                                   // is closed without it, too
+  const base::lock_guard lock(mutex_);
+  if (spare_ == nullptr || spare_->over()) ended = std::exchange(spare_, made);
+  return spare_;
+}
+
+}  // namespace dlock::stores::zookeeper

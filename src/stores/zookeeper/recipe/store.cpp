@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/zookeeper/recipe/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "dlock/error.hpp"
+#include "dlock/stores/zookeeper.hpp"
+#include "stores/zookeeper/recipe/guarded.hpp"
+
+namespace dlock::stores {
+
+std::shared_ptr<store> open_zookeeper(store_url url) {
+  return std::make_shared<zookeeper::zookeeper_store>(zookeeper::zookeeper_settings::parse(std::move(url)));
+}
+
+}  // namespace dlock::stores
+
+namespace dlock::stores::zookeeper {
+
+namespace {
+
+[[noreturn]] void fail(const zookeeper_settings& settings, const fault& why) {
+  throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
+                    fmt::format("{}: {}", settings.name, why.text), why.native, why.sqlstate, why.transient);
+}
+
+}  // namespace
+
+void zookeeper_store::prepare() {
+  zookeeper_connection on("", settings_.connect_timeout);
+  std::shared_ptr<zookeeper_handle> handle;
+  try {
+    handle = any_handle();
+  } catch (const std::runtime_error& problem) {
+    fail(settings_, {.transient = true, .connection = true, .text = problem.what()});
+  }
+  if (const auto connected = on.wait_connected(*handle); connected.code != ZOK) {
+    auto why = fault_of(connected.code, "connect");
+    why.text = fmt::format("no server answers at {}", settings_.ensemble);
+    fail(settings_, why);
+  }
+  if (const auto made = make_base(on, *handle); made.result != outcome::yes) fail(settings_, made.why);
+}
+
+std::unique_ptr<connection> zookeeper_store::connect(microseconds, fault& why) noexcept {
+  try {
+    return std::make_unique<zookeeper_connection>("zookeeper " + settings_.base, settings_.statement_timeout);
+  } catch (const std::exception&) {
+    why.transient = true;
+    return nullptr;
+  }
+}
+
+void zookeeper_store::execute(connection& on, requests asked, replies told) noexcept {
+  while (!asked.empty()) {
+    const auto same = [&](const request& each) { return each.session != asked.front().session; };
+    const auto size = static_cast<std::size_t>(std::find_if(asked.begin(), asked.end(), same) - asked.begin());
+    const auto part = told.first(size);
+    guarded(part, [&] { execute_part(static_cast<zookeeper_connection&>(on), asked.first(size), part); });
+    asked = asked.subspan(size);
+    told = told.subspan(size);
+  }
+}
+
+void zookeeper_store::execute_part(zookeeper_connection& on, requests asked, replies told) {
+  const auto action = asked.front().action;
+  std::fill(told.begin(), told.end(), reply{.result = outcome::no, .statements = 0});
+  // Nobody is gone and still holds a key, and no lease has an expiry.
+  if (action == verb::take_over || action == verb::extend) return;
+  const auto session = find(asked.front().session);
+  if (session == nullptr && action != verb::look) {
+    // What it held is free.
+    if (action == verb::release || action == verb::cancel) return;
+    const fault why{.transient = true, .text = "the session is not open"};
+    std::fill(told.begin(), told.end(), reply{.result = outcome::failed, .why = why, .statements = 0});
+    return;
+  }
+  const auto handle = session != nullptr ? session->shared_handle() : any_handle();
+  if (const auto connected = on.wait_connected(*handle); connected.code != ZOK) {
+    auto why = fault_of(connected.code, "connect");
+    std::fill(told.begin(), told.end(), reply{.result = outcome::failed, .why = why, .statements = 0});
+    return;
+  }
+  const execution with{on, *handle, session.get()};
+  switch (action) {
+    case verb::take:
+    case verb::insert: take(with, asked, told); break;
+    case verb::look: look(with, asked, told); break;
+    case verb::release: release(with, asked, told); break;
+    default: cancel(with, asked, told); break;
+  }
+}
+
+void zookeeper_store::watch(std::string_view key, const id128& id, key_listener& listener) noexcept {
+  try {
+    if (id == id128{}) {
+      const auto handle = any_handle();
+      auto watch = std::make_shared<holder_watch>(*handle, path_of(key), listener);
+      {
+        const base::lock_guard lock(mutex_);
+        watches_[&listener] = watch;
+      }
+      watch->begin();
+    } else if (const auto session = find(id)) {
+      // Each place has a name of its own: it waits for no attempt in particular.
+      const auto random = id128::random().hex();
+      auto place = std::make_shared<queue_place>(
+          session->handle(), queue_place::terms{path_of(key), node_prefix(settings_.names, random), session->text()},
+          listener);
+      session->watch(key, place);
+      place->begin();
+    }
+  } catch (const std::exception&) {
+    // Nothing is told: it is looked at from time to time.
+  }
+}
+
+void zookeeper_store::unwatch(std::string_view key, const id128& id, key_listener& listener) noexcept {
+  if (id != id128{}) {
+    if (const auto session = find(id)) session->unwatch(key);
+    return;
+  }
+  std::shared_ptr<holder_watch> left;
+  {
+    const base::lock_guard lock(mutex_);
+    const auto at = watches_.find(&listener);
+    if (at == watches_.end()) return;
+    left = std::move(at->second);
+    watches_.erase(at);
+  }
+  left->leave();
+}
+
+}  // namespace dlock::stores::zookeeper

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "stores/zookeeper/client/connection.hpp"
+#include "stores/zookeeper/recipe/session.hpp"
+
+namespace dlock::stores::zookeeper {
+
+/// Locks as queues of ephemeral nodes, which the servers delete with the session that has made them. A session of dlock's is one
+/// of ZooKeeper's.
+class zookeeper_store final : public store, private store_admin {
+ public:
+  explicit zookeeper_store(zookeeper_settings settings) : settings_(std::move(settings)) {}
+
+  const std::string& name() const noexcept override { return settings_.name; }
+  capabilities caps() const noexcept override {
+    return {.expiring_leases = false, .min_hold = false, .tells_free = true};
+  }
+  void prepare() override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
+  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  reply session(connection& on, session_verb action, const session_record& record) noexcept override;
+  /// Not asked for: what is sent for a session is done in that order, so a cancel comes behind what it cancels.
+  bool terminate(connection&, const connection_identity&) noexcept override { return true; }
+  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
+  void unwatch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
+  store_admin* admin() noexcept override { return this; }
+
+ private:
+  /// What a verb is executed on.
+  struct execution {
+    zookeeper_connection& on;
+    zookeeper_handle& handle;
+    zookeeper_session* session;  // null: none of ours is named
+  };
+  /// Requests of one session.
+  using requests = std::span<const request>;
+  using replies = std::span<reply>;
+  void execute_part(zookeeper_connection& on, requests asked, replies told);
+  // verbs.cpp
+  void take(const execution& with, requests asked, replies told);
+  std::vector<std::size_t> attempt(const execution& with, requests asked, replies told,
+                                   const std::vector<std::size_t>& which);
+  void look(const execution& with, requests asked, replies told);
+  void release(const execution& with, requests asked, replies told);
+  void cancel(const execution& with, requests asked, replies told);
+
+  // nodes.cpp
+  /// Makes the node of a key, or what stands above all of them. yes: it is there.
+  reply make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path);
+  reply make_base(zookeeper_connection& on, zookeeper_handle& handle);
+  struct holder {
+    std::string node{};  ///< its name; empty: nobody
+    std::string data{};
+    std::uint64_t fence = 0;
+  };
+  /// Who holds each key. yes: all are known.
+  reply find_holders(const execution& with, const std::vector<std::string>& keys, std::vector<holder>& found);
+  std::string path_of(std::string_view key) const;
+  std::string sessions_path() const { return (settings_.base.empty() ? "/dlock" : settings_.base) + ".sessions"; }
+  std::string session_path(const id128& id) const { return sessions_path() + "/" + id.hex(); }
+
+  // admin.cpp
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection& on, const request& key) noexcept override;
+  /// The servers delete what nobody needs any more.
+  reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
+  /// Of those that are held.
+  reply describe(const execution& with, const std::vector<std::string>& keys, std::vector<holder_info>& found);
+  reply keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys);
+
+  // sessions.cpp
+  reply open(zookeeper_connection& on, const session_record& record);
+  reply renew(zookeeper_connection& on, const session_record& record);
+  reply close(const session_record& record);
+  std::shared_ptr<zookeeper_session> find(const id128& id) const;
+  std::shared_ptr<zookeeper_session> take_out(const id128& id);
+  /// Of any session, for what concerns none.
+  std::shared_ptr<zookeeper_handle> any_handle();
+  std::shared_ptr<zookeeper_handle> connected_handle();
+
+  const zookeeper_settings settings_;
+  mutable base::mutex mutex_{};
+  std::map<id128, std::shared_ptr<zookeeper_session>> sessions_ DLOCK_GUARDED_BY(mutex_){};
+  std::shared_ptr<zookeeper_handle> spare_ DLOCK_GUARDED_BY(mutex_){};  // while there is no session
+  std::map<const key_listener*, std::shared_ptr<holder_watch>> watches_
+      DLOCK_GUARDED_BY(mutex_){};  // without a session
+};
+
+}  // namespace dlock::stores::zookeeper

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The verbs of the lock recipe. What can be sent together is: requests of one session are executed in their order.
+
+#include <algorithm>
+
+#include "base/printable_text.hpp"
+#include "stores/zookeeper/client/errors.hpp"
+#include "stores/zookeeper/recipe/store.hpp"
+
+namespace dlock::stores::zookeeper {
+
+namespace {
+
+/// Of somebody else's node: a holder without a session.
+id128 stranger() noexcept {
+  id128 id;
+  id.bytes.fill(0xff);
+  return id;
+}
+
+}  // namespace
+
+/// Of those that are named. They are asked for by a node each, and a list of who stands before it. Returns those whose key has
+/// no node of its own yet.
+std::vector<std::size_t> zookeeper_store::attempt(const execution& with, requests asked, replies told,
+                                                  const std::vector<std::size_t>& which) {
+  const auto answers = with.on.ask(2 * which.size(), [&](request_round& round) {
+    for (std::size_t i = 0; i != which.size(); ++i) {
+      const auto& request = asked[which[i]];
+      const auto path = path_of(request.resource);
+      const auto prefix = node_prefix(settings_.names, attempt_id(request.session, request.nonce));
+      with.handle.create(path + "/" + prefix, with.session->text(), ZOO_EPHEMERAL_SEQUENTIAL, round.slot(2 * i));
+      with.handle.list(path, round.slot(2 * i + 1));
+    }
+  });
+  std::vector<std::size_t> homeless;
+  std::vector<std::pair<std::size_t, std::string>> behind;  // others
+  for (std::size_t i = 0; i != which.size(); ++i) {
+    const auto& made = answers[2 * i];
+    const auto& names = answers[2 * i + 1];
+    auto& answer = told[which[i]];
+    answer = {.result = outcome::no};
+    if (made.code == ZNONODE) {
+      homeless.push_back(which[i]);
+    } else if (made.code != ZOK) {
+      answer = not_done(made, "take");
+    } else if (names.code != ZOK) {
+      answer = {.result = outcome::unknown, .why = fault_of(names.code, "take")};
+    } else {
+      const auto& request = asked[which[i]];
+      const auto name = made.text.substr(made.text.rfind('/') + 1);
+      if (before(names.names, name).empty()) {
+        with.session->hold(request.resource, {{name, made.created}, request.nonce});
+        answer = {.result = outcome::yes, .fence = made.created};
+      } else {
+        behind.emplace_back(which[i], made.text);
+      }
+    }
+    answer.statements = 0;
+  }
+  // It leaves the queue at once: whether the key is wanted for longer, the engine knows.
+  const auto removed = with.on.ask(behind.size(), [&](request_round& round) {
+    for (std::size_t i = 0; i != behind.size(); ++i) with.handle.remove(behind[i].second, round.slot(i));
+  });
+  for (std::size_t i = 0; i != behind.size(); ++i) {
+    const bool gone = removed[i].code == ZOK || removed[i].code == ZNONODE;
+    if (!gone) told[behind[i].first] = {.result = outcome::unknown, .why = fault_of(removed[i].code, "take")};
+  }
+  return homeless;
+}
+
+void zookeeper_store::take(const execution& with, requests asked, replies told) {
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i != asked.size(); ++i) {
+    const auto place = with.session->place(asked[i].resource);
+    lock_node node;
+    const auto had = place == nullptr ? outcome::failed : place->take(node);
+    if (had == outcome::failed) {
+      which.push_back(i);
+    } else if (had == outcome::yes) {
+      told[i] = {.result = outcome::yes, .fence = node.fence, .statements = 0};
+      with.session->hold(asked[i].resource, {std::move(node), asked[i].nonce});
+    }
+  }
+  if (which.empty()) return;
+  constexpr int rounds = 4;  // the server may delete a key's node as soon as it is made, where nothing stands below it
+  for (int i = 0; i != rounds && !which.empty(); ++i) {
+    which = attempt(with, asked, told, which);
+    for (auto each = which.begin(); each != which.end();) {
+      const auto made = make_parent(with.on, with.handle, path_of(asked[*each].resource));
+      if (made.result == outcome::yes) {
+        told[*each] = {.why = {.transient = true, .text = "the key's node is deleted again and again"},
+                       .statements = 0};
+        ++each;
+      } else {
+        told[*each] = {.result = outcome::failed, .why = made.why, .statements = 0};  // no node of ours was made
+        each = which.erase(each);
+      }
+    }
+  }
+  told.front().statements = 1;
+}
+
+void zookeeper_store::look(const execution& with, requests asked, replies told) {
+  std::vector<std::string> keys;
+  for (const auto& each : asked) keys.emplace_back(each.resource);
+  std::vector<holder> found;
+  const auto known = find_holders(with, keys, found);
+  for (std::size_t i = 0; i != asked.size(); ++i) {
+    told[i] = known;
+    told[i].statements = i == 0 ? 1 : 0;
+    if (known.result != outcome::yes) continue;
+    // Our own place that has become the first is to be had by a take.
+    const auto place = with.session == nullptr ? nullptr : with.session->place(keys[i]);
+    if (found[i].node.empty() || (place != nullptr && place->name() == found[i].node)) {
+      told[i].result = outcome::absent;
+      continue;
+    }
+    auto& seen = told[i].holder;
+    seen.kind = lease_kind::session;
+    seen.fence = found[i].fence;
+    if (const auto data = node_data::parse(found[i].data)) {
+      seen.holder = data->session;
+      seen.left = std::chrono::milliseconds{data->timeout_ms};
+      seen.who = data->who();
+    } else {
+      seen.holder = stranger();
+      seen.left = microseconds::max();
+      seen.who = detail::printable_text(found[i].data.substr(0, 64));
+    }
+  }
+}
+
+void zookeeper_store::release(const execution& with, requests asked, replies told) {
+  std::vector<std::pair<std::size_t, std::string>> ours;
+  for (std::size_t i = 0; i != asked.size(); ++i) {
+    const auto held = with.session->held(asked[i].resource);
+    if (held && held->fence == asked[i].fence) ours.emplace_back(i, held->name);
+  }
+  const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
+    for (std::size_t i = 0; i != ours.size(); ++i) {
+      with.handle.remove(path_of(asked[ours[i].first].resource) + "/" + ours[i].second, round.slot(i));
+    }
+  });
+  for (std::size_t i = 0; i != ours.size(); ++i) {
+    auto& answer = told[ours[i].first];
+    const auto code = removed[i].code;
+    if (code == ZOK || code == ZNONODE) {
+      with.session->drop(asked[ours[i].first].resource, ours[i].second);
+      answer.result = code == ZOK ? outcome::yes : outcome::no;
+    } else {
+      answer = not_done(removed[i], "release");
+      answer.statements = 0;
+    }
+  }
+  told.front().statements = 1;
+}
+
+void zookeeper_store::cancel(const execution& with, requests asked, replies told) {
+  const auto listed = with.on.ask(asked.size(), [&](request_round& round) {
+    for (std::size_t i = 0; i != asked.size(); ++i) with.handle.list(path_of(asked[i].resource), round.slot(i));
+  });
+  std::vector<std::pair<std::size_t, std::string>> ours;
+  for (std::size_t i = 0; i != asked.size(); ++i) {
+    if (listed[i].code != ZOK && listed[i].code != ZNONODE) {
+      told[i] = not_done(listed[i], "cancel");
+      continue;
+    }
+    // By its name; a node that was a place in the queue before has another one.
+    const auto held = with.session->held(asked[i].resource);
+    const auto prefix = node_prefix(settings_.names, attempt_id(asked[i].session, asked[i].nonce));
+    const auto before = ours.size();
+    for (const auto& each : listed[i].names) {
+      const bool granted = held && held->nonce == asked[i].nonce && held->name == each;
+      if (granted || each.starts_with(prefix)) ours.emplace_back(i, each);
+    }
+    if (ours.size() == before) with.session->doubt(path_of(asked[i].resource), prefix);
+  }
+  const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
+    for (std::size_t i = 0; i != ours.size(); ++i) {
+      with.handle.remove(path_of(asked[ours[i].first].resource) + "/" + ours[i].second, round.slot(i));
+    }
+  });
+  for (std::size_t i = 0; i != ours.size(); ++i) {
+    auto& answer = told[ours[i].first];
+    if (removed[i].code == ZOK) {
+      with.session->drop(asked[ours[i].first].resource, ours[i].second);
+      answer.result = outcome::yes;
+    } else if (removed[i].code != ZNONODE) {
+      answer = not_done(removed[i], "cancel");
+    }
+  }
+  told.front().statements = 1;
+}
+
+}  // namespace dlock::stores::zookeeper

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "contract/place.hpp"
+#include "dlock/stores/zookeeper.hpp"
+#include "support/zookeeper_server.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+/// A server of its own.
+class zookeeper_place final : public store_place {
+ public:
+  std::shared_ptr<store> open() override {
+    auto opened = open_store(url());
+    opened->prepare();
+    return opened;
+  }
+  std::string url() const override { return server.url(); }
+  bool counts_grants() const override { return false; }
+  bool deletes_free_rows() const override { return true; }
+  bool forgets_expired() const override { return true; }
+
+  zookeeper_server server{};
+};
+
+}  // namespace
+
+std::unique_ptr<store_place> make_store_place() { return std::make_unique<zookeeper_place>(); }
+
+}  // namespace dlock::test

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Locks by dlock, beside the neighbours: worker URL KEY LOG loop|once
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/stores/zookeeper.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+void write_line(const char* log, const std::string& line) {
+  const int to = ::open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (::write(to, line.data(), line.size()) < 0) ::_exit(3);
+  ::close(to);
+}
+
+}  // namespace
+
+int main(int, char** words) {
+  dlock::lock_service locks(words[1], {.defaults = {.ttl = 1s, .wait = 30s}});
+  const bool once = words[4] == std::string("once");
+  const auto pid = ::getpid();
+  do {
+    try {
+      const auto held = locks.acquire(words[2]);
+      write_line(words[3], fmt::format("B dlock {}\n", pid));
+      char byte = 0;
+      if (once && ::read(STDIN_FILENO, &byte, 1) < 0) return 1;
+      if (!once) std::this_thread::sleep_for(1ms);
+      write_line(words[3], fmt::format("E dlock {}\n", pid));
+    } catch (const dlock::error& e) {
+      write_line(words[3], fmt::format("error dlock {}\n", e.what()));
+    }
+  } while (!once);
+  return 0;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Three servers.
+
+#include <future>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/zookeeper/zookeeper_places.hpp"
+
+namespace dlock::test {
+
+TEST_CASE(
+    "zookeeper: a lock that is held and waited for outlives the death of the leader, in order and with its fences",
+    "[zookeeper][T62]") {
+  zookeeper_ensemble servers(3);
+  lock_service a(servers.url(), {.defaults = {.ttl = 10s}}), b(servers.url(), {.defaults = {.ttl = 10s}});
+  lease held = a.acquire("k");
+  const auto fence = held.fencing_token();
+  auto waiting = std::async(std::launch::async, [&] { return b.acquire("k", {.wait = 30s}).fencing_token(); });
+  CHECK(eventually([&] { return b.statements() >= 4; }));
+  const auto leader = servers.leader();
+  servers[leader].kill();
+  const auto next = servers.leader();
+  CHECK(next != leader);
+  // Renewed by the new leader: longer than it would be trusted without.
+  std::this_thread::sleep_for(500ms);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK(waiting.wait_for(0ms) == std::future_status::timeout);
+  held.release();
+  CHECK(waiting.get() > fence);
+  const lease again = a.acquire("k", {.wait = 20s});
+  CHECK(again.fencing_token() > fence);
+}
+
+}  // namespace dlock::test

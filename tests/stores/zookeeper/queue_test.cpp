@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Who waits stands in a queue at the server.
+
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/zookeeper/recipe/session.hpp"
+#include "stores/zookeeper/zookeeper_places.hpp"
+#include "support/tcp_proxy.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+/// How many children the node of the key "k" has, as the server counts.
+int nodes_of_key(const zookeeper_server& server) { return count(server.ask("dump"), "/dlock/k/"); }
+/// How many of them somebody watches.
+int watched_nodes(const zookeeper_server& server) { return count(server.ask("wchp"), "/dlock/k/"); }
+
+}  // namespace
+
+TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in which they came", "[zookeeper][T32]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor holder(place);
+  auto fence = holder.acquire("k");
+  std::vector<std::unique_ptr<actor>> waiting;
+  std::deque<counting_listener> listeners(6);
+  for (auto& listener : listeners) {
+    waiting.push_back(std::make_unique<actor>(place));
+    auto& last = *waiting.back();
+    REQUIRE(answer(last.take("k")) == outcome::no);
+    last.store->watch("k", last.id, listener);
+    REQUIRE(eventually([&] { return listener.told() == 1; }));  // it stands in the queue
+    CHECK(listener.works());
+  }
+  CHECK(nodes_of_key(server) == 7);
+  CHECK(watched_nodes(server) == 6);  // each waits for another one
+  auto* before = &holder;
+  for (std::size_t i = 0; i != waiting.size(); ++i) {
+    REQUIRE(answer(before->release("k", fence)) == outcome::yes);
+    REQUIRE(eventually([&] { return listeners[i].told() == 2; }));
+    const auto granted = waiting[i]->take("k");
+    REQUIRE(answer(granted) == outcome::yes);
+    CHECK(granted.statements == 0);
+    CHECK(granted.fence > fence);
+    fence = granted.fence;
+    waiting[i]->store->unwatch("k", waiting[i]->id, listeners[i]);
+    before = waiting[i].get();
+  }
+  // Once when it stood there, and once when it was the first.
+  for (const auto& each : listeners) CHECK(each.told() == 2);
+  CHECK(before->at("k").holder == before->id);
+}
+
+TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who goes on waiting", "[zookeeper][T39]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor holder(place), leaving(place), staying(place);
+  const auto fence = holder.acquire("k");
+  counting_listener first, second;
+  leaving.store->watch("k", leaving.id, first);
+  REQUIRE(eventually([&] { return first.told() == 1; }));
+  staying.store->watch("k", staying.id, second);
+  REQUIRE(eventually([&] { return second.told() == 1; }));
+  leaving.store->unwatch("k", leaving.id, first);
+  REQUIRE(eventually([&] { return nodes_of_key(server) == 2; }));
+  CHECK(answer(staying.take("k")) == outcome::no);
+  REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+  REQUIRE(eventually([&] { return second.told() == 2; }));
+  CHECK(answer(staying.take("k")) == outcome::yes);
+  CHECK(first.told() == 1);
+}
+
+TEST_CASE("zookeeper: who was the first and did not take it gives way to the next", "[zookeeper]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor holder(place), idle(place), next(place);
+  const auto fence = holder.acquire("k");
+  counting_listener idle_told, next_told;
+  idle.store->watch("k", idle.id, idle_told);
+  REQUIRE(eventually([&] { return idle_told.told() == 1; }));
+  next.store->watch("k", next.id, next_told);
+  REQUIRE(eventually([&] { return next_told.told() == 1; }));
+  REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+  REQUIRE(eventually([&] { return idle_told.told() == 2; }));
+  CHECK(answer(idle.look("k")) == outcome::absent);  // to be had by a take of its own session
+  CHECK(next.at("k").holder == idle.id);
+  idle.store->unwatch("k", idle.id, idle_told);
+  REQUIRE(eventually([&] { return next_told.told() == 2; }));
+  CHECK(answer(next.take("k")) == outcome::yes);
+}
+
+TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has gone", "[zookeeper]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor holder(place), other(place);
+  const auto fence = holder.acquire("k");
+  counting_listener told, also_told;
+  other.store->watch("k", id128{}, told);
+  other.store->watch("k", id128{}, also_told);
+  REQUIRE(eventually([&] { return told.told() == 1 && also_told.told() == 1; }));
+  CHECK(nodes_of_key(server) == 1);
+  other.store->unwatch("k", id128{}, also_told);
+  REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+  CHECK(eventually([&] { return told.told() == 2; }));
+  other.store->unwatch("k", id128{}, told);
+  CHECK(also_told.told() == 1);
+}
+
+TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is deleted at the next renewal",
+          "[zookeeper][T14]") {
+  using namespace stores::zookeeper;
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor a(place), b(place);
+  REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  constexpr std::uint64_t late = 77;
+  REQUIRE(answer(a.cancel("k", late)) == outcome::no);
+  // As by a server that has still had the request.
+  zookeeper_handle other(zookeeper_settings::parse(store_url::parse(server.url())), 10s);
+  std::atomic<int> code{1};
+  const auto prefix = node_prefix(node_names::curator, attempt_id(a.id, late));
+  other.create("/dlock/k/" + prefix, "", ZOO_EPHEMERAL_SEQUENTIAL,
+               [&](const stores::zookeeper::answer& told) { code = told.code; });
+  REQUIRE(eventually([&] { return code == ZOK; }));
+  CHECK(answer(b.take("k")) == outcome::no);
+  REQUIRE(a.renew(for_long) == outcome::yes);
+  CHECK(eventually([&] { return nodes_of_key(server) == 0; }));
+  CHECK(answer(b.take("k")) == outcome::yes);
+}
+
+TEST_CASE("zookeeper: services get a key in the order in which they asked", "[zookeeper][T33]") {
+  const zookeeper_server server;
+  lock_service locks(server.url());
+  auto held = locks.acquire("k");
+  std::vector<std::unique_ptr<lock_service>> services;
+  std::vector<std::thread> threads;
+  std::vector<int> order;  // guarded by the lock
+  for (int i = 0; i != 5; ++i) {
+    services.push_back(std::make_unique<lock_service>(server.url()));
+    threads.emplace_back([&, i] {
+      const lease mine = services.back()->acquire("k", {.wait = 20s});
+      order.push_back(i);
+    });
+    REQUIRE(eventually([&] { return nodes_of_key(server) == i + 2; }));
+  }
+  const auto before = locks.statements();
+  held.release();
+  for (auto& each : threads) each.join();
+  CHECK(order == std::vector<int>{0, 1, 2, 3, 4});
+  CHECK(locks.statements() == before + 1);
+}
+
+TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "[zookeeper][T14]") {
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  url_place direct(server.url());
+  actor b(direct);
+  const auto url = "zookeeper://127.0.0.1:" + std::to_string(proxy.port());
+  SECTION("of a take") {
+    url_place place(url);
+    actor a(place);
+    REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+    proxy.lose_next(tcp_proxy::loss::answer);
+    REQUIRE(a.take("k").result == outcome::unknown);
+    CHECK_FALSE(a.connection->usable());
+    fault why;
+    a.connection = a.store->connect(1s, why);
+    CHECK(answer(b.take("k")) == outcome::no);  // it has arrived
+    CHECK(answer(a.cancel("k", a.nonce)) == outcome::yes);
+    CHECK(answer(b.take("k")) == outcome::yes);
+  }
+  SECTION("of a place in the queue") {
+    url_place place(url);
+    actor a(place);
+    const auto fence = b.acquire("k");
+    counting_listener told;
+    REQUIRE(answer(a.take("k")) == outcome::no);
+    proxy.lose_next(tcp_proxy::loss::answer);
+    a.store->watch("k", a.id, told);
+    REQUIRE(eventually([&] { return told.told() == 1; }));
+    CHECK(nodes_of_key(server) == 2);  // the same one, found again
+    REQUIRE(answer(b.release("k", fence)) == outcome::yes);
+    REQUIRE(eventually([&] { return told.told() == 2; }));
+    const auto granted = a.take("k");
+    CHECK(answer(granted) == outcome::yes);
+    CHECK(granted.fence > fence);
+    CHECK(a.at("k").fence == granted.fence);
+  }
+  SECTION("of a service's") {
+    lock_service locks(url);
+    locks.acquire("k").release();
+    proxy.lose_next(tcp_proxy::loss::answer);
+    auto held = locks.acquire("k", {.wait = 20s});
+    CHECK(nodes_of_key(server) == 1);
+    held.release();
+    CHECK(answer(b.take("k")) == outcome::yes);
+  }
+}
+
+}  // namespace dlock::test

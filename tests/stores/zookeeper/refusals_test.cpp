@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What is refused, and how it is said.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <iterator>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/zookeeper/zookeeper_places.hpp"
+
+namespace dlock::test {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+TEST_CASE("zookeeper: a ttl that the servers' longest session can't keep is refused, with what is to be changed",
+          "[zookeeper]") {
+  const zookeeper_server server({"maxSessionTimeout=2000"});
+  lock_service locks(server.url());
+  CHECK(locks.try_acquire("k", {.ttl = 1500ms}));
+  CHECK_THROWS_MATCHES(locks.try_acquire("k", {.ttl = 2s}), store_error,
+                       MessageMatches(ContainsSubstring("2000 ms") && ContainsSubstring("maxSessionTimeout") &&
+                                      ContainsSubstring("a ttl of 2000 ms needs 2667 ms")));
+}
+
+TEST_CASE("zookeeper: with a server's defaults the ttl that dlock uses by default can be had", "[zookeeper]") {
+  const zookeeper_server server({"tickTime=2000", "maxSessionTimeout=40000"});
+  lock_service locks(server.url());
+  CHECK(locks.acquire("k"));
+}
+
+TEST_CASE("zookeeper: where no server answers it is said so, and nothing is written to standard error", "[zookeeper]") {
+  zookeeper_server server;
+  const auto url = server.url("connect_timeout=300");
+  server.kill();
+  const scratch_folder folder;
+  const auto file = folder / "stderr";
+  const int before = ::dup(2);
+  const int to = ::open(file.c_str(), O_WRONLY | O_CREAT, 0600);
+  ::dup2(to, 2);
+  CHECK_THROWS_MATCHES(lock_service(url), store_error, MessageMatches(ContainsSubstring("no server answers")));
+  CHECK_THROWS_AS(lock_service("zookeeper://no-such-host.invalid/?connect_timeout=300"), store_error);
+  ::dup2(before, 2);
+  ::close(before);
+  ::close(to);
+  std::ifstream in(file);
+  CHECK(std::string(std::istreambuf_iterator<char>(in), {}).empty());
+}
+
+TEST_CASE("zookeeper: nodes made by a user are that user's, and others are told so", "[zookeeper][T72]") {
+  const zookeeper_server server;
+  const auto host = server.address();
+  lock_service mine("zookeeper://me:sesame@" + host + "/?base=/private");
+  const lease held = mine.acquire("k");
+  CHECK(held.fencing_token() > 0);
+  CHECK_THROWS_MATCHES(lock_service("zookeeper://" + host + "/?base=/private").try_acquire("k"), store_error,
+                       MessageMatches(ContainsSubstring("not authenticated")));
+  lock_service same("zookeeper://me:sesame@" + host + "/?base=/private");
+  CHECK_FALSE(same.try_acquire("k"));
+}
+
+TEST_CASE("zookeeper: the path stands before all paths, and is made", "[zookeeper]") {
+  const zookeeper_server server;
+  lock_service locks("zookeeper://" + server.address() + "/some/app?base=/locks");
+  const lease held = locks.acquire("k");
+  CHECK_THAT(server.ask("dump"), ContainsSubstring("/some/app/locks/k/_c_"));
+  CHECK(lock_service(server.url()).try_acquire("k"));
+  CHECK_FALSE(lock_service(server.url("base=/some/app/locks")).try_acquire("k"));
+}
+
+}  // namespace dlock::test

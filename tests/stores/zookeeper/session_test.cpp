@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What becomes of leases when the connection to the servers, a server, or the session is lost.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/zookeeper/zookeeper_places.hpp"
+#include "support/recording_observer.hpp"
+#include "support/tcp_proxy.hpp"
+
+namespace dlock::test {
+
+TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, before anybody else has its key",
+          "[zookeeper][T30][T91]") {
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  const auto observer = std::make_shared<recording_observer>();
+  lock_service cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()),
+                       {.defaults = {.ttl = 1s}, .close_limit = 0ms, .observer = observer});
+  lock_service locks(server.url());
+  const lease held = cut_off.acquire("k");
+  proxy.fall_silent();
+  const lease next = locks.acquire("k", {.wait = 20s});
+  CHECK(held.remaining() == 0us);
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::unreachable);
+  CHECK(observer->count(event::kind::renewal_late) > 0);  // it was told of the silence before
+  proxy.mend();
+  CHECK(cut_off.acquire("other", {.wait = 20s}));
+  CHECK_NOTHROW(next.ensure_held());
+}
+
+TEST_CASE("zookeeper: a connection that is lost and found again within the ttl costs nobody a lease",
+          "[zookeeper][T65]") {
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  lock_service locks("zookeeper://127.0.0.1:" + std::to_string(proxy.port()), {.defaults = {.ttl = 3s}});
+  lock_service other(server.url());
+  lease held = locks.acquire("k");
+  const lease theirs = other.acquire("theirs");
+  const auto seen = proxy.accepted();
+  proxy.cut();
+  proxy.mend();
+  REQUIRE(eventually([&] { return proxy.accepted() > seen; }));
+  std::this_thread::sleep_for(3s);  // longer than it would be trusted without a renewal
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_FALSE(other.try_acquire("k"));
+  held.release();
+  CHECK(other.try_acquire("k"));
+}
+
+TEST_CASE("zookeeper: a server that falls silent is left for another one before leases end", "[zookeeper][T65]") {
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  const auto url = "zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + "," + server.address();
+  std::unique_ptr<lock_service> locks;
+  do {  // the library chooses at random
+    locks = std::make_unique<lock_service>(url, service_options{.defaults = {.ttl = 2s}});
+    locks->acquire("warm up").release();
+  } while (proxy.connected() == 0);
+  lease held = locks->acquire("k");
+  proxy.fall_silent();
+  std::this_thread::sleep_for(2500ms);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_FALSE(lock_service(server.url()).try_acquire("k"));
+  held.release();
+  CHECK(lock_service(server.url()).try_acquire("k"));
+}
+
+TEST_CASE("zookeeper: a server that is killed and started again has all locks", "[zookeeper][T60]") {
+  zookeeper_server server;
+  lock_service locks(server.url(), {.defaults = {.ttl = 10s}});
+  lock_service other(server.url());
+  lease held = locks.acquire("k");
+  const auto fence = held.fencing_token();
+  server.kill();
+  server.start();
+  CHECK_FALSE(other.acquire("other", {.wait = 20s}).reentered());  // there again
+  CHECK_FALSE(other.try_acquire("k"));
+  CHECK_NOTHROW(held.ensure_held());
+  held.release();
+  CHECK(other.acquire("k", {.wait = 20s}).fencing_token() > fence);
+}
+
+TEST_CASE("zookeeper: a renewal that is too far from the one before proves too little and is no yes", "[zookeeper]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor a(place, 1s);  // its session lives for 1.5 s
+  std::this_thread::sleep_for(700ms);
+  const auto late = a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = 1s});
+  CHECK(late.result == outcome::unknown);
+  CHECK(late.why.transient);
+  CHECK(a.renew(1s) == outcome::yes);
+}
+
+TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the parent's session alone",
+          "[zookeeper][T47]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor parent(place), other(place);
+  parent.acquire("k");
+  const auto child = ::fork();
+  if (child == 0) {
+    ::alarm(10);
+    parent.connection.reset();
+    parent.store.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(parent.renew(for_long) == outcome::yes);
+  CHECK(answer(other.take("k")) == outcome::no);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "support/zookeeper_server.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "support/eventually.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+sockaddr_in local(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+/// None that this process has been given before.
+std::uint16_t free_port() {
+  static std::set<std::uint16_t> given;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const int at = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    auto address = local(0);
+    socklen_t size = sizeof address;
+    const bool bound = ::bind(at, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                       ::getsockname(at, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+    ::close(at);
+    if (bound && given.insert(ntohs(address.sin_port)).second) return ntohs(address.sin_port);
+  }
+  throw std::runtime_error("no free port");
+}
+
+}  // namespace
+
+zookeeper_server::zookeeper_server(std::vector<std::string> settings) : settings_(std::move(settings)) {
+  for (int attempt = 0; attempt < 5; ++attempt) {  // somebody else may take the port
+    port_ = free_port();
+    start();
+    if (eventually([this] { return pid_ < 0 || ::waitpid(pid_, nullptr, WNOHANG) == pid_ || ask("ruok") == "imok"; },
+                   std::chrono::seconds{30}) &&
+        ask("ruok") == "imok") {
+      return;
+    }
+    kill();
+  }
+  throw std::runtime_error("ZooKeeper does not start; is it installed? ./dev setup does that");
+}
+
+zookeeper_server::zookeeper_server(int number, std::vector<std::string> settings)
+    : settings_(std::move(settings)), number_(number), port_(free_port()) {}
+
+zookeeper_server::~zookeeper_server() {
+  if (pid_ > 0) kill();
+}
+
+std::string zookeeper_server::address() const { return fmt::format("127.0.0.1:{}", port_); }
+
+std::string zookeeper_server::url(const std::string& parameters) const {
+  return fmt::format("zookeeper://{}/{}{}", address(), parameters.empty() ? "" : "?", parameters);
+}
+
+void zookeeper_server::configure() const {
+  std::filesystem::create_directory(folder_ / "data");
+  if (number_ > 0) std::ofstream(folder_ / "data/myid") << number_ << '\n';
+  std::ofstream file(folder_ / "zoo.cfg");
+  file << "dataDir=" << (folder_ / "data") << "\nclientPort=" << port_
+       << "\nclientPortAddress=127.0.0.1\ntickTime=100\ninitLimit=50\nsyncLimit=10\nadmin.enableServer=false\n"
+          "maxClientCnxns=0\nforceSync=no\n4lw.commands.whitelist=*\nmaxSessionTimeout=1000000000\n";
+  for (const auto& each : settings_) file << each << '\n';
+}
+
+void zookeeper_server::start() {
+  configure();
+  const std::string main = number_ > 0 ? "quorum.QuorumPeerMain" : "ZooKeeperServerMain";
+  std::vector<std::string> words{"java",
+                                 "-Xmx64m",
+                                 "-XX:+UseSerialGC",
+                                 "-XX:TieredStopAtLevel=1",
+                                 "-Dzookeeper.preAllocSize=64",
+                                 "-cp",
+                                 "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-nop.jar",
+                                 "org.apache.zookeeper.server." + main,
+                                 folder_ / "zoo.cfg"};
+  std::vector<char*> arguments;
+  for (auto& each : words) arguments.push_back(each.data());
+  arguments.push_back(nullptr);
+  const auto log = folder_ / "log";
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int to = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    ::dup2(to, 1);
+    ::dup2(to, 2);
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+}
+
+void zookeeper_server::wait() {
+  if (eventually([this] { return !role().empty(); }, std::chrono::seconds{30})) return;
+  throw std::runtime_error("ZooKeeper does not answer");
+}
+
+void zookeeper_server::stop() const { ::kill(pid_, SIGSTOP); }
+void zookeeper_server::go_on() const { ::kill(pid_, SIGCONT); }
+
+void zookeeper_server::kill() {
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+std::string zookeeper_server::ask(const std::string& word) const {
+  const int to = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto address = local(port_);
+  const timeval patience{.tv_sec = 0, .tv_usec = 50'000};  // one that is just starting never answers
+  ::setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  std::string told;
+  if (::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      ::send(to, word.data(), word.size(), MSG_NOSIGNAL) > 0) {
+    char part[4096];
+    for (auto size = ::recv(to, part, sizeof part, 0); size > 0; size = ::recv(to, part, sizeof part, 0)) {
+      told.append(part, static_cast<std::size_t>(size));
+    }
+  }
+  ::close(to);
+  return told;
+}
+
+std::string zookeeper_server::role() const {
+  const auto text = ask("srvr");
+  const auto at = text.find("Mode: ");
+  return at == std::string::npos ? "" : text.substr(at + 6, text.find('\n', at) - at - 6);
+}
+
+zookeeper_ensemble::zookeeper_ensemble(int size) {
+  std::vector<std::string> lines;
+  for (int i = 1; i <= size; ++i) {
+    lines.push_back(fmt::format("server.{}=127.0.0.1:{}:{}", i, free_port(), free_port()));
+  }
+  for (int i = 1; i <= size; ++i) servers_.push_back(std::make_unique<zookeeper_server>(i, lines));
+  for (const auto& each : servers_) each->start();
+  for (const auto& each : servers_) each->wait();
+}
+
+std::string zookeeper_ensemble::url(const std::string& parameters) const {
+  std::string all;
+  for (const auto& each : servers_) all += (all.empty() ? "" : ",") + each->address();
+  return fmt::format("zookeeper://{}/{}{}", all, parameters.empty() ? "" : "?", parameters);
+}
+
+std::size_t zookeeper_ensemble::leader() const {
+  std::size_t found = 0;
+  const bool there = eventually(
+      [&] {
+        for (found = 0; found != servers_.size(); ++found) {
+          if (servers_[found]->role() == "leader") return true;
+        }
+        return false;
+      },
+      std::chrono::seconds{30});
+  if (!there) throw std::runtime_error("no leader");
+  return found;
+}
+
+}  // namespace dlock::test

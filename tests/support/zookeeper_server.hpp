@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/scratch_folder.hpp"
+
+namespace dlock::test {
+
+/// A ZooKeeper server for one test, which may stop, kill and restart it. It ends with the test's process, however that ends.
+/// A tick is 100 ms. Throws std::runtime_error where something does not work.
+class zookeeper_server {
+ public:
+  /// `settings`: more lines of its configuration, e.g. {"maxSessionTimeout=2000"}.
+  explicit zookeeper_server(std::vector<std::string> settings = {});
+  /// One of an ensemble, which answers once most of them run. `number` counts from 1.
+  zookeeper_server(int number, std::vector<std::string> settings);
+  ~zookeeper_server();
+  zookeeper_server(const zookeeper_server&) = delete;
+  zookeeper_server& operator=(const zookeeper_server&) = delete;
+
+  /// `parameters`: "name=value&name=value".
+  std::string url(const std::string& parameters = {}) const;
+  /// "127.0.0.1:port"
+  std::string address() const;
+  std::uint16_t port() const noexcept { return port_; }
+
+  /// SIGSTOP, SIGCONT.
+  void stop() const;
+  void go_on() const;
+  void kill();
+  /// Begins to run it; wait() returns when it answers.
+  void start();
+  void wait();
+  /// What it answers to one of its words of four letters; empty: nothing.
+  std::string ask(const std::string& word) const;
+  /// "leader", "follower" or "standalone"; empty: none of them yet.
+  std::string role() const;
+
+ private:
+  void configure() const;
+
+  scratch_folder folder_{};
+  std::vector<std::string> settings_;
+  int number_ = 0;  // of an ensemble; 0: it is alone
+  std::uint16_t port_ = 0;
+  pid_t pid_ = -1;
+};
+
+/// Several, of which each knows the others.
+class zookeeper_ensemble {
+ public:
+  explicit zookeeper_ensemble(int size);
+  std::string url(const std::string& parameters = {}) const;
+  zookeeper_server& operator[](std::size_t which) { return *servers_[which]; }
+  std::size_t size() const { return servers_.size(); }
+  /// Waits for it.
+  std::size_t leader() const;
+
+ private:
+  std::vector<std::unique_ptr<zookeeper_server>> servers_{};
+};
+
+}  // namespace dlock::test
