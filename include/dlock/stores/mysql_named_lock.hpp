@@ -11,6 +11,8 @@
 /// |-----------|-----------------|--------------------------------------------------------------------------------------|
 /// | prefix    | the database's  | what the names of the locks begin with: up to 64 printable ASCII characters. Named   |
 /// |           | name and ':'    | locks belong to the server, whatever the database                                    |
+/// | waiters   | 2               | 0 to 64: connections that wait at the server for busy keys, so that nobody has to    |
+/// |           |                 | look again and again; keys beyond them are looked at with back-off                   |
 ///
 /// Those of dlock/stores/mysql.hpp that say how to reach the server hold too, with one host; `schema` is an error.
 ///
@@ -23,6 +25,7 @@
 /// tokens (lease::fencing_token() throws std::logic_error), no verify(), min_hold, renewal::none, renewal::manual and rows.
 /// lock_service::held_keys() has the keys of this very store, because the server tells no names.
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +36,7 @@ namespace dlock::stores {
 
 /// What the URL does not name.
 struct named_lock_options {
+  std::size_t waiters = 2;              ///< 0 to 64
   std::optional<std::string> prefix{};  ///< 0 to 64 printable ASCII characters; unset: the database's name and ':'
 };
 

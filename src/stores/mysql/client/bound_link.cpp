@@ -37,6 +37,11 @@ void caller_signal::raise() noexcept {
   static_cast<void>(::eventfd_write(descriptor_, 1));
 }
 
+bound_link::bound_link(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience)
+    : link_(std::move(link)), process_(::getpid()), patience_(patience) {}
+
+bound_link::~bound_link() { leave_to_parent(link_, process_); }
+
 std::optional<bound_link::turn> bound_link::wait_turn(const caller_signal& by, fault& why) {
   {
     base::unique_lock lock(mutex_);

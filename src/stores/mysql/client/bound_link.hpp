@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -49,8 +51,11 @@ class bound_link {
   using handler = std::function<void(bound_answer&)>;
 
   /// `patience`: without an answer for so long, the connection is ended.
-  bound_link(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience)
-      : link_(std::move(link)), patience_(patience) {}
+  bound_link(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience);
+  /// A child of fork() leaves the connection to its parent.
+  ~bound_link();
+  bound_link(const bound_link&) = delete;
+  bound_link& operator=(const bound_link&) = delete;
 
   /// The right to send. It ends with the object.
   class turn {
@@ -90,7 +95,8 @@ class bound_link {
   event wait_next(const caller_signal& by, std::chrono::steady_clock::time_point until) const noexcept;
   outcome finish(const caller_signal& by, fault& why);
 
-  const std::unique_ptr<mysql_connection> link_;
+  std::unique_ptr<mysql_connection> link_;
+  const pid_t process_;
   const std::chrono::milliseconds patience_;
   base::mutex mutex_;
   std::condition_variable_any freed_;

@@ -58,8 +58,23 @@ for_update_settings::for_update_settings(store_url url, const for_update_options
   key = shared_table::take_column(url, "key", options.key);
   held = static_cast<std::size_t>(url.take_number("held", static_cast<std::int64_t>(options.held), 1, 10'000));
   make_rows = url.take_number("make_rows", options.make_rows ? 1 : 0, 0, 1) == 1;
+  waiters = static_cast<std::size_t>(url.take_number("waiters", static_cast<std::int64_t>(options.waiters), 0, 64));
   url.expect_no_more_params();
 }
+
+for_update_store::for_update_store(for_update_settings settings)
+    : settings_(std::move(settings)),
+      client_(settings_),
+      pool_(settings_.held),
+      waiters_(client_,
+               {.most = settings_.waiters,
+                .statement =
+                    [this](std::string_view key) {
+                      const auto rows = known();
+                      return "SELECT 1 " + rows->where(key) + " " + rows->shared;
+                    },
+                .set_up = fmt::format("SET SESSION innodb_lock_wait_timeout={}", key_waiters::longest_wait.count()),
+                .patience = settings_.statement_timeout}) {}
 
 std::string for_update_store::row_table_sql::where(std::string_view text) const {
   const bool as_it_is = key.type == shared_table::column_type::text && needs_no_escaping(text);
@@ -82,15 +97,15 @@ void for_update_store::prepare() {
   made->table = table.table();
   made->key = table.key(settings_.key);
   made->begin = fmt::format("FROM {} WHERE {}=", made->table, made->key.quoted());
-  made->shared = client_.is_mariadb() ? "LOCK IN SHARE MODE NOWAIT" : "FOR SHARE NOWAIT";
+  made->shared = client_.is_mariadb() ? "LOCK IN SHARE MODE" : "FOR SHARE";
   // A limit of the server's for transactions that rest would end our leases early.
   if (client_.is_mariadb()) {
     made->idle_limits =
         ", idle_transaction_timeout=0, idle_readonly_transaction_timeout=0, idle_write_transaction_timeout=0";
   }
   mysql_rows none;
-  for (const auto* lock : {"FOR UPDATE NOWAIT", made->shared}) {
-    const auto sql = fmt::format("SELECT 1 FROM {} WHERE FALSE {}", made->table, lock);
+  for (const auto* lock : {"FOR UPDATE", made->shared}) {
+    const auto sql = fmt::format("SELECT 1 FROM {} WHERE FALSE {} NOWAIT", made->table, lock);
     if (with->query(sql, "locking rows", &none, nullptr, why) != outcome::yes) fail(name(), why);
   }
   const base::lock_guard lock(mutex_);
@@ -267,7 +282,7 @@ reply for_update_store::look(waiting_connection& by, const request& request) con
   reply answer;
   mysql_rows found;
   const auto rows = known();
-  const auto sql = fmt::format("SELECT 1 {} {}", rows->where(request.resource), rows->shared);
+  const auto sql = fmt::format("SELECT 1 {} {} NOWAIT", rows->where(request.resource), rows->shared);
   answer.result = by.query(sql, "look", &found, nullptr, answer.why);
   if (answer.result == outcome::yes) {
     if (found.empty()) answer.result = outcome::absent;

@@ -10,6 +10,7 @@
 #include "dlock/store/store_admin.hpp"
 #include "dlock/stores/mysql_for_update.hpp"
 #include "stores/mysql/client/client.hpp"
+#include "stores/mysql/client/key_waiters.hpp"
 #include "stores/mysql/client/waiting_connection.hpp"
 #include "stores/mysql/for_update/pool.hpp"
 #include "stores/mysql/shared_table/layout.hpp"
@@ -23,13 +24,13 @@ struct for_update_settings : shared_table::table_settings {
   std::string key{};
   std::size_t held = 0;
   bool make_rows = false;
+  std::size_t waiters = 0;
 };
 
 /// SELECT ... FOR UPDATE: a held lock is a row that an open transaction has locked, on a connection of its own.
 class for_update_store final : public store, private store_admin {
  public:
-  explicit for_update_store(for_update_settings settings)
-      : settings_(std::move(settings)), client_(settings_), pool_(settings_.held) {}
+  explicit for_update_store(for_update_settings settings);
 
   const std::string& name() const noexcept override { return settings_.name; }
   capabilities caps() const noexcept override {
@@ -39,6 +40,7 @@ class for_update_store final : public store, private store_admin {
             .renewed_leases = true,
             .fence = false,
             .min_hold = false,
+            .tells_free = settings_.waiters != 0,
             .any_key = false};
   }
   std::string unfit_key(std::string_view key) const override;
@@ -52,6 +54,12 @@ class for_update_store final : public store, private store_admin {
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
   /// No lease depends on a session: each has a connection of its own.
   reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
+  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    waiters_.watch(key, listener);
+  }
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    waiters_.unwatch(key, listener);
+  }
   /// Such a connection leaves nothing behind.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return this; }
@@ -95,6 +103,7 @@ class for_update_store final : public store, private store_admin {
   const std::atomic<std::uint64_t> no_losses_{0};
   mutable base::mutex mutex_;
   std::shared_ptr<const row_table_sql> rows_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
+  key_waiters waiters_;                                                   // its thread asks for rows_
 };
 
 }  // namespace dlock::stores::mysql::for_update

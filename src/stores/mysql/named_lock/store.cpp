@@ -41,9 +41,7 @@ bool holds_several(mysql_connection& connection, const std::string& store) {
   return both;
 }
 
-reply lost_session(keeper* of, std::atomic<std::uint64_t>& losses) {
-  // All leases of the service end with a new connection, and the next call begins with a new session.
-  if (of != nullptr && of->found_lost()) ++losses;
+reply lost_session() {
   return {.result = outcome::failed,
           .why = make_own_fault("the connection that kept this session's locks is gone, and so are they", true, true)};
 }
@@ -59,8 +57,21 @@ named_lock_settings::named_lock_settings(store_url url, const named_lock_options
     throw std::invalid_argument(
         fmt::format("dlock: mysql URL: prefix={} is not 0 to {} printable ASCII characters", prefix, longest_prefix));
   }
+  waiters = static_cast<std::size_t>(url.take_number("waiters", static_cast<std::int64_t>(options.waiters), 0, 64));
   url.expect_no_more_params();
 }
+
+named_lock_store::named_lock_store(named_lock_settings settings)
+    : settings_(std::move(settings)),
+      client_(settings_),
+      waiters_(client_, {.most = settings_.waiters,
+                         .statement =
+                             [prefix = settings_.prefix](std::string_view key) {
+                               const auto name = mysql_text_literal(lock_name(prefix, key));
+                               return fmt::format("SELECT GET_LOCK({0}, {1}), RELEASE_LOCK({0})", name,
+                                                  key_waiters::longest_wait.count());
+                             },
+                         .patience = settings_.statement_timeout}) {}
 
 void named_lock_store::prepare() {
   fault why;
@@ -157,7 +168,7 @@ void named_lock_store::change(waiting_connection& by, std::span<const request> r
   const bool takes = first.action == verb::take || first.action == verb::insert;
   const bool frees = first.action == verb::release || first.action == verb::cancel;
   if (keeper == nullptr || !(takes || frees)) {
-    const auto nothing = takes ? lost_session(nullptr, losses_) : reply{.result = outcome::no, .statements = 0};
+    const auto nothing = takes ? lost_session() : reply{.result = outcome::no, .statements = 0};
     return std::fill(replies.begin(), replies.end(), nothing);
   }
   try {
@@ -167,8 +178,10 @@ void named_lock_store::change(waiting_connection& by, std::span<const request> r
     throw;
   }
   if (keeper->usable() || !takes) return;
+  // All leases of the service end with a new connection, and the next call begins with a new session.
+  if (keeper->found_lost()) ++losses_;
   for (auto& reply : replies) {
-    if (reply.result != outcome::unknown) reply = lost_session(keeper.get(), losses_);
+    if (reply.result != outcome::unknown) reply = lost_session();
   }
 }
 

@@ -11,6 +11,7 @@
 #include "dlock/store/store_admin.hpp"
 #include "dlock/stores/mysql_named_lock.hpp"
 #include "stores/mysql/client/client.hpp"
+#include "stores/mysql/client/key_waiters.hpp"
 #include "stores/mysql/client/waiting_connection.hpp"
 #include "stores/mysql/named_lock/keeper.hpp"
 
@@ -21,15 +22,18 @@ struct named_lock_settings : mysql_settings {
   named_lock_settings(store_url url, const named_lock_options& options);
 
   std::string prefix{};
+  std::size_t waiters = 0;
 };
 
 /// GET_LOCK: each session has a connection that holds its locks. No table, nothing on disk.
 class named_lock_store final : public store, private store_admin {
  public:
-  explicit named_lock_store(named_lock_settings settings) : settings_(std::move(settings)), client_(settings_) {}
+  explicit named_lock_store(named_lock_settings settings);
 
   const std::string& name() const noexcept override { return settings_.name; }
-  capabilities caps() const noexcept override { return {.expiring_leases = false, .fence = false, .min_hold = false}; }
+  capabilities caps() const noexcept override {
+    return {.expiring_leases = false, .fence = false, .min_hold = false, .tells_free = settings_.waiters != 0};
+  }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
@@ -39,6 +43,12 @@ class named_lock_store final : public store, private store_admin {
   }
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& connection, session_verb action, const session_record& record) noexcept override;
+  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    waiters_.watch(key, listener);
+  }
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    waiters_.unwatch(key, listener);
+  }
   /// Such a connection only reads.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return this; }
@@ -63,6 +73,7 @@ class named_lock_store final : public store, private store_admin {
 
   const named_lock_settings settings_;
   mysql_client client_;
+  key_waiters waiters_;
   std::atomic<std::uint64_t> losses_{0};
   mutable base::mutex mutex_;
   std::map<id128, std::shared_ptr<keeper>> keepers_ DLOCK_GUARDED_BY(mutex_){};  // by session
