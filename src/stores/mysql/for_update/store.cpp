@@ -232,7 +232,7 @@ reply for_update_store::extend(waiting_connection& by, const request& request) {
   mysql_rows rows;
   answer.result = outcome::unknown;
   // Longer only: the former end is promised.
-  const bool longer = silence_for(request.ttl) > grant->link->seconds;
+  const bool longer = mine && silence_for(request.ttl) > grant->link->seconds;
   if (mine && (!longer || set_silence(*mine, *grant->link, request.ttl, answer.why))) {
     answer.result = mine->query(still_primary_sql, "extend", &rows, answer.why);
     if (answer.result == outcome::yes && is_no_primary(rows)) link.end();
