@@ -90,6 +90,8 @@ folder_rule() {
     src/stores/mysql/unique_insert/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/mysql/unique_insert stores/sql ;;
     src/stores/mysql/state_row/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/mysql/state_row stores/sql ;;
     src/stores/mysql/t_lock/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;
+    src/stores/mysql/named_lock/*) echo 4 stores/mysql/client stores/mysql/named_lock stores/sql ;;
+    src/stores/mysql/for_update/*) echo 4 stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
     src/stores/mysql/*) echo 4 stores/mysql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/transaction_watch.hpp ;;

@@ -35,6 +35,7 @@
 #include <iostream>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -114,11 +115,21 @@ dlock::lock_options options(unsigned wait) {
   return {.ttl = std::chrono::milliseconds{settings.ttl}, .wait = std::chrono::milliseconds{wait}};
 }
 
+/// 0: this store has none.
+std::uint64_t fence_of(const dlock::lease& mine) {
+  try {
+    return mine.fencing_token();
+  } catch (const std::logic_error&) {
+    return 0;
+  }
+}
+
 void say_held(const dlock::lease& mine) {
   const auto at = now();
   const auto holder = service->holder(mine.key());
-  const bool mine_indeed = holder && holder->fence == mine.fencing_token();
-  say("held {} {} {}", mine.fencing_token(), mine_indeed ? holder->session.hex() : "?", at);
+  const auto fence = fence_of(mine);
+  const bool mine_indeed = holder && holder->fence == fence;
+  say("held {} {} {}", fence, mine_indeed ? holder->session.hex() : "?", at);
 }
 
 void take(unsigned wait) {

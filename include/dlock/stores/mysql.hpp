@@ -29,8 +29,8 @@
 /// |                   |                               | a statement has an unknown outcome, its connection is ended  |
 ///
 /// | scheme            | lease_table, unique_insert,   | which tables, and how: lease_table is what this page tells.  |
-/// |                   | state_row, t_lock; lease_table| The others use a table that you have, and have headers of    |
-/// |                   |                               | their own: mysql_<scheme>.hpp                                |
+/// |                   | state_row, t_lock, for_update,| The others use a table that you have, or none, and have      |
+/// |                   | named_lock; lease_table       | headers of their own: mysql_<scheme>.hpp                     |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. The user needs SELECT, INSERT,
 /// UPDATE and DELETE on the tables; KILL of its own connections needs no privilege.

@@ -10,10 +10,14 @@
 #include <utility>
 
 #include "dlock/stores/mysql.hpp"
+#include "dlock/stores/mysql_for_update.hpp"
+#include "dlock/stores/mysql_named_lock.hpp"
 #include "dlock/stores/mysql_state_row.hpp"
 #include "dlock/stores/mysql_t_lock.hpp"
 #include "dlock/stores/mysql_unique_insert.hpp"
+#include "stores/mysql/for_update/store.hpp"
 #include "stores/mysql/lease_table/store.hpp"
+#include "stores/mysql/named_lock/store.hpp"
 #include "stores/mysql/state_row/store.hpp"
 #include "stores/mysql/t_lock/store.hpp"
 #include "stores/mysql/unique_insert/store.hpp"
@@ -35,6 +39,8 @@ constexpr scheme schemes[] = {
     {"unique_insert", [](store_url url) { return open_unique_insert(std::move(url)); }},
     {"state_row", [](store_url url) { return open_state_row(std::move(url)); }},
     {"t_lock", [](store_url url) { return open_t_lock(std::move(url)); }},
+    {"named_lock", [](store_url url) { return open_named_lock(std::move(url)); }},
+    {"for_update", [](store_url url) { return open_for_update(std::move(url)); }},
 };
 
 }  // namespace
@@ -52,6 +58,16 @@ std::shared_ptr<store> open_state_row(store_url url, const state_row_options& op
 std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options) {
   using namespace mysql::t_lock;
   return std::make_shared<t_lock_store>(t_lock_settings(std::move(url), options));
+}
+
+std::shared_ptr<store> open_named_lock(store_url url, const named_lock_options& options) {
+  using namespace mysql::named_lock;
+  return std::make_shared<named_lock_store>(named_lock_settings(std::move(url), options));
+}
+
+std::shared_ptr<store> open_for_update(store_url url, const for_update_options& options) {
+  using namespace mysql::for_update;
+  return std::make_shared<for_update_store>(for_update_settings(std::move(url), options));
 }
 
 std::shared_ptr<store> open_mysql(store_url url) {

@@ -137,6 +137,18 @@ bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, my
   return read_rows(handle, doing, rows, why);
 }
 
+bool send_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, fault& why) {
+  if (mysql_send_query(handle, sql.data(), static_cast<unsigned long>(sql.size())) == 0) return true;
+  why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
+  return false;
+}
+
+bool read_mysql(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why) {
+  if (!mysql_read_query_result(handle)) return read_rows(handle, doing, rows, why);
+  why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
+  return false;
+}
+
 std::string mysql_literal(std::string_view bytes) {
   std::string literal = "X'";
   literal.reserve(bytes.size() * 2 + 3);

@@ -38,6 +38,9 @@ mysql_handle connect_application(const mysql_settings& settings, const store_url
 
 /// Runs a statement whose text holds all its values. `rows` may be null. False, and the reason in `why`, if it failed.
 bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, mysql_rows* rows, fault& why);
+/// The same in two steps, between which the caller may wait for the answer as it likes: sends it, and reads the answer.
+bool send_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, fault& why);
+bool read_mysql(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why);
 
 /// 'X''0A1B''': any bytes as a literal that needs no escaping, whatever the character set.
 std::string mysql_literal(std::string_view bytes);

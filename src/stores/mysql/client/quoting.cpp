@@ -34,6 +34,17 @@ std::string quote_mysql_name(std::string_view name) {
   return text + "`";
 }
 
+bool needs_no_escaping(std::string_view text) noexcept {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '\'' && c != '\\'; });
+}
+
+std::string mysql_text_literal(std::string_view text) {
+  if (!needs_no_escaping(text)) return "_utf8mb4 " + mysql_literal(text);
+  std::string literal;
+  literal.reserve(text.size() + 2);
+  return literal.append(1, '\'').append(text).append(1, '\'');
+}
+
 std::string mysql_value_literal(const verification::parameter& value) {
   struct to_literal {
     std::string operator()(std::int64_t number) const { return std::to_string(number); }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/client/bound_link.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "stores/mysql/client/errors.hpp"
+
+namespace dlock::stores::mysql {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds shortest_rest{10};
+
+int make_descriptor() {
+  const int made = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (made < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for a connection");
+  return made;
+}
+
+}  // namespace
+
+caller_signal::caller_signal() : descriptor_(make_descriptor()) {}
+caller_signal::~caller_signal() { ::close(descriptor_); }
+
+void caller_signal::raise() noexcept {
+  stop_.request_stop();
+  static_cast<void>(::eventfd_write(descriptor_, 1));
+}
+
+bound_link::bound_link(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience)
+    : link_(std::move(link)), process_(::getpid()), patience_(patience) {}
+
+bound_link::~bound_link() { leave_to_parent(link_, process_); }
+
+std::optional<bound_link::turn> bound_link::wait_turn(const caller_signal& by, fault& why) {
+  {
+    base::unique_lock lock(mutex_);
+    const bool got = freed_.wait(lock, by.token(), [this] {
+      mutex_.assert_held();
+      return !taken_;
+    });
+    if (!got) {
+      why = make_own_fault("the connection that keeps the locks was busy for too long", true);
+      return std::nullopt;
+    }
+    taken_ = true;
+  }
+  turn mine(*this, by);
+  if (open_ && finish(by, why) == outcome::unknown && open_) {
+    why = make_own_fault("the connection that keeps the locks has not answered yet", true);
+    return std::nullopt;
+  }
+  why = {};
+  // What rested may have been ended by the server. Then nothing is sent that might have been done.
+  const bool rested = clock::now() - used_ > shortest_rest;
+  if (rested ? link_->alive() : link_->usable()) return mine;
+  why = make_own_fault("the connection that kept the locks is gone, and so are they", true, true);
+  return std::nullopt;
+}
+
+bound_link::turn::~turn() {
+  if (link_ == nullptr) return;
+  {
+    const base::lock_guard lock(link_->mutex_);
+    link_->taken_ = false;
+  }
+  link_->freed_.notify_one();
+}
+
+outcome bound_link::turn::run(const std::string& sql, const char* doing, handler done, fault& why) {
+  auto& connection = *link_->link_;
+  why = {};
+  if (!send_mysql(connection.handle(), sql, doing, why)) {
+    connection.heed(why);
+    connection.interrupt();  // a part of it may be on its way
+    bound_answer lost{.why = why};
+    if (done) done(lost);
+    return outcome::unknown;
+  }
+  link_->open_.emplace(left_open{doing, std::move(done), clock::now() + link_->patience_});
+  return link_->finish(*by_, why);
+}
+
+outcome bound_link::turn::query(const std::string& sql, const char* doing, mysql_rows* rows, fault& why) {
+  const auto read = std::make_shared<mysql_rows>();  // it may be answered when nobody is here any more
+  const auto result = run(
+      sql, doing, [read](bound_answer& answer) { *read = std::move(answer.rows); }, why);
+  if (rows != nullptr && result == outcome::yes) *rows = std::move(*read);
+  return result;
+}
+
+bound_link::event bound_link::wait_next(const caller_signal& by, clock::time_point until) const noexcept {
+  using namespace std::chrono;
+  std::array<pollfd, 2> watched{{{mysql_socket(link_->handle()), POLLIN, 0}, {by.descriptor(), POLLIN, 0}}};
+  for (;;) {
+    const auto left = std::max<milliseconds::rep>(0, ceil<milliseconds>(until - clock::now()).count());
+    const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(left));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return event::nothing;
+    return watched[0].revents != 0 ? event::answer : event::raised;
+  }
+}
+
+/// Reads the answer that is to come.
+outcome bound_link::finish(const caller_signal& by, fault& why) {
+  const auto next = wait_next(by, open_->until);
+  if (next == event::raised) {
+    why = make_own_fault(std::string(open_->doing) + ": no answer in time", true);
+    return outcome::unknown;
+  }
+  const auto open = std::exchange(open_, std::nullopt);
+  bound_answer answer;
+  if (next == event::nothing) {
+    answer.why = make_own_fault(std::string(open->doing) + ": no answer for too long", true, true);
+    link_->heed(answer.why);
+  } else if (read_mysql(link_->handle(), open->doing, &answer.rows, answer.why)) {
+    answer.result = outcome::yes;
+  } else {
+    answer.result = outcome_of_mysql_error(static_cast<unsigned>(answer.why.native));
+    link_->heed(answer.why);
+    if (answer.result == outcome::unknown) link_->interrupt();
+  }
+  used_ = clock::now();
+  why = answer.why;
+  const auto result = answer.result;
+  if (open->done) open->done(answer);
+  return result;
+}
+
+}  // namespace dlock::stores::mysql

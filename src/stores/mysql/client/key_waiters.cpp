@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/client/key_waiters.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include "stores/mysql/client/errors.hpp"
+
+namespace dlock::stores::mysql {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Who was told takes the key; a connection that waits for it at once would only be in the way.
+constexpr auto rest = 50ms;
+/// Between two attempts to have a connection.
+constexpr auto retry = 500ms;
+
+}  // namespace
+
+key_waiters::bell::bell() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for waiting");
+}
+key_waiters::bell::~bell() { ::close(descriptor_); }
+void key_waiters::bell::ring() const noexcept { static_cast<void>(::eventfd_write(descriptor_, 1)); }
+void key_waiters::bell::quiet() const noexcept {
+  eventfd_t rung = 0;
+  static_cast<void>(::eventfd_read(descriptor_, &rung));
+}
+
+// ---- for any thread -------------------------------------------------------------------------------------------------
+
+key_waiters::~key_waiters() {
+  stop_.request_stop();
+  changed_.ring();
+  mutex_.lock();
+  auto thread = std::move(thread_);
+  const auto process_of_thread = process_;
+  const bool ours = process_of_thread == ::getpid();
+  mutex_.unlock();
+  if (!thread.joinable()) return;
+  if (ours) {
+    thread.join();
+  } else {
+    thread.detach();  // it runs in the parent only
+    for (auto& each : slots_) leave_to_parent(each.link, process_of_thread);
+    leave_to_parent(control_.link, process_of_thread);
+  }
+}
+
+void key_waiters::watch(std::string_view key, key_listener& listener) noexcept {
+  try {
+    const base::lock_guard lock(mutex_);
+    if (!thread_.joinable()) {
+      process_ = ::getpid();
+      thread_ = std::thread([this, stop = stop_.get_token()] { run(stop); });
+    }
+    auto& about = keys_[std::string(key)];
+    about.listeners.push_back(&listener);
+    about.begins = true;
+    changed_.ring();
+  } catch (const std::exception&) {
+    // Without memory, or a thread: nothing is told, and the key is looked at.
+  }
+}
+
+void key_waiters::unwatch(std::string_view key, key_listener& listener) noexcept {
+  const base::lock_guard lock(mutex_);
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return;
+  std::erase(found->second.listeners, &listener);
+  // What waits for it goes on until it is needed for another key; it holds nothing at its end.
+  if (found->second.listeners.empty()) keys_.erase(found);
+}
+
+// ---- on its thread --------------------------------------------------------------------------------------------------
+
+void key_waiters::run(const std::stop_token& stop) noexcept {
+  while (!stop.stop_requested()) {
+    try {
+      const base::lock_guard lock(mutex_);
+      serve(stop);
+    } catch (const std::exception&) {
+      std::this_thread::sleep_for(retry);  // no memory
+    }
+  }
+  for (auto& each : slots_) each.drop();
+}
+
+void key_waiters::tell(const std::string& key, bool works) noexcept {
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return;
+  found->second.begins = false;
+  for (auto* const listener : found->second.listeners) listener->may_be_free(works);
+}
+
+bool key_waiters::attended(std::string_view key) const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const slot& each) { return each.key == key; });
+}
+
+/// One wait for whatever happens first.
+void key_waiters::serve(const std::stop_token& stop) {
+  assign(stop);
+  std::vector<pollfd> watched{{changed_.descriptor(), POLLIN, 0}};
+  for (const auto& each : slots_) {
+    watched.push_back({each.key.empty() ? -1 : mysql_socket(each.link->handle()), POLLIN, 0});
+  }
+  const auto now = clock::now();
+  const auto next = next_time(now);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
+  mutex_.unlock();
+  ::poll(watched.data(), watched.size(),
+         next == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(0, left)));
+  changed_.quiet();
+  mutex_.lock();
+  for (std::size_t i = 0; i != slots_.size(); ++i) {
+    if (watched[i + 1].fd < 0) continue;
+    if (watched[i + 1].revents != 0) {
+      answered(slots_[i]);
+    } else if (!slots_[i].key.empty() && clock::now() >= slots_[i].until) {
+      lost(slots_[i]);
+    }
+  }
+}
+
+key_waiters::clock::time_point key_waiters::next_time(clock::time_point now) const {
+  auto next = clock::time_point::max();
+  for (const auto& each : slots_) {
+    if (!each.key.empty()) next = std::min(next, each.until);
+  }
+  for (const auto& [key, about] : keys_) {
+    if (attended(key)) continue;
+    if (const auto at = std::max(about.rests_until, retry_at_); at > now) next = std::min(next, at);
+  }
+  return next;
+}
+
+std::vector<std::string> key_waiters::unattended(clock::time_point now) const {
+  std::vector<std::string> found;
+  for (const auto& [key, about] : keys_) {
+    if (!attended(key) && about.rests_until <= now) found.push_back(key);
+  }
+  return found;
+}
+
+/// Not by a farewell, which a server that waits for a lock does not read.
+void key_waiters::slot::drop() noexcept {
+  if (link != nullptr && !key.empty()) link->interrupt();
+  link.reset();
+  key.clear();
+  ended = false;
+}
+
+/// A connection that waits for nothing. If all do, but one for a key that nobody watches any more, that wait is ended.
+key_waiters::slot* key_waiters::vacant(const std::stop_token& stop) {
+  const auto found = std::find_if(slots_.begin(), slots_.end(), [](const slot& each) { return each.key.empty(); });
+  if (found != slots_.end()) return &*found;
+  const auto unwanted = std::find_if(slots_.begin(), slots_.end(), [&](const slot& each) {
+    mutex_.assert_held();
+    return !each.ended && !keys_.contains(each.key);
+  });
+  if (unwanted != slots_.end()) end_wait(*unwanted, stop);
+  return nullptr;
+}
+
+/// The server does not see that a client is gone that waits for a row. So it is told.
+void key_waiters::end_wait(slot& of, const std::stop_token& stop) {
+  of.ended = true;
+  const bool can = connected(control_, stop);
+  mutex_.unlock();
+  fault why;
+  const auto sql = "KILL QUERY " + std::to_string(of.link->identity().id);
+  const bool done = can && control_.link->query(sql, "end a wait", nullptr, nullptr, why) == outcome::yes;
+  mutex_.lock();
+  if (!done) of.drop();
+}
+
+void key_waiters::assign(const std::stop_token& stop) {
+  for (const auto& each : slots_) {
+    const auto about = keys_.find(each.key);
+    if (about != keys_.end() && about->second.begins) tell(each.key, true);
+  }
+  const auto now = clock::now();
+  if (now < retry_at_) return;
+  for (const auto& key : unattended(now)) {
+    auto* const with = vacant(stop);
+    if (with == nullptr) return;
+    if (!connected(*with, stop)) {
+      retry_at_ = clock::now() + retry;
+      return;
+    }
+    if (keys_.contains(key)) send(*with, key);
+  }
+}
+
+bool key_waiters::connected(slot& with, const std::stop_token& stop) {
+  if (with.link != nullptr && with.link->alive()) return true;
+  mutex_.unlock();
+  fault why;
+  with.link = client_.open<mysql_connection>(client_.settings().connect_timeout, stop, why);
+  const bool works =
+      with.link != nullptr && (plan_.set_up.empty() || with.link->query(plan_.set_up, "set up a connection that waits",
+                                                                        nullptr, nullptr, why) == outcome::yes);
+  if (!works) with.link.reset();
+  mutex_.lock();
+  return works;
+}
+
+void key_waiters::send(slot& with, const std::string& key) {
+  fault why;
+  with.key = key;
+  with.until = clock::now() + longest_wait + plan_.patience;
+  if (send_mysql(with.link->handle(), plan_.statement(key), "wait", why)) {
+    const auto about = keys_.find(key);
+    // From here on, whatever happens to the key is seen.
+    if (about != keys_.end() && about->second.begins) tell(key, true);
+  } else {
+    lost(with);
+  }
+}
+
+void key_waiters::answered(slot& with) {
+  mysql_rows rows;
+  fault why;
+  const bool said = read_mysql(with.link->handle(), "wait", &rows, why);
+  if (with.ended) return with.drop();  // between the two halves of its statement, perhaps
+  const bool free = said && (rows.empty() || rows.at(0).at(0) == "1");
+  const bool in_vain = said ? !free && rows.at(0).at(0) == "0" : why.contended;
+  if (!free && !in_vain) return lost(with);
+  const auto key = std::exchange(with.key, {});
+  const auto about = keys_.find(key);
+  if (!free || about == keys_.end()) return;
+  about->second.rests_until = clock::now() + rest;
+  tell(key, true);
+}
+
+void key_waiters::lost(slot& with) {
+  const auto key = with.key;
+  with.drop();
+  retry_at_ = clock::now() + retry;
+  tell(key, false);
+  if (const auto about = keys_.find(key); about != keys_.end()) about->second.begins = true;
+}
+
+}  // namespace dlock::stores::mysql

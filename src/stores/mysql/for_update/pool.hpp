@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "stores/mysql/client/bound_link.hpp"
+
+namespace dlock::stores::mysql::for_update {
+
+/// A connection that can have a row locked by its open transaction. It commits nothing by itself.
+struct row_link {
+  row_link(std::unique_ptr<mysql_connection> connection, std::chrono::milliseconds patience)
+      : link(std::move(connection), patience) {}
+
+  bound_link link;
+  std::int64_t seconds = 0;  ///< of silence after which the server ends it; of who has the turn
+};
+
+/// The connections of a store, each for one held lock, and what they hold. Thread safety: all functions from any thread; no
+/// I/O but the end of a connection.
+class link_pool {
+ public:
+  explicit link_pool(std::size_t most) : most_(most) {}
+
+  struct held {
+    id128 session{};
+    std::uint64_t nonce = 0;
+    std::shared_ptr<row_link> link{};
+  };
+
+  /// One that is idle, or the right to make one (an empty pointer), which add() or drop() ends. Nothing: all are in use.
+  std::optional<std::shared_ptr<row_link>> get();
+  /// One that get() gave (or what was made of the right) is of no more use.
+  void drop();
+  void put_back(std::shared_ptr<row_link> link);
+
+  /// False: the key is held here already.
+  bool hold(const std::string& key, held grant);
+  std::optional<held> find(std::string_view key) const;
+  /// Out of the books, if it is that grant.
+  bool remove(std::string_view key, const held& grant);
+  /// Keys greater than `after`, in byte order.
+  std::vector<std::pair<std::string, id128>> list(std::string_view after, std::size_t limit) const;
+
+ private:
+  const std::size_t most_;
+  mutable base::mutex mutex_;
+  std::size_t count_ DLOCK_GUARDED_BY(mutex_) = 0;  // idle, held, and what get() has given
+  std::vector<std::shared_ptr<row_link>> idle_ DLOCK_GUARDED_BY(mutex_){};
+  std::map<std::string, held, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
+};
+
+}  // namespace dlock::stores::mysql::for_update

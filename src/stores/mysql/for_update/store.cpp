@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/for_update/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "stores/mysql/client/check.hpp"
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/lone_server.hpp"
+#include "stores/mysql/client/quoting.hpp"
+#include "stores/sql/row_owner.hpp"
+
+namespace dlock::stores::mysql::for_update {
+
+namespace {
+
+/// A row lock has no expiry.
+constexpr microseconds no_end{3'153'600'000'000'000};
+
+/// A connection that get() has given, until it is put back or holds something.
+class borrowed {
+ public:
+  explicit borrowed(link_pool& from) : from_(from) {}
+  ~borrowed() {
+    if (ours_) from_.drop();
+  }
+  borrowed(const borrowed&) = delete;
+  borrowed& operator=(const borrowed&) = delete;
+
+  /// False: all are in use.
+  bool get() {
+    auto got = from_.get();
+    ours_ = got.has_value();
+    if (ours_) link = std::move(*got);
+    return ours_;
+  }
+  void put_back() {
+    from_.put_back(std::move(link));
+    ours_ = false;
+  }
+  void keep() noexcept { ours_ = false; }
+
+  std::shared_ptr<row_link> link{};
+
+ private:
+  link_pool& from_;
+  bool ours_ = false;
+};
+
+}  // namespace
+
+for_update_settings::for_update_settings(store_url url, const for_update_options& options)
+    : table_settings(table_settings::take(url, "for_update", options.table)) {
+  check_lone_host(*this, "for_update");
+  key = shared_table::take_column(url, "key", options.key);
+  held = static_cast<std::size_t>(url.take_number("held", static_cast<std::int64_t>(options.held), 1, 10'000));
+  make_rows = url.take_number("make_rows", options.make_rows ? 1 : 0, 0, 1) == 1;
+  waiters = static_cast<std::size_t>(url.take_number("waiters", static_cast<std::int64_t>(options.waiters), 0, 64));
+  url.expect_no_more_params();
+}
+
+for_update_store::for_update_store(for_update_settings settings)
+    : settings_(std::move(settings)),
+      client_(settings_),
+      pool_(settings_.held),
+      waiters_(client_,
+               {.most = settings_.waiters,
+                .statement =
+                    [this](std::string_view key) {
+                      const auto rows = known();
+                      return "SELECT 1 " + rows->where(key) + " " + rows->shared;
+                    },
+                .set_up = fmt::format("SET SESSION innodb_lock_wait_timeout={}", key_waiters::longest_wait.count()),
+                .patience = settings_.statement_timeout}) {}
+
+std::string for_update_store::row_table_sql::where(std::string_view text) const {
+  const bool as_it_is = key.type == shared_table::column_type::text && needs_no_escaping(text);
+  return begin + (as_it_is ? mysql_text_literal(text) : shared_table::value_literal(key, text));
+}
+
+std::string for_update_store::unfit_key(std::string_view key) const {
+  const auto rows = known();
+  return rows == nullptr ? std::string{} : shared_table::unfit_for(rows->key, key);
+}
+
+void for_update_store::prepare() {
+  fault why;
+  const auto with = client_.open<mysql_connection>(settings_.connect_timeout, {}, why);
+  if (!with) fail(name(), why);
+  const auto reason = refusal(read_facts(*with, client_.server(), name()), "row locks");
+  if (!reason.empty()) fail(name(), "scheme for_update: " + reason);
+  const auto table = shared_table::layout::read(*with, settings_);
+  auto made = std::make_shared<row_table_sql>();
+  made->table = table.table();
+  made->key = table.key(settings_.key);
+  made->begin = fmt::format("FROM {} WHERE {}=", made->table, made->key.quoted());
+  made->shared = client_.is_mariadb() ? "LOCK IN SHARE MODE" : "FOR SHARE";
+  // A limit of the server's for transactions that rest would end our leases early.
+  if (client_.is_mariadb()) {
+    made->idle_limits =
+        ", idle_transaction_timeout=0, idle_readonly_transaction_timeout=0, idle_write_transaction_timeout=0";
+  }
+  mysql_rows none;
+  for (const auto* lock : {"FOR UPDATE", made->shared}) {
+    const auto sql = fmt::format("SELECT 1 FROM {} WHERE FALSE {} NOWAIT", made->table, lock);
+    if (with->query(sql, "locking rows", &none, nullptr, why) != outcome::yes) fail(name(), why);
+  }
+  const base::lock_guard lock(mutex_);
+  rows_ = std::move(made);
+}
+
+// ---- connections ----------------------------------------------------------------------------------------------------
+
+std::shared_ptr<row_link> for_update_store::open(waiting_connection& by, fault& why) {
+  auto link = client_.open<mysql_connection>(settings_.connect_timeout, by.caller().token(), why);
+  if (!link) return nullptr;
+  const auto sql = "SET SESSION autocommit=0" + known()->idle_limits;
+  if (link->query(sql, "set up a connection for locks", nullptr, nullptr, why) != outcome::yes) return nullptr;
+  return std::make_shared<row_link>(std::move(link), settings_.statement_timeout);
+}
+
+bool for_update_store::set_silence(bound_link::turn& mine, row_link& on, microseconds ttl, fault& why) {
+  const auto wanted = silence_for(ttl);
+  if (wanted == on.seconds) return true;
+  const auto sql = fmt::format("SET SESSION wait_timeout={}", wanted);
+  if (mine.query(sql, "set the end of a silent connection", nullptr, why) != outcome::yes) return false;
+  on.seconds = wanted;
+  return true;
+}
+
+// ---- verbs ----------------------------------------------------------------------------------------------------------
+
+void for_update_store::execute(connection& connection, std::span<const request> requests,
+                               std::span<reply> replies) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
+    return guarded(by, "lock", [&]() -> reply {
+      switch (each.action) {
+        case verb::look: return look(by, each);
+        case verb::take:
+        case verb::insert: return take(by, each);
+        case verb::extend: return extend(by, each);
+        case verb::release:
+        case verb::cancel: return free(by, each);
+        case verb::take_over: break;  // the server frees what the dead held
+      }
+      return {.result = outcome::no, .statements = 0};
+    });
+  });
+}
+
+reply for_update_store::take(waiting_connection& by, const request& request) {
+  if (pool_.find(request.resource)) return {.result = outcome::no, .statements = 0};
+  for (;;) {
+    borrowed with(pool_);
+    if (!with.get()) {
+      return {.result = outcome::failed,
+              .why = make_own_fault(fmt::format(
+                  "all connections for locks are in use: held={} allows no more locks at once", settings_.held))};
+    }
+    const bool fresh = with.link == nullptr;
+    reply answer;
+    if (fresh) with.link = open(by, answer.why);
+    if (with.link == nullptr) return answer;
+    answer = lock_row(by, request, with.link);
+    if (answer.result == outcome::yes) {
+      if (!pool_.hold(std::string(request.resource), {request.session, request.nonce, with.link})) {
+        return {.result = outcome::unknown};  // two rows' worth of one key? the connection ends, and its lock with it
+      }
+      with.keep();
+      answer.fence = request.nonce;
+      return answer;
+    }
+    // The server ends those that rest. What it had not begun goes to another one.
+    const bool gone = !with.link->link.usable();
+    if (!gone) with.put_back();
+    if (gone && !fresh && answer.result == outcome::failed) continue;
+    return answer.result == outcome::absent ? make_row(by, request) : answer;
+  }
+}
+
+/// absent: there is no such row. Whatever is not said yes to is rolled back, or its connection is ended.
+reply for_update_store::lock_row(waiting_connection& by, const request& request, const std::shared_ptr<row_link>& on) {
+  reply answer;
+  auto mine = on->link.wait_turn(by.caller(), answer.why);
+  if (!mine || !set_silence(*mine, *on, request.ttl, answer.why)) {
+    on->link.end();
+    return answer;
+  }
+  mysql_rows rows;
+  const auto sql = "SELECT 1 " + known()->where(request.resource) + " FOR UPDATE NOWAIT";
+  answer.result = mine->query(sql, "take", &rows, answer.why);
+  if (answer.result == outcome::yes && !rows.empty()) return answer;
+  if (answer.result == outcome::yes) answer.result = outcome::absent;
+  if (answer.result == outcome::failed && answer.why.contended) answer = {.result = outcome::no};
+  // The transaction has begun, and would keep the table's definition from being changed.
+  fault why;
+  ++answer.statements;
+  if (answer.result == outcome::unknown || mine->query("ROLLBACK", "roll back", nullptr, why) != outcome::yes)
+    on->link.end();
+  return answer;
+}
+
+reply for_update_store::make_row(waiting_connection& by, const request& request) const {
+  const auto rows = known();
+  if (!settings_.make_rows) {
+    return {.result = outcome::failed,
+            .why = make_own_fault(fmt::format(
+                "table {} has no row with this key in column {}: rows are made beforehand, or by make_rows=1",
+                rows->table, rows->key.quoted()))};
+  }
+  reply answer{.statements = 3};
+  const auto sql = fmt::format("INSERT INTO {} ({}) VALUES ({})", rows->table, rows->key.quoted(),
+                               shared_table::value_literal(rows->key, request.resource));
+  answer.result = by.query(sql, "make a row", nullptr, nullptr, answer.why);
+  const bool there = answer.why.native == static_cast<int>(mysql_duplicate_key);
+  // Free now, as far as anybody knows: the next take shows it.
+  if (answer.result == outcome::yes || there) return {.result = outcome::no, .statements = 3};
+  return answer;
+}
+
+reply for_update_store::extend(waiting_connection& by, const request& request) {
+  const auto grant = pool_.find(request.resource);
+  reply answer{.result = outcome::no, .statements = 0};
+  if (!grant || grant->session != request.session || grant->nonce != request.fence) return answer;
+  answer.statements = 1;
+  auto& link = grant->link->link;
+  auto mine = link.wait_turn(by.caller(), answer.why);
+  mysql_rows rows;
+  answer.result = outcome::unknown;
+  // Longer only: the former end is promised.
+  const bool longer = mine && silence_for(request.ttl) > grant->link->seconds;
+  if (mine && (!longer || set_silence(*mine, *grant->link, request.ttl, answer.why))) {
+    answer.result = mine->query(still_primary_sql, "extend", &rows, answer.why);
+    if (answer.result == outcome::yes && is_no_primary(rows)) link.end();
+  }
+  if (link.usable()) return answer;
+  if (pool_.remove(request.resource, *grant)) pool_.drop();
+  return {.result = outcome::no};
+}
+
+reply for_update_store::free(waiting_connection& by, const request& request) {
+  const auto nonce = request.action == verb::cancel ? request.nonce : request.fence;
+  const auto grant = pool_.find(request.resource);
+  if (!grant || grant->session != request.session || grant->nonce != nonce) {
+    return {.result = outcome::no, .statements = 0};
+  }
+  reply answer;
+  auto& link = grant->link->link;
+  auto mine = link.wait_turn(by.caller(), answer.why);
+  if (!mine && link.usable()) return answer;  // busy for too long
+  if (!pool_.remove(request.resource, *grant)) return {.result = outcome::no, .statements = 0};
+  if (!mine) {
+    pool_.drop();
+    return {.result = outcome::no};
+  }
+  answer.result = mine->query("COMMIT", "release", nullptr, answer.why);
+  if (answer.result == outcome::yes) {
+    mine.reset();
+    pool_.put_back(grant->link);
+    return answer;
+  }
+  link.end();  // never used again, so that the server frees the row
+  pool_.drop();
+  answer.result = outcome::unknown;
+  return answer;
+}
+
+reply for_update_store::look(waiting_connection& by, const request& request) const {
+  if (const auto ours = pool_.find(request.resource); ours) {
+    return {.result = outcome::yes,
+            .holder = {.holder = ours->session,
+                       .fence = ours->nonce,
+                       .nonce = ours->nonce,
+                       .kind = lease_kind::connection,
+                       .left = no_end},
+            .statements = 0};
+  }
+  reply answer;
+  mysql_rows found;
+  const auto rows = known();
+  const auto sql = fmt::format("SELECT 1 {} {} NOWAIT", rows->where(request.resource), rows->shared);
+  answer.result = by.query(sql, "look", &found, nullptr, answer.why);
+  if (answer.result == outcome::yes) {
+    if (found.empty()) answer.result = outcome::absent;
+  } else if (answer.why.contended) {
+    answer = {.result = outcome::yes,
+              .holder = {.holder = sql::foreign_owner,
+                         .kind = lease_kind::connection,
+                         .left = no_end,
+                         .who = "an open transaction of the database"}};
+  }
+  return answer;
+}
+
+// ---- operators ------------------------------------------------------------------------------------------------------
+
+reply for_update_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  return guarded(by, "inspect", [&] {
+    auto answer = look(by, key);
+    if (answer.result == outcome::absent) answer.result = outcome::yes;
+    if (answer.result != outcome::yes || !answer.holder.holder) return answer;
+    auto& info = found.emplace_back();
+    info.key = key.resource;
+    info.kind = lease_kind::connection;
+    info.label = answer.holder.who;
+    if (answer.holder.holder != sql::foreign_owner) info.session = answer.holder.holder;
+    return answer;
+  });
+}
+
+reply for_update_store::list(connection& connection, std::string_view after, std::size_t limit,
+                             std::vector<holder_info>& found) noexcept {
+  return guarded(static_cast<waiting_connection&>(connection), "list", [&] {
+    for (auto& [key, session] : pool_.list(after, limit)) {
+      auto& info = found.emplace_back();
+      info.key = std::move(key);
+      info.session = session;
+      info.kind = lease_kind::connection;
+    }
+    return reply{.result = outcome::yes, .statements = 0};
+  });
+}
+
+}  // namespace dlock::stores::mysql::for_update

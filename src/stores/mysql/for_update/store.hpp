@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "dlock/stores/mysql_for_update.hpp"
+#include "stores/mysql/client/client.hpp"
+#include "stores/mysql/client/key_waiters.hpp"
+#include "stores/mysql/client/waiting_connection.hpp"
+#include "stores/mysql/for_update/pool.hpp"
+#include "stores/mysql/shared_table/layout.hpp"
+
+namespace dlock::stores::mysql::for_update {
+
+struct for_update_settings : shared_table::table_settings {
+  /// What the URL names comes before `options`. Throws std::invalid_argument naming the parameter and its value.
+  for_update_settings(store_url url, const for_update_options& options);
+
+  std::string key{};
+  std::size_t held = 0;
+  bool make_rows = false;
+  std::size_t waiters = 0;
+};
+
+/// SELECT ... FOR UPDATE: a held lock is a row that an open transaction has locked, on a connection of its own.
+class for_update_store final : public store, private store_admin {
+ public:
+  explicit for_update_store(for_update_settings settings);
+
+  const std::string& name() const noexcept override { return settings_.name; }
+  capabilities caps() const noexcept override {
+    return {.session_leases = false,
+            .expiring_leases = false,
+            .batch = false,
+            .renewed_leases = true,
+            .fence = false,
+            .min_hold = false,
+            .tells_free = settings_.waiters != 0,
+            .any_key = false};
+  }
+  std::string unfit_key(std::string_view key) const override;
+  void prepare() override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
+    return connect(limit, why, {});
+  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
+    return client_.open<waiting_connection>(limit, cancel, why, no_losses_);
+  }
+  void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  /// No lease depends on a session: each has a connection of its own.
+  reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
+  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    waiters_.watch(key, listener);
+  }
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    waiters_.unwatch(key, listener);
+  }
+  /// Such a connection leaves nothing behind.
+  bool terminate(connection&, const connection_identity&) noexcept override { return true; }
+  store_admin* admin() noexcept override { return this; }
+
+ private:
+  /// The table as it is.
+  struct row_table_sql {
+    std::string table{};
+    shared_table::column key{};
+    std::string begin{};        ///< "FROM <table> WHERE <key>="
+    std::string idle_limits{};  ///< settings of a new connection; may be empty
+    const char* shared = "";    ///< how a look asks for the row
+    std::string where(std::string_view key) const;
+  };
+
+  reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
+  /// Of this store alone: the server tells no keys.
+  reply list(connection& connection, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no, .statements = 0}; }
+  reply clean_up(connection&, microseconds, std::size_t) noexcept override {
+    return {.result = outcome::yes, .statements = 0};
+  }
+
+  reply take(waiting_connection& by, const request& request);
+  reply lock_row(waiting_connection& by, const request& request, const std::shared_ptr<row_link>& on);
+  reply make_row(waiting_connection& by, const request& request) const;
+  reply extend(waiting_connection& by, const request& request);
+  reply free(waiting_connection& by, const request& request);
+  reply look(waiting_connection& by, const request& request) const;
+  std::shared_ptr<row_link> open(waiting_connection& by, fault& why);
+  bool set_silence(bound_link::turn& mine, row_link& on, microseconds ttl, fault& why);
+  std::shared_ptr<const row_table_sql> known() const {
+    const base::lock_guard lock(mutex_);
+    return rows_;
+  }
+
+  const for_update_settings settings_;
+  mysql_client client_;
+  link_pool pool_;
+  const std::atomic<std::uint64_t> no_losses_{0};
+  mutable base::mutex mutex_;
+  std::shared_ptr<const row_table_sql> rows_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
+  key_waiters waiters_;                                                   // its thread asks for rows_
+};
+
+}  // namespace dlock::stores::mysql::for_update

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/named_lock/keeper.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/lone_server.hpp"
+#include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/named_lock/name.hpp"
+
+namespace dlock::stores::mysql::named_lock {
+
+namespace {
+
+/// "SELECT GET_LOCK(<name>, 0), GET_LOCK(<name>, 0)": one round trip for all.
+std::string call_for_each(std::string_view call, std::string_view end, const std::vector<std::string>& names) {
+  std::string sql = "SELECT ";
+  for (const auto& name : names) {
+    if (&name != names.data()) sql += ", ";
+    sql.append(call).append(mysql_text_literal(name)).append(end);
+  }
+  return sql;
+}
+
+std::string get_locks(const std::vector<std::string>& names) { return call_for_each("GET_LOCK(", ", 0)", names); }
+std::string release_locks(const std::vector<std::string>& names) { return call_for_each("RELEASE_LOCK(", ")", names); }
+
+/// A statement's answers, one for each name: they may come when whoever sent it is gone.
+struct answers {
+  std::vector<std::optional<std::string>> values{};
+  fault why{};
+};
+
+}  // namespace
+
+keeper::keeper(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience, const session_record& of,
+               const std::string& prefix)
+    : session_(of.id),
+      host_(of.host),
+      pid_(of.pid),
+      label_(of.label),
+      prefix_(prefix),
+      link_(std::move(link), patience) {}
+
+// ---- its life -------------------------------------------------------------------------------------------------------
+
+bool keeper::live_for(microseconds ttl, const caller_signal& by, fault& why) {
+  auto mine = link_.wait_turn(by, why);
+  if (!mine) return false;
+  const auto wanted = silence_for(ttl);
+  if (wanted <= seconds_) return true;
+  if (mine->query(fmt::format("SET SESSION wait_timeout={}", wanted), "set the end of a silent connection", nullptr,
+                  why) != outcome::yes) {
+    return false;
+  }
+  seconds_ = wanted;
+  return true;
+}
+
+reply keeper::renew(microseconds ttl, const caller_signal& by) {
+  reply answer;
+  if (!live_for(ttl, by, answer.why)) {
+    answer.result = usable() ? outcome::unknown : outcome::no;
+    return answer;
+  }
+  auto mine = link_.wait_turn(by, answer.why);
+  mysql_rows rows;
+  if (mine) answer.result = mine->query(still_primary_sql, "renew", &rows, answer.why);
+  if (answer.result == outcome::yes && is_no_primary(rows)) link_.end();
+  if (!usable()) return {.result = outcome::no};
+  return answer;
+}
+
+// ---- its books ------------------------------------------------------------------------------------------------------
+
+void keeper::note_taken(const std::string& name, held grant) {
+  const base::lock_guard lock(mutex_);
+  held_.insert_or_assign(name, std::move(grant));
+}
+
+void keeper::forget(const std::string& name) {
+  const base::lock_guard lock(mutex_);
+  held_.erase(name);
+}
+
+std::optional<keeper::held> keeper::holds(const std::string& name) const {
+  const base::lock_guard lock(mutex_);
+  const auto found = held_.find(name);
+  return found == held_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void keeper::describe(holder_info& into) const {
+  into.session = session_;
+  into.host = host_;
+  into.pid = pid_;
+  into.label = label_;
+  into.kind = lease_kind::connection;
+}
+
+std::vector<holder_info> keeper::all_held() const {
+  std::vector<holder_info> all;
+  const base::lock_guard lock(mutex_);
+  for (const auto& [name, grant] : held_) {
+    describe(all.emplace_back());
+    all.back().key = grant.key;
+  }
+  return all;
+}
+
+// ---- verbs ----------------------------------------------------------------------------------------------------------
+
+bool keeper::settle(turn& mine) {
+  if (unsure_.empty()) return true;
+  fault why;
+  if (mine.query(release_locks(unsure_), "free", nullptr, why) != outcome::yes) return false;
+  unsure_.clear();
+  return true;
+}
+
+void keeper::take(std::span<const request> requests, std::span<reply> replies, const caller_signal& by) {
+  reply all{.result = outcome::failed};
+  auto mine = link_.wait_turn(by, all.why);
+  if (mine && !settle(*mine)) {
+    all.why = make_own_fault("what an earlier statement took is not known yet", true);
+    mine.reset();
+  }
+  if (!mine) return std::fill(replies.begin(), replies.end(), all);
+  chosen wanted;
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    replies[i] = {.result = outcome::no, .statements = 0};
+    auto name = lock_name(prefix_, requests[i].resource);
+    // The server would count it, and free it by as many releases.
+    if (holds(name)) continue;
+    wanted.names.push_back(std::move(name));
+    wanted.of.push_back(i);
+  }
+  if (wanted.of.empty()) return;
+  std::vector<held> grants;
+  for (const auto i : wanted.of) grants.push_back({std::string(requests[i].resource), requests[i].nonce});
+  const auto got = std::make_shared<answers>();
+  const auto noted = [this, got, names = wanted.names, grants = std::move(grants)](bound_answer& answer) {
+    if (answer.result != outcome::yes) {
+      unsure_.insert(unsure_.end(), names.begin(), names.end());  // some of them may be taken
+      return;
+    }
+    got->values = answer.rows.at(0);
+    for (std::size_t i = 0; i != names.size(); ++i) {
+      if (got->values[i] == "1") note_taken(names[i], grants[i]);
+    }
+  };
+  fault why;
+  auto result = mine->run(get_locks(wanted.names), "take", noted, why);
+  if (result == outcome::failed && !settle(*mine)) result = outcome::unknown;
+  for (std::size_t i = 0; i != wanted.of.size(); ++i) {
+    auto& answer = replies[wanted.of[i]];
+    answer = {.result = result, .why = why, .statements = 0};
+    if (result != outcome::yes) continue;
+    answer.fence = requests[wanted.of[i]].nonce;
+    if (got->values[i] == "1") continue;
+    answer.result = got->values[i] == "0" ? outcome::no : outcome::failed;
+    if (answer.result == outcome::failed) answer.why = make_own_fault("take: GET_LOCK failed at the server", true);
+  }
+  replies[wanted.of.front()].statements = 1;
+}
+
+/// Whether it is that very grant that is held.
+bool keeper::is_held_by(const request& request, const std::string& name) const {
+  const base::lock_guard lock(mutex_);
+  const auto found = held_.find(name);
+  const auto nonce = request.action == verb::cancel ? request.nonce : request.fence;
+  return found != held_.end() && found->second.nonce == nonce;
+}
+
+void keeper::free(std::span<const request> requests, std::span<reply> replies, const caller_signal& by) {
+  reply all{.result = outcome::failed};
+  auto mine = link_.wait_turn(by, all.why);
+  // They went with their connection.
+  if (!mine && !usable()) all = {.result = outcome::no, .statements = 0};
+  if (!mine) return std::fill(replies.begin(), replies.end(), all);
+  chosen wanted;
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    replies[i] = {.result = outcome::no, .statements = 0};
+    auto name = lock_name(prefix_, requests[i].resource);
+    if (!is_held_by(requests[i], name)) continue;
+    wanted.names.push_back(std::move(name));
+    wanted.of.push_back(i);
+  }
+  if (wanted.of.empty()) return;
+  const auto noted = [this, names = wanted.names](bound_answer& answer) {
+    if (answer.result != outcome::yes) return;
+    for (const auto& name : names) forget(name);
+  };
+  reply told{.statements = 0};
+  // Not done for certain? Then it stays in the books, and freeing what is free already does no harm.
+  told.result = mine->run(release_locks(wanted.names), "release", noted, told.why);
+  for (const auto i : wanted.of) replies[i] = told;
+  replies[wanted.of.front()].statements = 1;
+}
+
+}  // namespace dlock::stores::mysql::named_lock

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store/holder_info.hpp"
+#include "stores/mysql/client/bound_link.hpp"
+
+namespace dlock::stores::mysql::named_lock {
+
+/// The connection of one session, on which all its named locks are held. The server ends it, and with it all of them, when
+/// the client has been silent for the session's ttl. Thread safety: all functions may be called from any thread.
+class keeper {
+ public:
+  /// What it holds under a name.
+  struct held {
+    std::string key{};
+    std::uint64_t nonce = 0;
+  };
+
+  keeper(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience, const session_record& of,
+         const std::string& prefix);
+
+  /// Has the server end it after so long a silence. False, and the reason, if that was not done.
+  bool live_for(microseconds ttl, const caller_signal& by, fault& why);
+  /// One round trip. no: it is lost, or its server is to take no more locks.
+  reply renew(microseconds ttl, const caller_signal& by);
+  /// One round trip for all of them; none for those that it holds already.
+  void take(std::span<const request> requests, std::span<reply> replies, const caller_signal& by);
+  /// release: by the fence, which is the nonce of the grant; cancel: by the nonce. Likewise.
+  void free(std::span<const request> requests, std::span<reply> replies, const caller_signal& by);
+
+  const id128& session() const noexcept { return session_; }
+  const connection_identity& identity() const noexcept { return link_.identity(); }
+  bool usable() const noexcept { return link_.usable(); }
+  /// Ends the connection, and with it all that it holds.
+  void end() noexcept { link_.end(); }
+  /// Whether this is the first time that it was found lost.
+  bool found_lost() noexcept { return !lost_.exchange(true); }
+  std::optional<held> holds(const std::string& name) const;
+  /// With the process and the label of the session.
+  std::vector<holder_info> all_held() const;
+  void describe(holder_info& into) const;
+
+ private:
+  using turn = bound_link::turn;
+  struct chosen {
+    std::vector<std::string> names{};
+    std::vector<std::size_t> of{};  ///< which requests they are about
+  };
+
+  void note_taken(const std::string& name, held grant);
+  void forget(const std::string& name);
+  /// Frees what a failed statement may have taken. False: not known yet.
+  bool settle(turn& mine);
+  bool is_held_by(const request& request, const std::string& name) const;
+
+  const id128 session_;
+  const std::string host_;
+  const std::int64_t pid_;
+  const std::string label_;
+  const std::string prefix_;
+  bound_link link_;
+  std::atomic<bool> lost_{false};
+  std::int64_t seconds_ = 0;           // of silence; of who has the turn
+  std::vector<std::string> unsure_{};  // names that it may hold and does not want; of who has the turn
+  mutable base::mutex mutex_;
+  std::unordered_map<std::string, held> held_ DLOCK_GUARDED_BY(mutex_){};  // by name
+};
+
+}  // namespace dlock::stores::mysql::named_lock

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/mysql/named_lock/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "stores/mysql/client/check.hpp"
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/lone_server.hpp"
+#include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/named_lock/name.hpp"
+#include "stores/sql/row_owner.hpp"
+
+namespace dlock::stores::mysql::named_lock {
+
+namespace {
+
+constexpr std::size_t longest_prefix = 64;
+/// A named lock has no expiry.
+constexpr microseconds no_end{3'153'600'000'000'000};
+
+/// Whether two locks that one statement takes are both held at the next one.
+bool holds_several(mysql_connection& connection, const std::string& store) {
+  const auto one = mysql_text_literal("#probe " + id128::random().hex()),
+             two = mysql_text_literal("#probe " + id128::random().hex());
+  mysql_rows rows;
+  fault why;
+  const auto ask = [&](const char* sql) {
+    const auto text = fmt::format(fmt::runtime(sql), one, two);
+    rows.clear();
+    if (connection.query(text, "checking named locks", &rows, nullptr, why) != outcome::yes) fail(store, why);
+  };
+  ask("SELECT GET_LOCK({0}, 0), GET_LOCK({1}, 0)");
+  ask("SELECT IS_USED_LOCK({0})=CONNECTION_ID() AND IS_USED_LOCK({1})=CONNECTION_ID()");
+  const bool both = rows.at(0).at(0) == "1";
+  ask("SELECT RELEASE_LOCK({0}), RELEASE_LOCK({1})");
+  return both;
+}
+
+reply lost_session() {
+  return {.result = outcome::failed,
+          .why = make_own_fault("the connection that kept this session's locks is gone, and so are they", true, true)};
+}
+
+}  // namespace
+
+named_lock_settings::named_lock_settings(store_url url, const named_lock_options& options)
+    : mysql_settings(mysql_settings::take(url)) {
+  check_lone_host(*this, "named_lock");
+  prefix = url.take_param("prefix", options.prefix ? *options.prefix : database + ":");
+  if (prefix.size() > longest_prefix ||
+      std::any_of(prefix.begin(), prefix.end(), [](char c) { return c < ' ' || c > '~'; })) {
+    throw std::invalid_argument(
+        fmt::format("dlock: mysql URL: prefix={} is not 0 to {} printable ASCII characters", prefix, longest_prefix));
+  }
+  waiters = static_cast<std::size_t>(url.take_number("waiters", static_cast<std::int64_t>(options.waiters), 0, 64));
+  url.expect_no_more_params();
+}
+
+named_lock_store::named_lock_store(named_lock_settings settings)
+    : settings_(std::move(settings)),
+      client_(settings_),
+      waiters_(client_, {.most = settings_.waiters,
+                         .statement =
+                             [prefix = settings_.prefix](std::string_view key) {
+                               const auto name = mysql_text_literal(lock_name(prefix, key));
+                               return fmt::format("SELECT GET_LOCK({0}, {1}), RELEASE_LOCK({0})", name,
+                                                  key_waiters::longest_wait.count());
+                             },
+                         .patience = settings_.statement_timeout}) {}
+
+void named_lock_store::prepare() {
+  fault why;
+  const auto with = client_.open<mysql_connection>(settings_.connect_timeout, {}, why);
+  if (!with) fail(name(), why);
+  auto reason = refusal(read_facts(*with, client_.server(), name()), "named locks");
+  if (reason.empty() && !holds_several(*with, name())) {
+    reason =
+        "two named locks of one connection were not both held: the server is too old, or a proxy changes statements";
+  }
+  if (!reason.empty()) fail(name(), "scheme named_lock: " + reason);
+}
+
+// ---- sessions -------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<keeper> named_lock_store::find(const id128& session) const {
+  const base::lock_guard lock(mutex_);
+  const auto found = keepers_.find(session);
+  return found == keepers_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<keeper> named_lock_store::find_connection(std::uint64_t id) const {
+  const base::lock_guard lock(mutex_);
+  for (const auto& [session, each] : keepers_) {
+    if (each->identity().id == id) return each;
+  }
+  return nullptr;
+}
+
+reply named_lock_store::open(waiting_connection& by, const session_record& record) {
+  reply answer;
+  if (find(record.id) != nullptr) return {.result = outcome::no, .statements = 0};
+  auto link = client_.open<mysql_connection>(settings_.connect_timeout, by.caller().token(), answer.why);
+  if (!link) return answer;
+  if (link->identity().server != by.server().server) {
+    answer.why = make_own_fault("the connection for the locks leads to another server than the one before", true, true);
+    return answer;
+  }
+  auto made = std::make_shared<keeper>(std::move(link), settings_.statement_timeout, record, settings_.prefix);
+  if (!made->live_for(record.ttl, by.caller(), answer.why)) return answer;
+  const base::lock_guard lock(mutex_);
+  answer.result = keepers_.emplace(record.id, std::move(made)).second ? outcome::yes : outcome::no;
+  return answer;
+}
+
+reply named_lock_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  return guarded(by, "session", [&]() -> reply {
+    switch (action) {
+      case session_verb::open: return open(by, record);
+      case session_verb::renew: {
+        const auto keeper = find(record.id);
+        return keeper == nullptr ? reply{.result = outcome::no, .statements = 0}
+                                 : keeper->renew(record.ttl, by.caller());
+      }
+      case session_verb::close: {
+        std::shared_ptr<keeper> last;  // ends without the lock
+        const base::lock_guard lock(mutex_);
+        const auto found = keepers_.find(record.id);
+        if (found == keepers_.end()) break;
+        last = std::move(found->second);
+        keepers_.erase(found);
+        return {.result = outcome::yes};
+      }
+      case session_verb::remove_expired: break;  // the server does that
+    }
+    return {.result = outcome::no, .statements = 0};
+  });
+}
+
+// ---- verbs ----------------------------------------------------------------------------------------------------------
+
+void named_lock_store::execute(connection& connection, std::span<const request> requests,
+                               std::span<reply> replies) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  const auto result = guarded(by, "lock", [&]() -> reply {
+    requests.front().action == verb::look ? look(by, requests, replies) : change(by, requests, replies);
+    return {.result = outcome::yes};
+  });
+  if (result.result == outcome::yes) return;
+  std::fill(replies.begin(), replies.end(), result);
+}
+
+void named_lock_store::change(waiting_connection& by, std::span<const request> requests, std::span<reply> replies) {
+  const auto& first = requests.front();
+  std::size_t same = 1;
+  while (same != requests.size() && requests[same].session == first.session) ++same;
+  if (same != requests.size()) {
+    change(by, requests.subspan(same), replies.subspan(same));
+    requests = requests.first(same);
+    replies = replies.first(same);
+  }
+  const auto keeper = find(first.session);
+  const bool takes = first.action == verb::take || first.action == verb::insert;
+  const bool frees = first.action == verb::release || first.action == verb::cancel;
+  if (keeper == nullptr || !(takes || frees)) {
+    const auto nothing = takes ? lost_session() : reply{.result = outcome::no, .statements = 0};
+    return std::fill(replies.begin(), replies.end(), nothing);
+  }
+  try {
+    takes ? keeper->take(requests, replies, by.caller()) : keeper->free(requests, replies, by.caller());
+  } catch (...) {
+    keeper->end();  // nobody knows what it holds
+    throw;
+  }
+  if (keeper->usable() || !takes) return;
+  // All leases of the service end with a new connection, and the next call begins with a new session.
+  if (keeper->found_lost()) ++losses_;
+  for (auto& reply : replies) {
+    if (reply.result != outcome::unknown) reply = lost_session();
+  }
+}
+
+seen named_lock_store::holder(const std::string& name, std::uint64_t connection) const {
+  seen found{.holder = sql::foreign_owner,
+             .fence = connection,
+             .nonce = connection,
+             .kind = lease_kind::connection,
+             .left = no_end,
+             .who = fmt::format("connection {} of the server", connection)};
+  const auto ours = find_connection(connection);
+  const auto grant = ours == nullptr ? std::nullopt : ours->holds(name);
+  if (!grant) return found;
+  found.holder = ours->session();
+  found.fence = found.nonce = grant->nonce;
+  return found;
+}
+
+void named_lock_store::look(waiting_connection& by, std::span<const request> requests, std::span<reply> replies) {
+  std::string sql = "SELECT ";
+  std::vector<std::string> names;
+  for (const auto& each : requests) {
+    names.push_back(lock_name(settings_.prefix, each.resource));
+    sql += fmt::format("{}IS_USED_LOCK({})", names.size() == 1 ? "" : ", ", mysql_text_literal(names.back()));
+  }
+  mysql_rows rows;
+  reply answer{.statements = 0};
+  answer.result = by.query(sql, "look", &rows, nullptr, answer.why);
+  for (std::size_t i = 0; i != replies.size(); ++i) {
+    replies[i] = answer;
+    if (answer.result != outcome::yes) continue;
+    const auto& value = rows.at(0).at(i);
+    if (!value) {
+      replies[i].result = outcome::absent;
+    } else {
+      replies[i].holder = holder(names[i], std::strtoull(value->c_str(), nullptr, 10));
+    }
+  }
+  replies.front().statements = 1;
+}
+
+// ---- operators ------------------------------------------------------------------------------------------------------
+
+reply named_lock_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  return guarded(by, "inspect", [&] {
+    reply answer;
+    const auto name = lock_name(settings_.prefix, key.resource);
+    mysql_rows rows;
+    // Whose a connection is: of other users the server tells it to those with the right PROCESS.
+    const auto sql = fmt::format(
+        "SELECT l.id, p.USER, p.HOST FROM (SELECT IS_USED_LOCK({}) AS id) l LEFT JOIN "
+        "information_schema.PROCESSLIST p ON p.ID=l.id",
+        mysql_text_literal(name));
+    answer.result = by.query(sql, "inspect", &rows, nullptr, answer.why);
+    if (answer.result != outcome::yes || rows.empty() || !rows[0].at(0)) return answer;
+    const auto& row = rows[0];
+    auto& info = found.emplace_back();
+    info.key = key.resource;
+    info.kind = lease_kind::connection;
+    if (const auto ours = find_connection(std::strtoull(row[0]->c_str(), nullptr, 10)); ours != nullptr) {
+      ours->describe(info);
+      return answer;
+    }
+    info.label = row.at(1) ? fmt::format("connection {} of {}@{}", *row[0], *row[1], row.at(2).value_or(""))
+                           : fmt::format("connection {} of the server", *row[0]);
+    return answer;
+  });
+}
+
+reply named_lock_store::list(connection& connection, std::string_view after, std::size_t limit,
+                             std::vector<holder_info>& found) noexcept {
+  return guarded(static_cast<waiting_connection&>(connection), "list", [&] {
+    std::vector<holder_info> all;
+    {
+      const base::lock_guard lock(mutex_);
+      for (const auto& [session, keeper] : keepers_) {
+        for (auto& each : keeper->all_held()) {
+          if (each.key > after) all.push_back(std::move(each));
+        }
+      }
+    }
+    std::sort(all.begin(), all.end(), [](const auto& left, const auto& right) { return left.key < right.key; });
+    if (all.size() > limit) all.resize(limit);
+    found.insert(found.end(), std::make_move_iterator(all.begin()), std::make_move_iterator(all.end()));
+    return reply{.result = outcome::yes, .statements = 0};
+  });
+}
+
+reply named_lock_store::revoke(connection& connection, const request& key) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  return guarded(by, "force a release", [&]() -> reply {
+    request ask = key;
+    ask.action = verb::look;
+    reply answer;
+    look(by, {&ask, 1}, {&answer, 1});
+    if (answer.result == outcome::absent) return {.result = outcome::no};
+    if (answer.result != outcome::yes || answer.holder.holder != sql::foreign_owner) {
+      if (answer.result == outcome::yes) answer.result = outcome::no;  // it is ours, and can be released
+      return answer;
+    }
+    return {.result = outcome::failed,
+            .why = make_own_fault(
+                fmt::format("a named lock is freed by its own connection alone. KILL {0} at the server ends that "
+                            "one, with all locks that it holds; its process notices at its next renewal",
+                            answer.holder.fence))};
+  });
+}
+
+}  // namespace dlock::stores::mysql::named_lock

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store/store_admin.hpp"
+#include "dlock/stores/mysql_named_lock.hpp"
+#include "stores/mysql/client/client.hpp"
+#include "stores/mysql/client/key_waiters.hpp"
+#include "stores/mysql/client/waiting_connection.hpp"
+#include "stores/mysql/named_lock/keeper.hpp"
+
+namespace dlock::stores::mysql::named_lock {
+
+struct named_lock_settings : mysql_settings {
+  /// What the URL names comes before `options`. Throws std::invalid_argument naming the parameter and its value.
+  named_lock_settings(store_url url, const named_lock_options& options);
+
+  std::string prefix{};
+  std::size_t waiters = 0;
+};
+
+/// GET_LOCK: each session has a connection that holds its locks. No table, nothing on disk.
+class named_lock_store final : public store, private store_admin {
+ public:
+  explicit named_lock_store(named_lock_settings settings);
+
+  const std::string& name() const noexcept override { return settings_.name; }
+  capabilities caps() const noexcept override {
+    return {.expiring_leases = false, .fence = false, .min_hold = false, .tells_free = settings_.waiters != 0};
+  }
+  void prepare() override;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
+    return connect(limit, why, {});
+  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
+    return client_.open<waiting_connection>(limit, cancel, why, losses_);
+  }
+  void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
+  reply session(connection& connection, session_verb action, const session_record& record) noexcept override;
+  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    waiters_.watch(key, listener);
+  }
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    waiters_.unwatch(key, listener);
+  }
+  /// Such a connection only reads.
+  bool terminate(connection&, const connection_identity&) noexcept override { return true; }
+  store_admin* admin() noexcept override { return this; }
+
+ private:
+  reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
+  /// Of this store alone: the server tells no names.
+  reply list(connection& connection, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection& connection, const request& key) noexcept override;
+  /// A lock that nobody holds leaves nothing behind.
+  reply clean_up(connection&, microseconds, std::size_t) noexcept override {
+    return {.result = outcome::yes, .statements = 0};
+  }
+
+  reply open(waiting_connection& by, const session_record& record);
+  void change(waiting_connection& by, std::span<const request> requests, std::span<reply> replies);
+  void look(waiting_connection& by, std::span<const request> requests, std::span<reply> replies);
+  std::shared_ptr<keeper> find(const id128& session) const;
+  std::shared_ptr<keeper> find_connection(std::uint64_t id) const;
+  seen holder(const std::string& name, std::uint64_t connection) const;
+
+  const named_lock_settings settings_;
+  mysql_client client_;
+  key_waiters waiters_;
+  std::atomic<std::uint64_t> losses_{0};
+  mutable base::mutex mutex_;
+  std::map<id128, std::shared_ptr<keeper>> keepers_ DLOCK_GUARDED_BY(mutex_){};  // by session
+};
+
+}  // namespace dlock::stores::mysql::named_lock

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "contract/backends/for_update/place.hpp"
+
+namespace dlock::test {
+
+std::unique_ptr<store_place> make_store_place() { return std::make_unique<for_update_place>(); }
+
+}  // namespace dlock::test

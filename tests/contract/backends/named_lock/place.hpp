@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "contract/place.hpp"
+#include "dlock/stores/mysql_named_lock.hpp"
+#include "support/mysql_place.hpp"
+
+namespace dlock::test {
+
+/// Names that begin with a prefix of their own.
+class named_lock_place final : public store_place {
+ public:
+  std::shared_ptr<store> open() override {
+    auto store = open_store(url());
+    store->prepare();
+    return store;
+  }
+  std::string url() const override {
+    return owner_ + (owner_.find('?') == std::string::npos ? "?" : "&") + "scheme=named_lock&prefix=" + prefix_;
+  }
+  std::chrono::microseconds rounding() const override { return std::chrono::seconds{1}; }
+  bool deletes_free_rows() const override { return true; }
+  const std::string& prefix() const noexcept { return prefix_; }
+
+ private:
+  const std::string owner_ = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
+  const std::string prefix_ = id128::random().hex().substr(0, 16) + ":";
+};
+
+}  // namespace dlock::test

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What becomes of a key whose lock is bound to a connection, when its holder is killed or stopped.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <memory>
+
+#include "contract/backends/for_update/place.hpp"
+#include "contract/backends/named_lock/place.hpp"
+#include "dlock/lock_service.hpp"
+#include "process/taker.hpp"
+
+using namespace std::chrono_literals;
+
+namespace dlock::test {
+
+namespace {
+
+std::unique_ptr<store_place> place_of(const std::string& scheme) {
+  if (scheme == "named_lock") return std::make_unique<named_lock_place>();
+  return std::make_unique<for_update_place>();
+}
+
+}  // namespace
+
+TEST_CASE("crash: a key that a killed process held by its connection is free at once, long before its ttl",
+          "[crash][T91][T39]") {
+  const auto scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
+  CAPTURE(scheme);
+  const auto place = place_of(scheme);
+  taker holder(place->url(), {"--ttl", "60000"}), killed(place->url()), next(place->url());
+  holder.take();
+  for (auto* each : {&killed, &next}) {
+    each->say("take 20000");
+    each->expect("waiting");
+  }
+  killed.kill();  // a waiter leaves nothing behind
+  holder.kill();
+  const auto at = boot_time();
+  CHECK(next.expect_held().at <= at + taker::longest_pause + sluggish);
+  CHECK(next.ask("check", "trusted").size() == 2);
+}
+
+TEST_CASE("crash: a stopped holder loses its connection and its key after its ttl, and learns it when it goes on",
+          "[crash][T24]") {
+  const auto scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
+  CAPTURE(scheme);
+  const auto place = place_of(scheme);
+  taker holder(place->url(), {"--ttl", "1000"}), next(place->url());
+  holder.take();
+  holder.stop();
+  next.take(20s);
+  holder.say("check");
+  holder.go_on();
+  const auto end = holder.expect_one_of({"lost", "trusted"});
+  REQUIRE(end.at(0) == "lost");
+  CHECK(end.at(1) != "in-contradiction");
+  holder.expect("told");
+  CHECK(holder.ask("release", "error").at(1) == "lost");
+  CHECK(holder.ask("take 0", "busy").size() == 2);
+  CHECK(next.ask("check", "trusted").size() == 2);
+  CHECK(next.ask("release", "released").size() == 1);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Who waits for a lock that is bound to a connection: a connection waits at the server in his place, and tells. In these tests
+/// nobody who waits looks again of his own accord.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <future>
+#include <memory>
+#include <optional>
+
+#include "contract/backends/for_update/place.hpp"
+#include "contract/backends/named_lock/place.hpp"
+#include "contract/store/store_contract.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "support/eventually.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+service_options patient() {
+  return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
+          .close_limit = 0ms,
+          .sweep_every = 0ms};
+}
+
+std::unique_ptr<store_place> place_of(const std::string& scheme) {
+  if (scheme == "named_lock") return std::make_unique<named_lock_place>();
+  return std::make_unique<for_update_place>();
+}
+
+struct listening final : key_listener {
+  std::atomic<int> yes{0}, no{0};
+  void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
+};
+
+/// What waits at the server: it has been there for a moment, so that it is no statement that runs on.
+std::vector<std::string> waiting(raw_mysql& root) {
+  std::vector<std::string> found;
+  for (auto& row :
+       root.rows("SELECT ID FROM information_schema.PROCESSLIST WHERE USER='dlock_owner' AND INFO IS NOT NULL AND "
+                 "(INFO LIKE '%GET_LOCK(%, 5)%' OR INFO LIKE '%SHARE%') AND INFO NOT LIKE '%NOWAIT%'")) {
+    found.push_back(row.at(0).value_or(""));
+  }
+  return found;
+}
+
+struct told_fixture {
+  const std::string scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
+  std::unique_ptr<store_place> place = place_of(scheme);
+  raw_mysql root = raw_mysql::root();
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(told_fixture, "bound: who waits is told when the key is released, and sends nothing before",
+                 "[told]") {
+  CAPTURE(scheme);
+  lock_service other(place->url(), patient()), mine(place->url(), patient());
+  std::optional<lease> held = other.acquire("k");
+  auto waits = std::async(std::launch::async, [&] { return static_cast<bool>(mine.acquire("k")); });
+  REQUIRE(eventually([&] { return waiting(root).size() == 1; }));
+  // Told that it works, it has asked once more.
+  std::uint64_t sent = 0;
+  REQUIRE(eventually([&] {
+    const auto before = std::exchange(sent, mine.statements());
+    ::usleep(50'000);
+    return sent != 0 && before == sent;
+  }));
+  CHECK(mine.statements() == sent);
+  held.reset();
+  REQUIRE(waits.wait_for(8s) == std::future_status::ready);
+  CHECK(waits.get());
+  CHECK(other.try_acquire("k"));
+}
+
+TEST_CASE_METHOD(told_fixture, "bound: who waits is told at once when the holder dies", "[told]") {
+  CAPTURE(scheme);
+  lock_service mine(place->url(), patient());
+  std::optional<actor> other(*place);
+  other->acquire("k");
+  auto waits = std::async(std::launch::async, [&] { return static_cast<bool>(mine.acquire("k")); });
+  REQUIRE(eventually([&] { return waiting(root).size() == 1; }));
+  other.reset();
+  REQUIRE(waits.wait_for(8s) == std::future_status::ready);
+  CHECK(waits.get());
+}
+
+TEST_CASE_METHOD(told_fixture, "bound: a connection that waits is lost, told of, and made again", "[told]") {
+  CAPTURE(scheme);
+  actor holder(*place);
+  const auto fence = holder.acquire("k");
+  const auto store = place->open();
+  listening listener;
+  store->watch("k", {}, listener);
+  REQUIRE(eventually([&] { return listener.yes == 1 && waiting(root).size() == 1; }));
+  root.run("KILL " + waiting(root).at(0));
+  REQUIRE(eventually([&] { return listener.no == 1; }));
+  REQUIRE(eventually([&] { return listener.yes == 2; }));
+  REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+  REQUIRE(eventually([&] { return listener.yes >= 3; }));
+  store->unwatch("k", {}, listener);
+  const int told = listener.yes;
+  CHECK(listener.no == 1);
+  // Whatever was under way holds nothing at its end.
+  CHECK(eventually([&] { return answer(holder.take("k")) == outcome::yes; }));
+  CHECK(listener.yes == told);
+}
+
+TEST_CASE_METHOD(told_fixture, "bound: more keys than connections that wait are looked at, and get theirs in turn",
+                 "[told]") {
+  CAPTURE(scheme);
+  actor holder(*place);
+  std::vector<std::uint64_t> fences;
+  for (const char* key : {"1", "2", "3"}) fences.push_back(holder.acquire(key));
+  const auto store = open_store(place->url() + "&waiters=2");
+  store->prepare();
+  listening first, second, third;
+  store->watch("1", {}, first);
+  store->watch("2", {}, second);
+  REQUIRE(eventually([&] { return first.yes == 1 && second.yes == 1; }));
+  store->watch("3", {}, third);
+  store->unwatch("2", {}, second);
+  // In the place of the second one, which nobody wants any more: long before that has waited to its end.
+  REQUIRE(eventually([&] { return third.yes == 1; }, 3s));
+  CHECK(eventually([&] { return waiting(root).size() == 2; }));
+  REQUIRE(answer(holder.release("3", fences[2])) == outcome::yes);
+  CHECK(eventually([&] { return third.yes >= 2; }));
+  CHECK(first.yes == 1);
+  store->unwatch("1", {}, first);
+  store->unwatch("3", {}, third);
+  CHECK_FALSE(open_store(place->url() + "&waiters=0")->caps().tells_free);
+}
+
+TEST_CASE_METHOD(told_fixture, "bound: a child process that lets go of a store ends no lock of its parent's", "[T47]") {
+  CAPTURE(scheme);
+  actor holder(*place);
+  const auto fence = holder.acquire("k");
+  listening listener;
+  holder.store->watch("k", {}, listener);
+  REQUIRE(eventually([&] { return listener.yes == 1; }));
+  const auto child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    holder.store.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  holder.store->unwatch("k", {}, listener);
+  CHECK(listener.no == 0);
+  actor other(*place);
+  CHECK(answer(other.take("k")) == outcome::no);
+  CHECK(answer(holder.release("k", fence)) == outcome::yes);
+}
+
+}  // namespace dlock::test
