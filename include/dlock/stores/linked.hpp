@@ -12,4 +12,5 @@
 #endif
 #ifdef DLOCK_HAS_REDIS
 #include "dlock/stores/redis.hpp"
+#include "dlock/stores/redlock.hpp"
 #endif

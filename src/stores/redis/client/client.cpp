@@ -10,6 +10,7 @@
 
 #include "dlock/error.hpp"
 #include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/greeting.hpp"
 
 namespace dlock::stores::redis {
 
@@ -26,42 +27,14 @@ void redis_client::fail(const fault& why) const {
 }
 
 bool redis_client::greet(script_connection& connection, const std::string& where, fault& why) const {
-  command_text hello;
-  const std::size_t logs_in = settings_.password.empty() ? 0 : 1;
-  if (!settings_.user.empty()) {
-    hello.add({"AUTH", settings_.user, settings_.password});
-  } else if (logs_in > 0) {
-    hello.add({"AUTH", settings_.password});
-  }
-  hello.add({"SELECT", settings_.database});
-  hello.add({"CLIENT", "ID"});
-  hello.add({"INFO"});
-  hello.add({"CONFIG", "GET", "appendfsync"});
-  for (const auto& script : scripts_) hello.add({"SCRIPT", "LOAD", script});
-  const auto told = connection.ask(hello);
-  const auto at = [&](std::size_t which) -> const answer& { return told[logs_in + which]; };
-  constexpr std::size_t config = 3;  // the one that may be refused
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    if (!told[i]) {
-      why = lost_connection(fmt::format("{}: no answer in time", where));
-      return false;
-    }
-    if (told[i].is_error() && i != logs_in + config) {
-      why = fault_of_error(told[i].text(), where.c_str());
-      why.connection = true;
-      return false;
-    }
-  }
-  connection.server = server_facts::read(at(2).text(), at(config));
-  if (!connection.server.primary) {
-    why = lost_connection(fmt::format("{}: is a replica, which takes no writes", where));
-    return false;
-  }
+  const greeting hello(settings_, scripts_);
+  greeting::result found;
+  if (!hello.judge(connection.ask(hello.text()), where, found, why)) return false;
+  connection.server = std::move(found.server);
   connection.scripts = scripts_;
-  for (std::size_t i = config + 1; logs_in + i < told.size(); ++i) connection.hashes.emplace_back(at(i).text());
-  connection.set_identity({.server = {},
-                           .incarnation = fmt::format("{} {}", where, connection.server.run),
-                           .id = static_cast<std::uint64_t>(at(1).number())});
+  connection.hashes = std::move(found.hashes);
+  connection.set_identity(
+      {.server = {}, .incarnation = fmt::format("{} {}", where, connection.server.run), .id = found.client});
   return true;
 }
 

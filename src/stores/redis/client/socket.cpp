@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -77,14 +78,17 @@ std::string stream_socket::finish_connecting(clock::time_point until, const std:
     if (wait(descriptor_, POLLOUT, std::min(until, clock::now() + glance))) break;
     if (clock::now() >= until) return "no answer in time";
   }
+  return connected();
+}
+
+std::string stream_socket::connected() const {
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
   return error == 0 ? "" : "cannot connect: " + text_of(error);
 }
 
-stream_socket stream_socket::connect(const std::string& host, unsigned port, clock::time_point until,
-                                     const std::stop_token& cancel) {
+std::vector<stream_socket::peer> stream_socket::look_up(const std::string& host, unsigned port) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = AI_ADDRCONFIG;
@@ -93,17 +97,33 @@ stream_socket stream_socket::connect(const std::string& host, unsigned port, clo
     throw std::runtime_error(std::string("unknown host: ") + ::gai_strerror(error));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, ::freeaddrinfo);
-  std::string why = "unknown host";
+  std::vector<peer> addresses;
   for (const auto* each = found; each != nullptr; each = each->ai_next) {
+    auto& to = addresses.emplace_back();
+    to.size = each->ai_addrlen;
+    std::memcpy(&to.name, each->ai_addr, each->ai_addrlen);
+  }
+  if (addresses.empty()) throw std::runtime_error("unknown host");
+  return addresses;
+}
+
+stream_socket stream_socket::begin(const peer& to) {
+  stream_socket made(open_socket(to.name.ss_family));
+  const int on = 1;
+  ::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(made.descriptor_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  made.begin_connecting(&to.name, to.size);
+  return made;
+}
+
+stream_socket stream_socket::connect(const std::string& host, unsigned port, clock::time_point until,
+                                     const std::stop_token& cancel) {
+  std::string why;
+  for (const auto& each : look_up(host, port)) {
     try {
-      stream_socket made(open_socket(each->ai_family));
-      made.begin_connecting(each->ai_addr, each->ai_addrlen);
+      auto made = begin(each);
       why = made.finish_connecting(until, cancel);
-      if (!why.empty()) continue;
-      const int on = 1;
-      ::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      ::setsockopt(made.descriptor_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-      return made;
+      if (why.empty()) return made;
     } catch (const std::runtime_error& problem) {
       why = problem.what();
     }
@@ -157,6 +177,27 @@ std::size_t stream_socket::receive(char* into, std::size_t room) noexcept {
 void stream_socket::wait_with(int other, std::chrono::milliseconds limit) const noexcept {
   std::array<pollfd, 2> at{{{descriptor_, POLLIN, 0}, {other, POLLIN, 0}}};
   ::poll(at.data(), at.size(), static_cast<int>(std::clamp<long long>(limit.count(), 0, 3'600'000)));
+}
+
+bool stream_socket::send_now(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const auto sent = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      text.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<std::size_t> stream_socket::receive_now(char* into, std::size_t room) noexcept {
+  for (;;) {
+    const auto got = ::recv(descriptor_, into, room, MSG_DONTWAIT);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return std::nullopt;
+    if (errno != EINTR) return 0;
+  }
 }
 
 bool stream_socket::quiet() const noexcept {

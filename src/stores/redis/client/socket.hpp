@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <sys/socket.h>
+
 #include <chrono>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dlock::stores::redis {
 
@@ -22,6 +26,22 @@ class stream_socket {
   static stream_socket connect(const std::string& host, unsigned port, clock::time_point until,
                                const std::stop_token& cancel);
   static stream_socket connect(const std::string& path, clock::time_point until, const std::stop_token& cancel);
+
+  struct peer {
+    sockaddr_storage name{};
+    socklen_t size = 0;
+  };
+  /// All of a host's. Throws std::runtime_error.
+  static std::vector<peer> look_up(const std::string& host, unsigned port);
+  /// One that is being connected: when it can be written to, connected() tells what came of it. Throws std::runtime_error.
+  static stream_socket begin(const peer& to);
+  /// Empty: it is connected. Else what is wrong.
+  std::string connected() const;
+  int descriptor() const noexcept { return descriptor_; }
+  /// Without waiting, for those that begin() made. False: it broke, or has no room; some of it may have been sent.
+  bool send_now(std::string_view text) noexcept;
+  /// Likewise. Nothing: there is nothing yet. 0: the end, or an error.
+  std::optional<std::size_t> receive_now(char* into, std::size_t room) noexcept;
 
   /// How long the following wait at most.
   void set_patience(std::chrono::milliseconds patience);
