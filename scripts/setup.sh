@@ -81,6 +81,8 @@ missing_packages() {
   for package in "${base_packages[@]}" $(odb_gcc); do
     if [ -z "$(installed "$package")" ]; then printf '%s\n' "$package"; fi
   done
+  if ! command -v node >/dev/null; then echo nodejs; fi
+  if ! command -v npm >/dev/null; then echo npm; fi # Node.js from elsewhere often brings it, and conflicts with the package
   if ! have_catch2; then echo catch2; fi
   if ! have_boost_pfr; then
     echo boost # and then its Boost.Context, when it is known which one that is
