@@ -21,7 +21,7 @@ readonly lock_file=/run/lock/dlock-setup.lock
 base_packages=(g++ cmake ninja-build ccache pkg-config git
   odb libodb-dev libodb-mysql-dev libodb-sqlite-dev
   libsqlite3-dev
-  libhiredis-dev redis-server python3-redis
+  libhiredis-dev libssl-dev redis-server python3-redis
   default-jdk-headless libmariadb-java
   libfmt-dev libspdlog-dev libcli11-dev libfccp-dev
   mariadb-server-core mariadb-client-core openssl)

@@ -139,14 +139,14 @@ registry& known() {
   return *instance;
 }
 
+/// These need no user, so their URLs mostly have none.
+bool is_redis(const std::string& scheme) { return scheme == "redis" || scheme == "rediss" || scheme == "redlock"; }
+
 /// Which library of dlock's has it, linked or not. Null: none.
 const char* library_of(const std::string& scheme) {
   if (scheme == "mysql" || scheme == "redis" || scheme == "sqlite") return scheme.c_str();
-  return scheme == "redlock" ? "redis" : nullptr;
+  return is_redis(scheme) ? "redis" : nullptr;
 }
-
-/// These need no user, so their URLs mostly have none.
-bool is_redis(const std::string& scheme) { return scheme == "redis" || scheme == "redlock"; }
 
 bool is_known(const std::string& scheme) {
   auto& all = known();

@@ -22,6 +22,8 @@
 /// | persistence       | always, everysec, none; none | what each master must promise about its own crash             |
 /// | prefix            | 1 to 40 word characters or   | begins the names of the locks' keys; none unless given        |
 /// |                   | ':', none                    |                                                               |
+/// | tls, tls_ca,      | as dlock/stores/redis.hpp    |                                                               |
+/// | tls_cert, tls_key |                              |                                                               |
 /// | connect_timeout   | ms, 5000; 1 to 3600000       | for one attempt to connect to all of them                     |
 /// | statement_timeout | ms, 5000; 1 to 3600000       | without an answer for so long a connection is made anew       |
 ///

@@ -134,6 +134,25 @@ TEST_CASE_METHOD(masters_fixture, "redlock: an attempt that a majority leaves wi
   CHECK(copies() == 5);
 }
 
+TEST_CASE_METHOD(masters_fixture,
+                 "redlock: a lost connection is ended at a majority of the masters, or it is not certain",
+                 "[redis][redlock]") {
+  const auto store = open_store(masters.url("&restart_delay=0&master_timeout=100&connect_timeout=500"));
+  fault why;
+  const auto lost = store->connect(5s, why), other = store->connect(5s, why), another = store->connect(5s, why);
+  REQUIRE(lost);
+  REQUIRE(another);
+  masters[0].stop();
+  masters[1].kill();
+  masters[1].start();
+  CHECK(store->terminate(*other, lost->identity()));
+  CHECK_FALSE(lost->alive());  // by four of them; one was restarted since
+  for (const std::size_t which : {1, 2}) masters[which].stop();
+  CHECK_FALSE(store->terminate(*other, another->identity()));
+  CHECK_FALSE(open_store(masters.url())->terminate(*another, another->identity()));  // known there alone
+  for (const std::size_t which : {0, 1, 2}) masters[which].go_on();
+}
+
 TEST_CASE_METHOD(masters_fixture, "redlock: who wins too few masters gives them back at once", "[redis][redlock]") {
   auto locks = service();
   for (const std::size_t which : {0, 1, 2}) masters[which].ask({"SET", "k", "somebody's"});

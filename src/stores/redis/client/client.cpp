@@ -38,14 +38,48 @@ bool redis_client::greet(script_connection& connection, const std::string& where
   return true;
 }
 
+stream_socket redis_client::connect(const store_url::endpoint& host, clock::time_point until,
+                                    const std::stop_token& cancel) const {
+  if (!settings_.socket.empty()) return stream_socket::connect(settings_.socket, until, cancel);
+  auto socket = stream_socket::connect(host.host, host.port, until, cancel);
+  if (settings_.tls.mode != tls_mode::off) socket.secure(settings_.tls, host.host, until, cancel);
+  return socket;
+}
+
+store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,
+                                               const std::stop_token& cancel) const {
+  const auto left =
+      std::max(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()), std::chrono::milliseconds{1});
+  redis_connection connection(connect(sentinel, until, cancel), left);
+  command_text question;
+  if (!settings_.sentinel_user.empty()) {
+    question.add({"AUTH", settings_.sentinel_user, settings_.sentinel_password});
+  } else if (!settings_.sentinel_password.empty()) {
+    question.add({"AUTH", settings_.sentinel_password});
+  }
+  question.add({"SENTINEL", "get-master-addr-by-name", settings_.sentinel});
+  for (const auto& told : connection.ask(question)) {
+    if (!told) throw std::runtime_error("the sentinel does not answer in time");
+    if (told.is_error()) throw std::runtime_error(fault_of_error(told.text(), "sentinel").text);
+    if (told.is_nothing())
+      throw std::runtime_error(fmt::format("the sentinel knows no primary '{}'", settings_.sentinel));
+    if (told.size() != 2) continue;  // of AUTH
+    return {std::string(told[0].text()), static_cast<std::uint16_t>(told[1].number())};
+  }
+  throw std::runtime_error("the sentinel says something strange");
+}
+
 std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint& host, clock::time_point until,
                                                       const std::stop_token& cancel, fault& why,
                                                       const maker& make) const {
-  const auto where = settings_.where(host);
+  auto where = settings_.where(host);
   try {
-    auto socket = settings_.socket.empty() ? stream_socket::connect(host.host, host.port, until, cancel)
-                                           : stream_socket::connect(settings_.socket, until, cancel);
-    auto made = make(std::move(socket));
+    auto primary = host;
+    if (!settings_.sentinel.empty()) {
+      primary = ask_sentinel(host, until, cancel);
+      where = settings_.where(primary);
+    }
+    auto made = make(connect(primary, until, cancel));
     if (greet(*made, where, why)) return made;
   } catch (const std::runtime_error& problem) {
     why = lost_connection(fmt::format("{}: {}", where, problem.what()));

@@ -56,6 +56,10 @@ class redis_client {
                                           const maker& make) noexcept;
   std::unique_ptr<script_connection> open(const store_url::endpoint& host, clock::time_point until,
                                           const std::stop_token& cancel, fault& why, const maker& make) const;
+  stream_socket connect(const store_url::endpoint& host, clock::time_point until, const std::stop_token& cancel) const;
+  /// Where that sentinel says the primary is. Throws std::runtime_error.
+  store_url::endpoint ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,
+                                   const std::stop_token& cancel) const;
   /// False, and why: the server does not let us in, or is no primary.
   bool greet(script_connection& connection, const std::string& where, fault& why) const;
 

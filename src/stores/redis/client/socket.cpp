@@ -56,10 +56,12 @@ int open_socket(int family) {
 
 }  // namespace
 
-stream_socket::stream_socket(stream_socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+stream_socket::stream_socket(stream_socket&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), tls_(std::move(other.tls_)) {}
 
 stream_socket& stream_socket::operator=(stream_socket&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(tls_, other.tls_);
   return *this;
 }
 
@@ -142,6 +144,31 @@ stream_socket stream_socket::connect(const std::string& path, clock::time_point 
   return made;
 }
 
+void stream_socket::begin_tls(const tls_settings& settings, const std::string& host) {
+  tls_ = std::make_unique<tls_session>(settings, host, descriptor_);
+}
+
+tls_session::result stream_socket::secured(std::string& why) {
+  const auto found = tls_->shake_hands();
+  if (found == tls_session::result::broken) why = tls_->why();
+  return found;
+}
+
+void stream_socket::secure(const tls_settings& settings, const std::string& host, clock::time_point until,
+                           const std::stop_token& cancel) {
+  begin_tls(settings, host);
+  std::string why;
+  for (auto found = secured(why); found != tls_session::result::done; found = secured(why)) {
+    if (found == tls_session::result::broken) throw std::runtime_error(why);
+    const short events = found == tls_session::result::more_to_write ? POLLOUT : POLLIN;
+    while (!wait(descriptor_, events, std::min(until, clock::now() + glance))) {
+      if (cancel.stop_requested()) throw std::runtime_error("cancelled");
+      if (clock::now() >= until)
+        throw std::runtime_error("tls: no answer in time; does the server speak TLS on this port?");
+    }
+  }
+}
+
 // By the kernel's own limits: a wait by poll() before each would be one call more.
 void stream_socket::set_patience(std::chrono::milliseconds patience) {
   timeval limit{};
@@ -154,9 +181,19 @@ void stream_socket::set_patience(std::chrono::milliseconds patience) {
   }
 }
 
-bool stream_socket::send(std::string_view text) noexcept {
+bool stream_socket::send(std::string_view text) noexcept { return send(text, 0); }
+
+bool stream_socket::send_now(std::string_view text) noexcept { return send(text, MSG_DONTWAIT); }
+
+bool stream_socket::send(std::string_view text, int flags) noexcept {
   while (!text.empty()) {
-    const auto sent = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL);
+    if (tls_ != nullptr) {  // it waits, or not, as the socket does
+      std::size_t sent = 0;
+      if (tls_->write(text.data(), text.size(), sent) != tls_session::result::done) return false;
+      text.remove_prefix(sent);
+      continue;
+    }
+    const auto sent = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL | flags);
     if (sent > 0) {
       text.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno != EINTR) {
@@ -167,6 +204,10 @@ bool stream_socket::send(std::string_view text) noexcept {
 }
 
 std::size_t stream_socket::receive(char* into, std::size_t room) noexcept {
+  if (tls_ != nullptr) {
+    std::size_t read = 0;
+    return tls_->read(into, room, read) == tls_session::result::done ? read : 0;
+  }
   for (;;) {
     const auto got = ::recv(descriptor_, into, room, 0);
     if (got >= 0) return static_cast<std::size_t>(got);
@@ -174,24 +215,13 @@ std::size_t stream_socket::receive(char* into, std::size_t room) noexcept {
   }
 }
 
-void stream_socket::wait_with(int other, std::chrono::milliseconds limit) const noexcept {
-  std::array<pollfd, 2> at{{{descriptor_, POLLIN, 0}, {other, POLLIN, 0}}};
-  ::poll(at.data(), at.size(), static_cast<int>(std::clamp<long long>(limit.count(), 0, 3'600'000)));
-}
-
-bool stream_socket::send_now(std::string_view text) noexcept {
-  while (!text.empty()) {
-    const auto sent = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) {
-      text.remove_prefix(static_cast<std::size_t>(sent));
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
-}
-
 std::optional<std::size_t> stream_socket::receive_now(char* into, std::size_t room) noexcept {
+  if (tls_ != nullptr) {
+    std::size_t read = 0;
+    const auto found = tls_->read(into, room, read);
+    if (found == tls_session::result::more_to_read || found == tls_session::result::more_to_write) return std::nullopt;
+    return found == tls_session::result::done ? read : 0;
+  }
   for (;;) {
     const auto got = ::recv(descriptor_, into, room, MSG_DONTWAIT);
     if (got >= 0) return static_cast<std::size_t>(got);
@@ -200,7 +230,14 @@ std::optional<std::size_t> stream_socket::receive_now(char* into, std::size_t ro
   }
 }
 
+void stream_socket::wait_with(int other, std::chrono::milliseconds limit) const noexcept {
+  if (tls_ != nullptr && tls_->pending()) return;
+  std::array<pollfd, 2> at{{{descriptor_, POLLIN, 0}, {other, POLLIN, 0}}};
+  ::poll(at.data(), at.size(), static_cast<int>(std::clamp<long long>(limit.count(), 0, 3'600'000)));
+}
+
 bool stream_socket::quiet() const noexcept {
+  if (tls_ != nullptr && tls_->pending()) return false;
   pollfd at{descriptor_, POLLIN, 0};
   return ::poll(&at, 1, 0) == 0;
 }

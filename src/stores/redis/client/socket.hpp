@@ -4,11 +4,14 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "stores/redis/client/tls.hpp"
 
 namespace dlock::stores::redis {
 
@@ -38,6 +41,13 @@ class stream_socket {
   /// Empty: it is connected. Else what is wrong.
   std::string connected() const;
   int descriptor() const noexcept { return descriptor_; }
+  /// Everything that follows is encrypted, from when secured() has said done. `host`: whose certificate it must be. Throws std::runtime_error.
+  void begin_tls(const tls_settings& settings, const std::string& host);
+  /// Without waiting. broken: and why.
+  tls_session::result secured(std::string& why);
+  /// Both at once, before set_patience(). Throws std::runtime_error.
+  void secure(const tls_settings& settings, const std::string& host, clock::time_point until,
+              const std::stop_token& cancel);
   /// Without waiting, for those that begin() made. False: it broke, or has no room; some of it may have been sent.
   bool send_now(std::string_view text) noexcept;
   /// Likewise. Nothing: there is nothing yet. 0: the end, or an error.
@@ -58,11 +68,13 @@ class stream_socket {
 
  private:
   explicit stream_socket(int descriptor) noexcept : descriptor_(descriptor) {}
+  bool send(std::string_view text, int flags) noexcept;
   void begin_connecting(const void* address, unsigned size);
   /// Empty: connected.
   std::string finish_connecting(clock::time_point until, const std::stop_token& cancel);
 
   int descriptor_ = -1;
+  std::unique_ptr<tls_session> tls_{};
 };
 
 }  // namespace dlock::stores::redis

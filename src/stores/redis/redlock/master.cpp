@@ -89,6 +89,7 @@ short master_link::wanted() const noexcept {
   switch (state_) {
     case state::down: return 0;
     case state::connecting: return POLLOUT;
+    case state::securing: return securing_;
     case state::greeting:
     case state::ready: break;
   }
@@ -96,7 +97,7 @@ short master_link::wanted() const noexcept {
 }
 
 bool master_link::coming(clock::time_point now) const noexcept {
-  return (state_ == state::connecting || state_ == state::greeting) && now - begun_ < moment;
+  return state_ != state::down && state_ != state::ready && now - begun_ < moment;
 }
 
 void master_link::step(short events, clock::time_point now) {
@@ -107,10 +108,11 @@ void master_link::step(short events, clock::time_point now) {
     case state::connecting:
       if (events != 0) {
         if (const auto why = socket_.connected(); !why.empty()) return close(why, now);
-        state_ = state::greeting;
-        hello_.clear();
-        return send(to_.hello.text(), hello_, now);
+        return to_.settings.tls.mode == tls_mode::off ? greet(now) : secure(now);
       }
+      break;
+    case state::securing:
+      if (events != 0) return secure(now);
       break;
     case state::greeting:
       if (events != 0) read(now);
@@ -122,6 +124,29 @@ void master_link::step(short events, clock::time_point now) {
       return;
   }
   if (state_ != state::down && now >= until_) close("no answer in time", now);
+}
+
+void master_link::secure(clock::time_point now) {
+  try {
+    if (std::exchange(state_, state::securing) == state::connecting) {
+      socket_.begin_tls(to_.settings.tls, to_.host());
+    }
+    std::string why;
+    switch (socket_.secured(why)) {
+      case tls_session::result::done: return greet(now);
+      case tls_session::result::broken: return close(why, now);
+      case tls_session::result::more_to_read: securing_ = POLLIN; break;
+      case tls_session::result::more_to_write: securing_ = POLLOUT; break;
+    }
+  } catch (const std::runtime_error& problem) {
+    close(problem.what(), now);
+  }
+}
+
+void master_link::greet(clock::time_point now) {
+  state_ = state::greeting;
+  hello_.clear();
+  send(to_.hello.text(), hello_, now);
 }
 
 void master_link::begin(clock::time_point now) {
@@ -186,7 +211,6 @@ void master_link::read(clock::time_point now) {
       if (--oldest.answers == 0) owed_.pop_front();
     }
     if (reader_.broken()) return close("it does not speak the protocol of Redis", now);
-    if (*got < room.size()) break;
   }
   if (owed_.empty()) late_ = false;
 }

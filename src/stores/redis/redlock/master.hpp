@@ -25,6 +25,7 @@ class master {
   const redis_settings settings;  ///< named by the master too
   const std::chrono::milliseconds restart_delay;
   const greeting hello;
+  const std::string& host() const noexcept { return host_.host; }
 
   /// Waits for the name service. Without its answer the former addresses are kept.
   void look_up();
@@ -104,7 +105,7 @@ class master_link {
   void refuse(const std::string& why, clock::time_point now);
 
  private:
-  enum class state { down, connecting, greeting, ready };
+  enum class state { down, connecting, securing, greeting, ready };
   struct debt {
     std::vector<answer>* to = nullptr;  ///< null: nobody wants them any more
     std::size_t answers = 0;
@@ -112,6 +113,8 @@ class master_link {
 
   void begin(clock::time_point now);
   void read(clock::time_point now);
+  void secure(clock::time_point now);
+  void greet(clock::time_point now);
   void greeted(clock::time_point now);
 
   master& to_;
@@ -125,6 +128,7 @@ class master_link {
   bool late_ = false;
   clock::time_point late_since_{};
   std::vector<answer> hello_{};
+  short securing_ = 0;            ///< what that waits for
   clock::time_point begun_{};     ///< to connect
   clock::time_point until_{};     ///< to have connected and greeted
   clock::time_point retry_at_{};  ///< after it broke

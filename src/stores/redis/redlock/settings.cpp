@@ -25,7 +25,9 @@ std::chrono::milliseconds take_timeout(store_url& url, const char* name, std::ch
 redlock_settings redlock_settings::parse(store_url url) {
   constexpr std::size_t least = 3;
   if (url.params.contains("socket")) bad("socket= is one server; name the hosts of three or more masters");
-  if (url.params.contains("scheme")) bad("there is no scheme=");
+  for (const char* strange : {"scheme", "sentinel"}) {
+    if (url.params.contains(strange)) bad(fmt::format("there is no {}=", strange));
+  }
   auto name = url.redacted();
   // What one master loses in a crash is what the others are for.
   url.params.emplace("persistence", "none");
