@@ -44,7 +44,7 @@ struct masters_fixture {
     }
     return {};
   }
-  lock_service service(const std::string& parameters = "&restart_delay=0") {
+  lock_service service(const std::string& parameters = "&restart_delay=0&master_timeout=2000") {
     return lock_service{masters.url(parameters), {.close_limit = 0ms}};
   }
 
@@ -55,10 +55,10 @@ struct masters_fixture {
 
 TEST_CASE_METHOD(masters_fixture, "redlock: two of five masters are killed, and nobody notices", "[redis][redlock]") {
   auto a = service(), b = service();
-  auto held = a.acquire("k", {.ttl = 1s});
+  auto held = a.acquire("k", {.ttl = 1500ms});
   masters[1].kill();
   masters[4].kill();
-  const auto end = clock::now() + 1500ms;  // renewed by three
+  const auto end = clock::now() + 2s;  // renewed by three
   while (clock::now() < end) {
     REQUIRE(held.remaining() > 0us);
     REQUIRE_FALSE(b.try_acquire("k"));
@@ -72,11 +72,12 @@ TEST_CASE_METHOD(masters_fixture, "redlock: two of five masters are killed, and 
 TEST_CASE_METHOD(masters_fixture, "redlock: a lease outlives all masters, restarted empty one after the other",
                  "[redis][redlock]") {
   auto locks = service();
-  const auto held = locks.acquire("k", {.ttl = 1500ms});
+  const auto held = locks.acquire("k", {.ttl = 2400ms});
   for (auto& each : masters) {
     each.kill();
     each.start();
-    REQUIRE(eventually([&] { return copies() == 5; }));  // by a renewal
+    REQUIRE(eventually([&] { return copies() == 5 || held.remaining() == 0us; }));  // by a renewal
+    REQUIRE(held.remaining() > 0us);
   }
   CHECK(held.remaining() > 0us);
   CHECK_NOTHROW(held.ensure_held());
@@ -147,10 +148,10 @@ TEST_CASE_METHOD(masters_fixture,
   masters[1].start();
   CHECK(store->terminate(*other, lost->identity()));
   CHECK_FALSE(lost->alive());  // by four of them; one was restarted since
-  for (const std::size_t which : {1, 2}) masters[which].stop();
+  for (const std::size_t which : {2, 3}) masters[which].stop();
   CHECK_FALSE(store->terminate(*other, another->identity()));
   CHECK_FALSE(open_store(masters.url())->terminate(*another, another->identity()));  // known there alone
-  for (const std::size_t which : {0, 1, 2}) masters[which].go_on();
+  for (const std::size_t which : {0, 2, 3}) masters[which].go_on();
 }
 
 TEST_CASE_METHOD(masters_fixture, "redlock: who wins too few masters gives them back at once", "[redis][redlock]") {
