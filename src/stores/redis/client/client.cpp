@@ -27,10 +27,20 @@ void redis_client::fail(const fault& why) const {
 }
 
 bool redis_client::greet(script_connection& connection, const std::string& where, fault& why) const {
-  const greeting hello(settings_, scripts_);
   greeting::result found;
+  {
+    const base::lock_guard lock(mutex_);
+    found.hashes = hashes_;
+  }
+  // A server that has lost them says so when they are called.
+  const bool first = found.hashes.empty();
+  const greeting hello(settings_, first ? scripts_ : std::span<const std::string>{});
   if (!hello.judge(connection.ask(hello.text()), where, found, why)) return false;
   connection.server = std::move(found.server);
+  if (first) {
+    const base::lock_guard lock(mutex_);
+    hashes_ = found.hashes;
+  }
   connection.scripts = scripts_;
   connection.hashes = std::move(found.hashes);
   connection.set_identity(

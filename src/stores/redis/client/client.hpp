@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "stores/redis/client/connection.hpp"
 #include "stores/redis/client/server.hpp"
 #include "stores/redis/client/settings.hpp"
@@ -66,6 +67,9 @@ class redis_client {
   const redis_settings settings_;
   const std::span<const std::string> scripts_;
   std::atomic<std::size_t> last_{0};  // the host that worked last
+  mutable base::mutex mutex_;
+  /// Of the scripts, as the first connection's server has named them: all servers name them alike.
+  mutable std::vector<std::string> hashes_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// An incarnation of a server is named by its address and this start of it: the address.
