@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What the answers of five masters mean together.
+/// What the answers of five masters mean together, and which masters count.
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -9,6 +9,7 @@
 
 #include "contract/store/store_contract.hpp"
 #include "stores/redis/client/reader.hpp"
+#include "stores/redis/redlock/master.hpp"
 #include "stores/redis/redlock/votes.hpp"
 
 namespace dlock::test {
@@ -118,6 +119,26 @@ TEST_CASE("redlock: a look finds who has a majority, and when one is free withou
   CHECK(looked({"a 0", "a 0", "a 0", "a 0", "a 0"}).result == outcome::yes);  // less than a millisecond is left
   CHECK(looked({"a 50", "a 70", "a 60", "", ""}, "yy---").result == outcome::failed);
   CHECK(looked({"", "", "", "", ""}, "yyYss").result == outcome::unknown);
+}
+
+TEST_CASE(
+    "redlock: a master counts when it has been up for the delay, or for that long after another run of it was seen",
+    "[redlock]") {
+  auto url = store_url::parse("redlock://a,b,c?restart_delay=60000");
+  const auto settings = redlock_settings::parse(url);
+  master one(settings, settings.hosts[0]);
+  const auto now = std::chrono::steady_clock::now();
+  const auto wait = [&](const char* run, std::chrono::seconds up, microseconds later = 0us) {
+    return one.counts_from({.run = run, .up = up}, now + later) - now;
+  };
+  CHECK(wait("first", 10s) == 51s);  // a part of a second is not known
+  CHECK(wait("first", 61s) == 0s);
+  CHECK(wait("second", 10h) == 60s);  // another server under its name, or its clock was set
+  CHECK(wait("second", 10h, 20s) == 60s);
+  CHECK(wait("second", 10h, 70s) == 70s);
+  redis::server_facts durable{.run = "third", .up = 1s};
+  durable.keeps = redis::persistence::always;
+  CHECK(one.counts_from(durable, now) == now);
 }
 
 }  // namespace dlock::test

@@ -58,6 +58,17 @@ std::vector<stream_socket::peer> master::addresses() const {
   return addresses_;
 }
 
+stream_socket::clock::time_point master::counts_from(const server_facts& server, stream_socket::clock::time_point now) {
+  // One that writes before it answers has forgotten nothing.
+  if (server.keeps == persistence::always) return now;
+  const base::lock_guard lock(mutex_);
+  // Its clock may have been set since it was started, and another server may have taken its name.
+  if (!run_.empty() && run_ != server.run) new_until_ = now + restart_delay;
+  run_ = server.run;
+  const auto rounded = std::max(0s, server.up - 1s);
+  return std::max(new_until_, now + restart_delay - std::min<std::chrono::milliseconds>(restart_delay, rounded));
+}
+
 void open_ends::add(std::uint64_t connection, const client_at& end) {
   const base::lock_guard lock(mutex_);
   auto& ends = ends_[connection];
@@ -224,9 +235,7 @@ void master_link::greeted(clock::time_point now) {
   } catch (const std::invalid_argument& problem) {
     return refuse(problem.what(), now);
   }
-  // A server that writes before it answers has forgotten nothing. What INFO says is rounded.
-  const bool remembers = found.server.keeps == persistence::always || to_.restart_delay == 0ms;
-  counts_from_ = remembers ? now : now + to_.restart_delay - std::max(0s, found.server.up - 1s);
+  counts_from_ = to_.counts_from(found.server, now);
   end_ = {number_, found.server.run, found.client};
   ends_.add(connection_, end_);
   state_ = state::ready;

@@ -31,12 +31,17 @@ class master {
   void look_up();
   /// Throws std::runtime_error if there are none.
   std::vector<stream_socket::peer> addresses() const;
+  /// From when on its word is one: it may have forgotten what it granted before this start of it, which another run shows, or
+  /// how long it has been up, unless it keeps everything.
+  stream_socket::clock::time_point counts_from(const server_facts& server, stream_socket::clock::time_point now);
 
  private:
   const store_url::endpoint host_;
   mutable base::mutex mutex_;
   std::vector<stream_socket::peer> addresses_ DLOCK_GUARDED_BY(mutex_){};
   std::string why_ DLOCK_GUARDED_BY(mutex_){};
+  std::string run_ DLOCK_GUARDED_BY(mutex_){};  ///< that was seen last
+  stream_socket::clock::time_point new_until_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// A connection to a master, as that knows it.
