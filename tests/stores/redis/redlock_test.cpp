@@ -87,11 +87,11 @@ TEST_CASE_METHOD(masters_fixture, "redlock: without a majority an error names wh
                  "[redis][redlock]") {
   auto locks = service();
   CHECK(locks.try_acquire("k"));
-  for (const std::size_t which : {0, 2, 3}) masters[which].kill();
+  for (const std::size_t which : {0U, 2U, 3U}) masters[which].kill();
   const auto text = text_of(locks);
   CHECK(text.find("3 of 5 masters must agree, and 2 can be counted on") != std::string::npos);
-  for (const std::size_t which : {0, 2, 3}) CHECK(text.find(where(which) + ": cannot connect") != std::string::npos);
-  for (const std::size_t which : {1, 4}) CHECK(text.find(where(which)) == text.rfind(where(which)));  // in the URL
+  for (const std::size_t which : {0U, 2U, 3U}) CHECK(text.find(where(which) + ": cannot connect") != std::string::npos);
+  for (const std::size_t which : {1U, 4U}) CHECK(text.find(where(which)) == text.rfind(where(which)));  // in the URL
   CHECK(copies() == 0);
   CHECK_THROWS_MATCHES(open_store(masters.url("&restart_delay=0"))->prepare(), store_error,
                        MessageMatches(ContainsSubstring("2 can be counted on: " + where(0))));
@@ -127,9 +127,9 @@ TEST_CASE_METHOD(masters_fixture, "redlock: an attempt that a majority leaves wi
                  "[redis][redlock]") {
   auto locks = service("&restart_delay=0&master_timeout=100&connect_timeout=300");
   CHECK(locks.try_acquire("k"));
-  for (const std::size_t which : {0, 1, 2}) masters[which].stop();
+  for (const std::size_t which : {0U, 1U, 2U}) masters[which].stop();
   CHECK(thrown([&] { return locks.try_acquire("k"); }) == errc::outcome_unknown);
-  for (const std::size_t which : {0, 1, 2}) masters[which].go_on();
+  for (const std::size_t which : {0U, 1U, 2U}) masters[which].go_on();
   auto others = service();
   const lease held = others.acquire("k", {.wait = 20s});  // long before the ttl of that attempt has passed
   CHECK(copies() == 5);
@@ -148,15 +148,15 @@ TEST_CASE_METHOD(masters_fixture,
   masters[1].start();
   CHECK(store->terminate(*other, lost->identity()));
   CHECK_FALSE(lost->alive());  // by four of them; one was restarted since
-  for (const std::size_t which : {2, 3}) masters[which].stop();
+  for (const std::size_t which : {2U, 3U}) masters[which].stop();
   CHECK_FALSE(store->terminate(*other, another->identity()));
   CHECK_FALSE(open_store(masters.url())->terminate(*another, another->identity()));  // known there alone
-  for (const std::size_t which : {0, 2, 3}) masters[which].go_on();
+  for (const std::size_t which : {0U, 2U, 3U}) masters[which].go_on();
 }
 
 TEST_CASE_METHOD(masters_fixture, "redlock: who wins too few masters gives them back at once", "[redis][redlock]") {
   auto locks = service();
-  for (const std::size_t which : {0, 1, 2}) masters[which].ask({"SET", "k", "somebody's"});
+  for (const std::size_t which : {0U, 1U, 2U}) masters[which].ask({"SET", "k", "somebody's"});
   CHECK_FALSE(locks.try_acquire("k"));
   CHECK(copies() == 3);
   masters[0].ask({"DEL", "k"});  // two of five: that program has lost it
