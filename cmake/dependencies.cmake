@@ -38,6 +38,9 @@ endif()
 
 if(DLOCK_REDIS)
   find_package(Hiredis REQUIRED MODULE)
+  if(DLOCK_REDIS_TLS)
+    find_package(OpenSSL 3.0 REQUIRED COMPONENTS SSL)
+  endif()
 endif()
 
 if(DLOCK_ZOOKEEPER)

@@ -97,7 +97,7 @@ folder_rule() {
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
     src/stores/redis/client/*) echo 4 stores/redis/client base/printable_text.hpp ;;
-    src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/schemes.cpp)
+    src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
       echo 4 stores/redis base/printable_text.hpp ;;
     src/stores/zookeeper/client/*) echo 4 stores/zookeeper/client ;;
     src/stores/zookeeper/recipe/*) echo 4 stores/zookeeper base/printable_text.hpp ;;

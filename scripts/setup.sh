@@ -21,7 +21,7 @@ readonly lock_file=/run/lock/dlock-setup.lock
 base_packages=(g++ cmake ninja-build ccache pkg-config git
   odb libodb-dev libodb-mysql-dev libodb-sqlite-dev
   libsqlite3-dev
-  libhiredis-dev redis-server python3-redis
+  libhiredis-dev libssl-dev redis-server python3-redis
   default-jdk-headless libmariadb-java
   libzookeeper-mt-dev libzookeeper-java libcurator-recipes-java python3-kazoo
   libfmt-dev libspdlog-dev libcli11-dev libfccp-dev
@@ -82,6 +82,8 @@ missing_packages() {
   for package in "${base_packages[@]}" $(odb_gcc); do
     if [ -z "$(installed "$package")" ]; then printf '%s\n' "$package"; fi
   done
+  if ! command -v node >/dev/null; then echo nodejs; fi
+  if ! command -v npm >/dev/null; then echo npm; fi # Node.js from elsewhere often brings it, and conflicts with the package
   if ! have_catch2; then echo catch2; fi
   if ! have_boost_pfr; then
     echo boost # and then its Boost.Context, when it is known which one that is

@@ -139,9 +139,14 @@ registry& known() {
   return *instance;
 }
 
-/// Whether a library of dlock's has it, linked or not.
-bool is_ours(const std::string& scheme) {
-  return scheme == "mysql" || scheme == "redis" || scheme == "sqlite" || scheme == "zookeeper";
+bool is_redis(const std::string& scheme) { return scheme == "redis" || scheme == "rediss" || scheme == "redlock"; }
+/// These need no user, so their URLs mostly have none.
+bool needs_no_user(const std::string& scheme) { return is_redis(scheme) || scheme == "zookeeper"; }
+
+/// Which library of dlock's has it, linked or not. Null: none.
+const char* library_of(const std::string& scheme) {
+  if (scheme == "mysql" || scheme == "sqlite" || scheme == "zookeeper") return scheme.c_str();
+  return is_redis(scheme) ? "redis" : nullptr;
 }
 
 bool is_known(const std::string& scheme) {
@@ -185,7 +190,9 @@ store_url store_url::parse(std::string_view text) {
   if (!has_authority && url.scheme == "mysql") {
     bad("mysql: goes on with two slashes: mysql://user:password@host/database");
   }
-  if (!has_authority && url.scheme == "redis") bad("redis: goes on with two slashes: redis://host:port");
+  if (!has_authority && is_redis(url.scheme)) {
+    bad(url.scheme + ": goes on with two slashes: " + url.scheme + "://host:port");
+  }
   const auto query = rest.find('?');
   const auto parameters = query == std::string_view::npos ? std::string_view{} : rest.substr(query + 1);
   rest = rest.substr(0, query);
@@ -196,8 +203,7 @@ store_url store_url::parse(std::string_view text) {
     return url;
   }
   rest.remove_prefix(2);
-  // Redis and ZooKeeper need no user, so their URLs mostly have none.
-  url.unclear = url.scheme != "redis" && url.scheme != "zookeeper" && rest.find('@') == std::string_view::npos;
+  url.unclear = !needs_no_user(url.scheme) && rest.find('@') == std::string_view::npos;
   if (parameters.find('@') != std::string_view::npos || (query != std::string_view::npos && is_cut_short(rest))) {
     bad("in a user or password '?' is written %3F, in a parameter '@' is written %40");
   }
@@ -270,7 +276,7 @@ std::shared_ptr<store> open_store(std::string_view url) {
     const auto found = all.makers.find(parsed.scheme);
     if (found == all.makers.end()) {
       bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" +
-          (is_ours(parsed.scheme) ? parsed.scheme : "mysql, dlock::redis or dlock::sqlite") +
+          (library_of(parsed.scheme) != nullptr ? library_of(parsed.scheme) : "mysql, dlock::redis, dlock::sqlite or dlock::zookeeper") +
           " and include dlock/dlock.hpp");
     }
     make = found->second;

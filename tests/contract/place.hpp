@@ -30,6 +30,8 @@ class store_place {
   virtual bool deletes_free_rows() const { return false; }
   /// Whether nothing is left of a grant once its own expiry has passed.
   virtual bool forgets_expired() const { return false; }
+  /// Whether of many that ask for a free key at once none may get it, each having won a part of several servers.
+  virtual bool votes_may_split() const { return false; }
   /// For a service in any process of this host. Empty: other processes can't reach it.
   virtual std::string url() const { return {}; }
   /// For a child of fork() whose parent has url() open: the same, if the store can be opened there.

@@ -10,9 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -66,16 +68,42 @@ std::string redis_server::tcp_url(const std::string& parameters, const std::stri
                      parameters.substr(parameters.empty() ? 0 : 1));
 }
 
+std::vector<std::string> redis_server::command() const {
+  if (!options_.empty() && options_.front() == "--sentinel") {
+    std::ofstream(folder_ / "sentinel.conf") << fmt::format(
+        "port {0}\nbind 127.0.0.1\nunixsocket {1}\ndir {2}\nlogfile {2}log\n"
+        "sentinel monitor {3} 127.0.0.1 {4} 2\nsentinel down-after-milliseconds {3} 500\n"
+        "sentinel failover-timeout {3} 3000\n",
+        port_, socket_, folder_ / "", options_[1], options_[2]);
+    return {"redis-server", folder_ / "sentinel.conf", "--sentinel"};
+  }
+  const bool tls = std::find(options_.begin(), options_.end(), "--tls-cert-file") != options_.end();
+  std::vector<std::string> words{"redis-server",
+                                 tls ? "--tls-port" : "--port",
+                                 std::to_string(port_),
+                                 "--unixsocket",
+                                 socket_,
+                                 "--dir",
+                                 folder_ / "",
+                                 "--save",
+                                 "",
+                                 "--appendonly",
+                                 "yes",
+                                 "--appendfsync",
+                                 "always",
+                                 "--logfile",
+                                 folder_ / "log",
+                                 "--bind",
+                                 "127.0.0.1"};
+  if (tls) words.insert(words.end(), {"--port", "0"});
+  words.insert(words.end(), options_.begin(), options_.end());
+  return words;
+}
+
 void redis_server::start() {
   for (int attempt = 0; attempt < 5; ++attempt) {  // somebody else may take the port
     if (port_ == 0) port_ = free_port();
-    std::vector<std::string> words{"redis-server", "--port",    std::to_string(port_),
-                                   "--unixsocket", socket_,     "--dir",
-                                   folder_ / "",   "--save",    "",
-                                   "--appendonly", "yes",       "--appendfsync",
-                                   "always",       "--logfile", folder_ / "log",
-                                   "--bind",       "127.0.0.1"};
-    words.insert(words.end(), options_.begin(), options_.end());
+    auto words = command();
     std::vector<char*> arguments;
     for (auto& each : words) arguments.push_back(each.data());
     arguments.push_back(nullptr);

@@ -16,7 +16,8 @@ namespace dlock::test {
 /// Throws std::runtime_error where something does not work.
 class redis_server {
  public:
-  /// `options`: more of the server's, e.g. {"--appendonly", "no"}. Without them what was told done is on the disk.
+  /// `options`: more of the server's, e.g. {"--appendonly", "no"}. Without them what was told done is on the disk. With
+  /// "--tls-cert-file" its port speaks TLS. {"--sentinel", name, port}: it is a sentinel of that primary, and nothing else.
   explicit redis_server(std::vector<std::string> options = {});
   ~redis_server();
   redis_server(const redis_server&) = delete;
@@ -40,6 +41,8 @@ class redis_server {
   std::string ask(const std::vector<std::string>& words) const;
 
  private:
+  std::vector<std::string> command() const;
+
   scratch_folder folder_{};
   const std::string socket_ = folder_ / "redis.sock";
   std::vector<std::string> options_;

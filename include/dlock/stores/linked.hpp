@@ -12,6 +12,7 @@
 #endif
 #ifdef DLOCK_HAS_REDIS
 #include "dlock/stores/redis.hpp"
+#include "dlock/stores/redlock.hpp"
 #endif
 #ifdef DLOCK_HAS_ZOOKEEPER
 #include "dlock/stores/zookeeper.hpp"

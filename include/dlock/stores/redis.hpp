@@ -6,6 +6,7 @@
 ///
 ///   redis://user:password@host:port,host2:port2/0?parameter=value&...
 ///   redis:///0?socket=/run/redis/redis.sock
+///   rediss://...            the same by TLS
 ///
 /// Several hosts are tried in turn, beginning with the last that worked; a replica is passed over. The path is the number of
 /// the database, 0 unless given; the port 6379. A password without a user is that of the default user.
@@ -18,6 +19,14 @@
 /// | persistence       | always, everysec, none;      | what the server must promise about its own crash. always:     |
 /// |                   | everysec                     | appendonly and appendfsync=always. everysec: appendonly. none:|
 /// |                   |                              | nothing. docs/redis.md says what may be granted twice then    |
+/// | tls               | off, require, verify; off,   | require: encrypted. verify: and the certificate must be that   |
+/// |                   | with rediss: verify          | host's, by an authority that is known                         |
+/// | tls_ca            | a file, the system's         | authorities, PEM                                              |
+/// | tls_cert, tls_key | files, none                  | our own certificate and its key, PEM                          |
+/// | sentinel          | a name, none                 | the hosts are sentinels (port 26379), which are asked at each |
+/// |                   |                              | connect where the primary of that name is                     |
+/// | sentinel_user,    | none                         | for the sentinels                                             |
+/// | sentinel_password |                              |                                                               |
 /// | fences            | clock, count; clock          | clock: after each start of the server, tokens go on from its  |
 /// |                   |                              | time in microseconds, so they grow although grants were lost. |
 /// |                   |                              | count: from 1, for a server that never loses any              |
@@ -29,7 +38,7 @@
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. Refused at prepare(): a server whose
 /// maxmemory-policy may delete locks (allkeys-*; with scheme=setnx volatile-* too), a node of a Redis Cluster, one that promises less than `persistence`.
-/// Not there: TLS, and leases of rows.
+/// Not there: leases of rows.
 
 #include <memory>
 
@@ -43,6 +52,7 @@ std::shared_ptr<store> open_redis(store_url url);
 namespace detail {
 /// Whoever includes this header has the scheme.
 inline const bool redis_registered = register_store("redis", open_redis);
+inline const bool rediss_registered = register_store("rediss", open_redis);
 }  // namespace detail
 
 }  // namespace dlock::stores

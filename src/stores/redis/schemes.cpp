@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "dlock/stores/redis.hpp"
+#include "dlock/stores/redlock.hpp"
 #include "stores/redis/leases/store.hpp"
+#include "stores/redis/redlock/store.hpp"
 #include "stores/redis/setnx/store.hpp"
 
 namespace dlock::stores {
@@ -21,6 +23,10 @@ std::shared_ptr<store> open_redis(store_url url) {
   }
   if (scheme == "setnx") return std::make_shared<setnx::setnx_store>(setnx::setnx_settings::parse(std::move(url)));
   return std::make_shared<leases::redis_store>(leases::lease_settings::parse(std::move(url)));
+}
+
+std::shared_ptr<store> open_redlock(store_url url) {
+  return std::make_shared<redis::redlock::redlock_store>(redis::redlock::redlock_settings::parse(std::move(url)));
 }
 
 }  // namespace dlock::stores

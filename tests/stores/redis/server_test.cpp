@@ -34,6 +34,26 @@ TEST_CASE("redis: scripts that the server has forgotten are told it again, each 
   CHECK(a.renew(for_long) == outcome::yes);
 }
 
+TEST_CASE(
+    "redis: scripts are sent by the first connection of a store, and by a later one only to a server that has lost "
+    "them",
+    "[redis]") {
+  const redis_server server;
+  const auto store = open_store(server.url());
+  store->prepare();
+  const auto sent = [&] {
+    const auto info = server.ask({"INFO", "commandstats"});
+    return info.substr(info.find("cmdstat_script|load:"), 30);
+  };
+  const auto before = sent();
+  fault why;
+  for (int i = 0; i < 3; ++i) CHECK(store->connect(5s, why) != nullptr);
+  CHECK(sent() == before);
+  server.ask({"SCRIPT", "FLUSH"});
+  CHECK(store->connect(5s, why) != nullptr);
+  CHECK(sent() != before);
+}
+
 TEST_CASE("redis: what a killed server had written is there again, and nobody else gets it", "[redis]") {
   redis_server server;
   url_place place(server.url("&persistence=always"));

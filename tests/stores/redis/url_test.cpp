@@ -30,7 +30,7 @@ TEST_CASE("redis url: what is wrong is named with its value", "[redis]") {
   refused("redis://host/0?prefix=", "prefix=");
   refused("redis://host/0?connect_timeout=0", "connect_timeout=0 is not 1 to 3600000");
   refused("redis://host/0?statement_timeout=5s", "statement_timeout=5s");
-  refused("redis://host/0?tls=verify", "unknown parameter 'tls'");
+  refused("redis://host/0?tsl=verify", "unknown parameter 'tsl'");
   refused("redis://user@host/0", "a user needs a password");
 }
 

@@ -10,6 +10,7 @@
 
 #include "dlock/error.hpp"
 #include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/greeting.hpp"
 
 namespace dlock::stores::redis {
 
@@ -26,53 +27,69 @@ void redis_client::fail(const fault& why) const {
 }
 
 bool redis_client::greet(script_connection& connection, const std::string& where, fault& why) const {
-  command_text hello;
-  const std::size_t logs_in = settings_.password.empty() ? 0 : 1;
-  if (!settings_.user.empty()) {
-    hello.add({"AUTH", settings_.user, settings_.password});
-  } else if (logs_in > 0) {
-    hello.add({"AUTH", settings_.password});
+  greeting::result found;
+  {
+    const base::lock_guard lock(mutex_);
+    found.hashes = hashes_;
   }
-  hello.add({"SELECT", settings_.database});
-  hello.add({"CLIENT", "ID"});
-  hello.add({"INFO"});
-  hello.add({"CONFIG", "GET", "appendfsync"});
-  for (const auto& script : scripts_) hello.add({"SCRIPT", "LOAD", script});
-  const auto told = connection.ask(hello);
-  const auto at = [&](std::size_t which) -> const answer& { return told[logs_in + which]; };
-  constexpr std::size_t config = 3;  // the one that may be refused
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    if (!told[i]) {
-      why = lost_connection(fmt::format("{}: no answer in time", where));
-      return false;
-    }
-    if (told[i].is_error() && i != logs_in + config) {
-      why = fault_of_error(told[i].text(), where.c_str());
-      why.connection = true;
-      return false;
-    }
-  }
-  connection.server = server_facts::read(at(2).text(), at(config));
-  if (!connection.server.primary) {
-    why = lost_connection(fmt::format("{}: is a replica, which takes no writes", where));
-    return false;
+  // A server that has lost them says so when they are called.
+  const bool first = found.hashes.empty();
+  const greeting hello(settings_, first ? scripts_ : std::span<const std::string>{});
+  if (!hello.judge(connection.ask(hello.text()), where, found, why)) return false;
+  connection.server = std::move(found.server);
+  if (first) {
+    const base::lock_guard lock(mutex_);
+    hashes_ = found.hashes;
   }
   connection.scripts = scripts_;
-  for (std::size_t i = config + 1; logs_in + i < told.size(); ++i) connection.hashes.emplace_back(at(i).text());
-  connection.set_identity({.server = {},
-                           .incarnation = fmt::format("{} {}", where, connection.server.run),
-                           .id = static_cast<std::uint64_t>(at(1).number())});
+  connection.hashes = std::move(found.hashes);
+  connection.set_identity(
+      {.server = {}, .incarnation = fmt::format("{} {}", where, connection.server.run), .id = found.client});
   return true;
+}
+
+stream_socket redis_client::connect(const store_url::endpoint& host, clock::time_point until,
+                                    const std::stop_token& cancel) const {
+  if (!settings_.socket.empty()) return stream_socket::connect(settings_.socket, until, cancel);
+  auto socket = stream_socket::connect(host.host, host.port, until, cancel);
+  if (settings_.tls.mode != tls_mode::off) socket.secure(settings_.tls, host.host, until, cancel);
+  return socket;
+}
+
+store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,
+                                               const std::stop_token& cancel) const {
+  const auto left =
+      std::max(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()), std::chrono::milliseconds{1});
+  redis_connection connection(connect(sentinel, until, cancel), left);
+  command_text question;
+  if (!settings_.sentinel_user.empty()) {
+    question.add({"AUTH", settings_.sentinel_user, settings_.sentinel_password});
+  } else if (!settings_.sentinel_password.empty()) {
+    question.add({"AUTH", settings_.sentinel_password});
+  }
+  question.add({"SENTINEL", "get-master-addr-by-name", settings_.sentinel});
+  for (const auto& told : connection.ask(question)) {
+    if (!told) throw std::runtime_error("the sentinel does not answer in time");
+    if (told.is_error()) throw std::runtime_error(fault_of_error(told.text(), "sentinel").text);
+    if (told.is_nothing())
+      throw std::runtime_error(fmt::format("the sentinel knows no primary '{}'", settings_.sentinel));
+    if (told.size() != 2) continue;  // of AUTH
+    return {std::string(told[0].text()), static_cast<std::uint16_t>(told[1].number())};
+  }
+  throw std::runtime_error("the sentinel says something strange");
 }
 
 std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint& host, clock::time_point until,
                                                       const std::stop_token& cancel, fault& why,
                                                       const maker& make) const {
-  const auto where = settings_.where(host);
+  auto where = settings_.where(host);
   try {
-    auto socket = settings_.socket.empty() ? stream_socket::connect(host.host, host.port, until, cancel)
-                                           : stream_socket::connect(settings_.socket, until, cancel);
-    auto made = make(std::move(socket));
+    auto primary = host;
+    if (!settings_.sentinel.empty()) {
+      primary = ask_sentinel(host, until, cancel);
+      where = settings_.where(primary);
+    }
+    auto made = make(connect(primary, until, cancel));
     if (greet(*made, where, why)) return made;
   } catch (const std::runtime_error& problem) {
     why = lost_connection(fmt::format("{}: {}", where, problem.what()));

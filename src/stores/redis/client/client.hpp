@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "stores/redis/client/connection.hpp"
 #include "stores/redis/client/server.hpp"
 #include "stores/redis/client/settings.hpp"
@@ -56,12 +57,19 @@ class redis_client {
                                           const maker& make) noexcept;
   std::unique_ptr<script_connection> open(const store_url::endpoint& host, clock::time_point until,
                                           const std::stop_token& cancel, fault& why, const maker& make) const;
+  stream_socket connect(const store_url::endpoint& host, clock::time_point until, const std::stop_token& cancel) const;
+  /// Where that sentinel says the primary is. Throws std::runtime_error.
+  store_url::endpoint ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,
+                                   const std::stop_token& cancel) const;
   /// False, and why: the server does not let us in, or is no primary.
   bool greet(script_connection& connection, const std::string& where, fault& why) const;
 
   const redis_settings settings_;
   const std::span<const std::string> scripts_;
   std::atomic<std::size_t> last_{0};  // the host that worked last
+  mutable base::mutex mutex_;
+  /// Of the scripts, as the first connection's server has named them: all servers name them alike.
+  mutable std::vector<std::string> hashes_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// An incarnation of a server is named by its address and this start of it: the address.

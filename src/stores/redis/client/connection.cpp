@@ -3,7 +3,6 @@
 
 #include <array>
 #include <charconv>
-#include <new>
 #include <utility>
 
 namespace dlock::stores::redis {
@@ -15,8 +14,7 @@ std::int64_t answer::number_in(std::string_view text) noexcept {
 }
 
 redis_connection::redis_connection(stream_socket socket, std::chrono::milliseconds timeout)
-    : socket_(std::move(socket)), reader_(redisReaderCreate()) {
-  if (reader_ == nullptr) throw std::bad_alloc();
+    : socket_(std::move(socket)) {
   socket_.set_patience(timeout);
 }
 
@@ -27,12 +25,10 @@ void redis_connection::interrupt() noexcept {
 
 answer redis_connection::next() {
   for (;;) {
-    void* found = nullptr;
-    if (redisReaderGetReply(reader_.get(), &found) != REDIS_OK) return {};
-    if (found != nullptr) return answer(found);
+    if (auto found = reader_.next(); found || reader_.broken()) return found;
     std::array<char, 4096> room;
     const auto got = socket_.receive(room.data(), room.size());
-    if (got == 0 || redisReaderFeed(reader_.get(), room.data(), got) != REDIS_OK) return {};
+    if (got == 0 || !reader_.feed(room.data(), got)) return {};
   }
 }
 
@@ -55,13 +51,13 @@ bool redis_connection::send(const command_text& commands) noexcept {
 }
 
 answer redis_connection::sent_meanwhile() {
-  void* found = nullptr;
-  for (bool asked = false; redisReaderGetReply(reader_.get(), &found) == REDIS_OK; asked = true) {
-    if (found != nullptr) return answer(found);
+  for (bool asked = false;; asked = true) {
+    if (auto found = reader_.next(); found) return found;
+    if (reader_.broken()) break;
     if (asked || socket_.quiet()) return {};
     std::array<char, 4096> room;
     const auto got = socket_.receive(room.data(), room.size());
-    if (got == 0 || redisReaderFeed(reader_.get(), room.data(), got) != REDIS_OK) break;
+    if (got == 0 || !reader_.feed(room.data(), got)) break;
   }
   interrupt();
   return {};

@@ -3,13 +3,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "dlock/store/store.hpp"
 #include "stores/redis/client/answer.hpp"
 #include "stores/redis/client/command.hpp"
+#include "stores/redis/client/reader.hpp"
 #include "stores/redis/client/socket.hpp"
 
 namespace dlock::stores::redis {
@@ -39,13 +39,10 @@ class redis_connection : public connection {
   answer sent_meanwhile();
 
  private:
-  struct deleter {
-    void operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
-  };
   answer next();
 
   stream_socket socket_;
-  std::unique_ptr<redisReader, deleter> reader_;
+  answer_reader reader_{};
   std::atomic<bool> usable_{true};
   connection_identity identity_{};
 };

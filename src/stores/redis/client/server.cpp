@@ -36,6 +36,7 @@ server_facts server_facts::read(std::string_view info, const answer& fsync) {
   server_facts facts;
   facts.run = field(info, "run_id");
   facts.version = field(info, "redis_version");
+  facts.up = std::chrono::seconds{answer::number_in(field(info, "uptime_in_seconds"))};
   facts.primary = field(info, "role") == "master";
   facts.cluster = field(info, "cluster_enabled") == "1";
   if (field(info, "maxmemory") != "0") facts.policy = field(info, "maxmemory_policy");

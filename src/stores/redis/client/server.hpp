@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@ namespace dlock::stores::redis {
 struct server_facts {
   std::string run{};  ///< names this start of it
   std::string version{};
+  std::chrono::seconds up{0};  ///< since its start, rounded
   bool primary = false;
   bool cluster = false;
   std::string policy{};  ///< maxmemory-policy, where memory is limited: which keys it deletes then

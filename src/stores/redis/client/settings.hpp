@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dlock/store/store_url.hpp"
+#include "stores/redis/client/tls.hpp"
 
 namespace dlock::stores::redis {
 
@@ -20,6 +21,10 @@ struct redis_settings {
   std::vector<store_url::endpoint> hosts{};  ///< never empty; with a socket: one without a name
   std::string socket{};
   std::string database{};  ///< its number
+  tls_settings tls{};
+  std::string sentinel{};  ///< the name of the primary that the hosts, which are sentinels then, know
+  std::string sentinel_user{};
+  std::string sentinel_password{};
   persistence least = persistence::everysec;
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds statement_timeout{5'000};

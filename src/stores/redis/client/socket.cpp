@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -55,10 +56,12 @@ int open_socket(int family) {
 
 }  // namespace
 
-stream_socket::stream_socket(stream_socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+stream_socket::stream_socket(stream_socket&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), tls_(std::move(other.tls_)) {}
 
 stream_socket& stream_socket::operator=(stream_socket&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(tls_, other.tls_);
   return *this;
 }
 
@@ -77,14 +80,17 @@ std::string stream_socket::finish_connecting(clock::time_point until, const std:
     if (wait(descriptor_, POLLOUT, std::min(until, clock::now() + glance))) break;
     if (clock::now() >= until) return "no answer in time";
   }
+  return connected();
+}
+
+std::string stream_socket::connected() const {
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
   return error == 0 ? "" : "cannot connect: " + text_of(error);
 }
 
-stream_socket stream_socket::connect(const std::string& host, unsigned port, clock::time_point until,
-                                     const std::stop_token& cancel) {
+std::vector<stream_socket::peer> stream_socket::look_up(const std::string& host, unsigned port) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   wanted.ai_flags = AI_ADDRCONFIG;
@@ -93,17 +99,33 @@ stream_socket stream_socket::connect(const std::string& host, unsigned port, clo
     throw std::runtime_error(std::string("unknown host: ") + ::gai_strerror(error));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, ::freeaddrinfo);
-  std::string why = "unknown host";
+  std::vector<peer> addresses;
   for (const auto* each = found; each != nullptr; each = each->ai_next) {
+    auto& to = addresses.emplace_back();
+    to.size = each->ai_addrlen;
+    std::memcpy(&to.name, each->ai_addr, each->ai_addrlen);
+  }
+  if (addresses.empty()) throw std::runtime_error("unknown host");
+  return addresses;
+}
+
+stream_socket stream_socket::begin(const peer& to) {
+  stream_socket made(open_socket(to.name.ss_family));
+  const int on = 1;
+  ::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(made.descriptor_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  made.begin_connecting(&to.name, to.size);
+  return made;
+}
+
+stream_socket stream_socket::connect(const std::string& host, unsigned port, clock::time_point until,
+                                     const std::stop_token& cancel) {
+  std::string why;
+  for (const auto& each : look_up(host, port)) {
     try {
-      stream_socket made(open_socket(each->ai_family));
-      made.begin_connecting(each->ai_addr, each->ai_addrlen);
+      auto made = begin(each);
       why = made.finish_connecting(until, cancel);
-      if (!why.empty()) continue;
-      const int on = 1;
-      ::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      ::setsockopt(made.descriptor_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-      return made;
+      if (why.empty()) return made;
     } catch (const std::runtime_error& problem) {
       why = problem.what();
     }
@@ -122,6 +144,31 @@ stream_socket stream_socket::connect(const std::string& path, clock::time_point 
   return made;
 }
 
+void stream_socket::begin_tls(const tls_settings& settings, const std::string& host) {
+  tls_ = std::make_unique<tls_session>(settings, host, descriptor_);
+}
+
+tls_session::result stream_socket::secured(std::string& why) {
+  const auto found = tls_->shake_hands();
+  if (found == tls_session::result::broken) why = tls_->why();
+  return found;
+}
+
+void stream_socket::secure(const tls_settings& settings, const std::string& host, clock::time_point until,
+                           const std::stop_token& cancel) {
+  begin_tls(settings, host);
+  std::string why;
+  for (auto found = secured(why); found != tls_session::result::done; found = secured(why)) {
+    if (found == tls_session::result::broken) throw std::runtime_error(why);
+    const short events = found == tls_session::result::more_to_write ? POLLOUT : POLLIN;
+    while (!wait(descriptor_, events, std::min(until, clock::now() + glance))) {
+      if (cancel.stop_requested()) throw std::runtime_error("cancelled");
+      if (clock::now() >= until)
+        throw std::runtime_error("tls: no answer in time; does the server speak TLS on this port?");
+    }
+  }
+}
+
 // By the kernel's own limits: a wait by poll() before each would be one call more.
 void stream_socket::set_patience(std::chrono::milliseconds patience) {
   timeval limit{};
@@ -134,9 +181,19 @@ void stream_socket::set_patience(std::chrono::milliseconds patience) {
   }
 }
 
-bool stream_socket::send(std::string_view text) noexcept {
+bool stream_socket::send(std::string_view text) noexcept { return send(text, 0); }
+
+bool stream_socket::send_now(std::string_view text) noexcept { return send(text, MSG_DONTWAIT); }
+
+bool stream_socket::send(std::string_view text, int flags) noexcept {
   while (!text.empty()) {
-    const auto sent = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL);
+    if (tls_ != nullptr) {  // it waits, or not, as the socket does
+      std::size_t sent = 0;
+      if (tls_->write(text.data(), text.size(), sent) != tls_session::result::done) return false;
+      text.remove_prefix(sent);
+      continue;
+    }
+    const auto sent = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL | flags);
     if (sent > 0) {
       text.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno != EINTR) {
@@ -147,6 +204,10 @@ bool stream_socket::send(std::string_view text) noexcept {
 }
 
 std::size_t stream_socket::receive(char* into, std::size_t room) noexcept {
+  if (tls_ != nullptr) {
+    std::size_t read = 0;
+    return tls_->read(into, room, read) == tls_session::result::done ? read : 0;
+  }
   for (;;) {
     const auto got = ::recv(descriptor_, into, room, 0);
     if (got >= 0) return static_cast<std::size_t>(got);
@@ -154,12 +215,29 @@ std::size_t stream_socket::receive(char* into, std::size_t room) noexcept {
   }
 }
 
+std::optional<std::size_t> stream_socket::receive_now(char* into, std::size_t room) noexcept {
+  if (tls_ != nullptr) {
+    std::size_t read = 0;
+    const auto found = tls_->read(into, room, read);
+    if (found == tls_session::result::more_to_read || found == tls_session::result::more_to_write) return std::nullopt;
+    return found == tls_session::result::done ? read : 0;
+  }
+  for (;;) {
+    const auto got = ::recv(descriptor_, into, room, MSG_DONTWAIT);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return std::nullopt;
+    if (errno != EINTR) return 0;
+  }
+}
+
 void stream_socket::wait_with(int other, std::chrono::milliseconds limit) const noexcept {
+  if (tls_ != nullptr && tls_->pending()) return;
   std::array<pollfd, 2> at{{{descriptor_, POLLIN, 0}, {other, POLLIN, 0}}};
   ::poll(at.data(), at.size(), static_cast<int>(std::clamp<long long>(limit.count(), 0, 3'600'000)));
 }
 
 bool stream_socket::quiet() const noexcept {
+  if (tls_ != nullptr && tls_->pending()) return false;
   pollfd at{descriptor_, POLLIN, 0};
   return ::poll(&at, 1, 0) == 0;
 }

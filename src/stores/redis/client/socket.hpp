@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <sys/socket.h>
+
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "stores/redis/client/tls.hpp"
 
 namespace dlock::stores::redis {
 
@@ -23,6 +30,29 @@ class stream_socket {
                                const std::stop_token& cancel);
   static stream_socket connect(const std::string& path, clock::time_point until, const std::stop_token& cancel);
 
+  struct peer {
+    sockaddr_storage name{};
+    socklen_t size = 0;
+  };
+  /// All of a host's. Throws std::runtime_error.
+  static std::vector<peer> look_up(const std::string& host, unsigned port);
+  /// One that is being connected: when it can be written to, connected() tells what came of it. Throws std::runtime_error.
+  static stream_socket begin(const peer& to);
+  /// Empty: it is connected. Else what is wrong.
+  std::string connected() const;
+  int descriptor() const noexcept { return descriptor_; }
+  /// Everything that follows is encrypted, from when secured() has said done. `host`: whose certificate it must be. Throws std::runtime_error.
+  void begin_tls(const tls_settings& settings, const std::string& host);
+  /// Without waiting. broken: and why.
+  tls_session::result secured(std::string& why);
+  /// Both at once, before set_patience(). Throws std::runtime_error.
+  void secure(const tls_settings& settings, const std::string& host, clock::time_point until,
+              const std::stop_token& cancel);
+  /// Without waiting, for those that begin() made. False: it broke, or has no room; some of it may have been sent.
+  bool send_now(std::string_view text) noexcept;
+  /// Likewise. Nothing: there is nothing yet. 0: the end, or an error.
+  std::optional<std::size_t> receive_now(char* into, std::size_t room) noexcept;
+
   /// How long the following wait at most.
   void set_patience(std::chrono::milliseconds patience);
   /// False: it broke, or nothing went for so long; some of it may have been sent.
@@ -38,11 +68,13 @@ class stream_socket {
 
  private:
   explicit stream_socket(int descriptor) noexcept : descriptor_(descriptor) {}
+  bool send(std::string_view text, int flags) noexcept;
   void begin_connecting(const void* address, unsigned size);
   /// Empty: connected.
   std::string finish_connecting(clock::time_point until, const std::stop_token& cancel);
 
   int descriptor_ = -1;
+  std::unique_ptr<tls_session> tls_{};
 };
 
 }  // namespace dlock::stores::redis

@@ -51,8 +51,6 @@ class setnx_store final : public store, private store_admin {
   /// The server deletes what has expired.
   reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
 
-  void add(script_calls& to, const request& asked) const;
-
   redis_client client_;
   const std::string prefix_;
 };

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "stores/redis/client/answer.hpp"
+
+namespace dlock::stores::redis {
+
+/// Takes what a server sends apart.
+class answer_reader {
+ public:
+  answer_reader() : reader_(redisReaderCreate()) {
+    if (reader_ == nullptr) throw std::bad_alloc();
+  }
+
+  /// False: it is not the protocol.
+  bool feed(const char* text, std::size_t size) noexcept {
+    return redisReaderFeed(reader_.get(), text, size) == REDIS_OK;
+  }
+  /// Empty: the rest of it is still to come, unless it is broken().
+  answer next() noexcept {
+    void* found = nullptr;
+    broken_ = redisReaderGetReply(reader_.get(), &found) != REDIS_OK;
+    return broken_ || found == nullptr ? answer{} : answer(found);
+  }
+  bool broken() const noexcept { return broken_; }
+
+ private:
+  struct deleter {
+    void operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
+  };
+  std::unique_ptr<redisReader, deleter> reader_;
+  bool broken_ = false;
+};
+
+}  // namespace dlock::stores::redis

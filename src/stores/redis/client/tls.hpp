@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+typedef struct ssl_st SSL;
+
+namespace dlock::stores::redis {
+
+enum class tls_mode { off, require, verify };
+
+/// How connections are encrypted. dlock/stores/redis.hpp documents the parameters.
+struct tls_settings {
+  tls_mode mode = tls_mode::off;
+  std::string ca{};
+  std::string cert{};
+  std::string key{};
+};
+
+/// TLS on a socket that it does not own. Does what the socket does: waits if that waits. Not thread-safe.
+class tls_session {
+ public:
+  /// Whether dlock was built with it.
+  static bool available() noexcept;
+  /// `host`: as the certificate must have it, with tls_mode::verify. Throws std::runtime_error: a file can't be used.
+  tls_session(const tls_settings& settings, const std::string& host, int descriptor);
+
+  /// What came of a call. more_*: the socket must become readable or writable first.
+  enum class result { done, more_to_read, more_to_write, broken };
+  /// Both sides agree on keys. broken: why() says why.
+  result shake_hands();
+  result read(char* into, std::size_t room, std::size_t& got) noexcept;
+  result write(const char* text, std::size_t size, std::size_t& sent) noexcept;
+  /// Something that has been received waits to be read.
+  bool pending() const noexcept;
+  const std::string& why() const noexcept { return why_; }
+
+ private:
+  struct deleter {
+    void operator()(SSL* session) const noexcept;
+  };
+  result judge(int returned) noexcept;
+
+  std::unique_ptr<SSL, deleter> session_{};
+  std::string why_{};
+};
+
+}  // namespace dlock::stores::redis

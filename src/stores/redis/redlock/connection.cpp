@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/redlock/connection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace dlock::stores::redis::redlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+/// How soon a cancellation or an interruption is seen.
+constexpr auto glance = 20ms;
+}  // namespace
+
+master_group::master_group(const redlock_settings& all) : settings(all) {
+  for (const auto& host : all.hosts) masters.push_back(std::make_unique<master>(all, host));
+}
+
+quorum_connection::quorum_connection(std::shared_ptr<master_group> of) : of_(std::move(of)) {
+  const auto number = of_->connections.fetch_add(1) + 1;
+  // The masters together are one place, whichever of them are there: what one has forgotten the others know.
+  identity_ = {.server = "redlock", .incarnation = of_->here, .id = number};
+  for (std::size_t i = 0; i < of_->masters.size(); ++i) {
+    links_.push_back(std::make_unique<master_link>(*of_->masters[i], i, number, of_->ends));
+  }
+  polled_.resize(links_.size());
+}
+
+void quorum_connection::interrupt() noexcept { interrupted_ = true; }
+
+bool quorum_connection::alive() noexcept {
+  if (!usable()) return false;
+  try {
+    wait(clock::now());
+  } catch (const std::exception&) {
+    return false;
+  }
+  majority_ = answering() >= of_->of.quorum;
+  return usable();
+}
+
+void quorum_connection::wait(clock::time_point until) {
+  for (std::size_t i = 0; i < links_.size(); ++i) polled_[i] = {links_[i]->descriptor(), links_[i]->wanted(), 0};
+  const auto now = clock::now();
+  const auto left = until <= now ? 0ms
+                                 : std::min<std::chrono::milliseconds>(
+                                       std::chrono::ceil<std::chrono::milliseconds>(until - now), glance);
+  ::poll(polled_.data(), polled_.size(), static_cast<int>(left.count()));
+  const auto then = clock::now();
+  std::size_t ready = 0, before = 0;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    before += links_[i]->ready() ? 1 : 0;
+    links_[i]->step(polled_[i].revents, then);
+    ready += links_[i]->ready() ? 1 : 0;
+  }
+  if (ready > before) refuse_twins(then);
+}
+
+void quorum_connection::catch_up(clock::time_point until) {
+  wait(clock::now());
+  for (auto now = clock::now(); now < until && !interrupted_; now = clock::now()) {
+    if (std::none_of(links_.begin(), links_.end(), [now](const auto& link) { return link->coming(now); })) return;
+    wait(std::min(until, now + 1ms));
+  }
+}
+
+/// One server with two names would vote twice.
+void quorum_connection::refuse_twins(clock::time_point now) {
+  for (std::size_t i = 1; i < links_.size(); ++i) {
+    for (std::size_t j = 0; j < i && links_[i]->ready(); ++j) {
+      if (!links_[j]->ready() || links_[i]->end().run != links_[j]->end().run) continue;
+      links_[i]->refuse(fmt::format("dlock: {}: {} and {} are one server", of_->settings.name, links_[j]->where(),
+                                    links_[i]->where()),
+                        now);
+    }
+  }
+}
+
+bool quorum_connection::open(clock::time_point until, const std::stop_token& cancel) {
+  for (const auto& each : of_->masters) each->look_up();
+  auto end = until;
+  bool tried = false;
+  for (auto now = clock::now(); now < end && !interrupted_ && !cancel.stop_requested(); now = clock::now()) {
+    wait(tried ? end : now);
+    // One that is down is tried once: the next attempt is the caller's.
+    const auto open = [&](const auto& link) { return !link->ready() && !link->down(); };
+    if (tried && std::none_of(links_.begin(), links_.end(), open)) break;
+    tried = true;
+    if (answering() >= of_->of.quorum) end = std::min(end, clock::now() + of_->settings.master_timeout);
+  }
+  majority_ = answering() >= of_->of.quorum;
+  return usable();
+}
+
+std::vector<quorum_connection::heard> quorum_connection::ask(const command_text& all, clock::time_point until,
+                                                             ask_late late) {
+  const std::vector<const command_text*> texts(links_.size(), &all);
+  return ask(texts, until, late);
+}
+
+std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const command_text* const> texts,
+                                                             clock::time_point until, ask_late late) {
+  std::vector<heard> all(links_.size());
+  std::vector<std::size_t> breaks(links_.size());
+  catch_up(until);
+  const auto begun = clock::now();
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    auto& link = *links_[i];
+    if (texts[i] == nullptr || !link.ready() || (link.late() && late == ask_late::no)) continue;
+    all[i].sent = true;
+    breaks[i] = link.breaks();
+    all[i].counts = link.counts(begun);
+    link.send(*texts[i], all[i].told, begun);
+  }
+  const auto misses = [&](std::size_t i) {
+    return all[i].sent && links_[i]->breaks() == breaks[i] && !links_[i]->late() &&
+           all[i].told.size() < texts[i]->commands();
+  };
+  for (;;) {
+    bool any = false;
+    for (std::size_t i = 0; i < links_.size(); ++i) any = any || misses(i);
+    if (!any || interrupted_ || clock::now() >= until) break;
+    wait(until);
+  }
+  const auto now = clock::now();
+  for (const auto& each : links_) each->forget(now);
+  if (answering() < of_->of.quorum) majority_ = false;
+  return all;
+}
+
+std::size_t quorum_connection::counting() const {
+  const auto now = clock::now();
+  return static_cast<std::size_t>(std::count_if(links_.begin(), links_.end(),
+                                                [&](const auto& link) { return link->counts(now) && !link->late(); }));
+}
+
+std::size_t quorum_connection::answering() const {
+  return static_cast<std::size_t>(
+      std::count_if(links_.begin(), links_.end(), [](const auto& link) { return link->ready() && !link->late(); }));
+}
+
+std::string quorum_connection::trouble() const {
+  const auto now = clock::now();
+  std::string all;
+  std::size_t good = 0;
+  for (const auto& link : links_) {
+    const auto why = link->trouble(now);
+    if (why.empty()) ++good;
+    if (!why.empty()) all += (all.empty() ? "" : "; ") + why;
+  }
+  return fmt::format("{} of {} masters must agree, and {} can be counted on{}{}", of_->of.quorum, links_.size(), good,
+                     all.empty() ? "" : ": ", all);
+}
+
+std::string quorum_connection::refusal() const {
+  for (const auto& link : links_) {
+    if (!link->refusal().empty()) return link->refusal();
+  }
+  return {};
+}
+
+}  // namespace dlock::stores::redis::redlock

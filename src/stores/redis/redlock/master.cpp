@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/redlock/master.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+namespace dlock::stores::redis::redlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::chrono::milliseconds first_pause = 100ms;
+constexpr std::chrono::milliseconds longest_pause = 5s;
+/// A server that is there answers sooner.
+constexpr std::chrono::milliseconds moment = 20ms;
+/// That are remembered of one connection: what was sent on older ones has long been done.
+constexpr std::size_t most_ends = 100;
+
+redis_settings settings_of(const redlock_settings& all, const store_url::endpoint& host) {
+  redis_settings one = all;
+  one.name = fmt::format("{}: {}", all.name, all.where(host));
+  return one;
+}
+
+}  // namespace
+
+// ---- what all connections share -------------------------------------------------------------------------------------
+
+master::master(const redlock_settings& all, const store_url::endpoint& host)
+    : where(all.where(host)),
+      settings(settings_of(all, host)),
+      restart_delay(all.restart_delay),
+      hello(settings, {}),
+      host_(host) {}
+
+void master::look_up() {
+  std::vector<stream_socket::peer> found;
+  std::string why;
+  try {
+    found = stream_socket::look_up(host_.host, host_.port);
+  } catch (const std::runtime_error& problem) {
+    why = problem.what();
+  }
+  const base::lock_guard lock(mutex_);
+  why_ = std::move(why);
+  if (!found.empty()) addresses_ = std::move(found);
+}
+
+std::vector<stream_socket::peer> master::addresses() const {
+  const base::lock_guard lock(mutex_);
+  if (addresses_.empty()) throw std::runtime_error(why_);
+  return addresses_;
+}
+
+stream_socket::clock::time_point master::counts_from(const server_facts& server, stream_socket::clock::time_point now) {
+  // One that writes before it answers has forgotten nothing.
+  if (server.keeps == persistence::always) return now;
+  const base::lock_guard lock(mutex_);
+  // Its clock may have been set since it was started, and another server may have taken its name.
+  if (!run_.empty() && run_ != server.run) new_until_ = now + restart_delay;
+  run_ = server.run;
+  const auto rounded = std::max(0s, server.up - 1s);
+  return std::max(new_until_, now + restart_delay - std::min<std::chrono::milliseconds>(restart_delay, rounded));
+}
+
+void open_ends::add(std::uint64_t connection, const client_at& end) {
+  const base::lock_guard lock(mutex_);
+  auto& ends = ends_[connection];
+  if (ends.size() == most_ends) ends.erase(ends.begin());
+  ends.push_back(end);
+}
+
+void open_ends::remove(std::uint64_t connection, const client_at& end) {
+  const base::lock_guard lock(mutex_);
+  const auto found = ends_.find(connection);
+  if (found == ends_.end()) return;
+  std::erase(found->second, end);
+  if (found->second.empty()) ends_.erase(found);
+}
+
+std::vector<client_at> open_ends::of(std::uint64_t connection) const {
+  const base::lock_guard lock(mutex_);
+  const auto found = ends_.find(connection);
+  return found == ends_.end() ? std::vector<client_at>{} : found->second;
+}
+
+// ---- a link ---------------------------------------------------------------------------------------------------------
+
+master_link::~master_link() {
+  if (ready() && owed_.empty()) ends_.remove(connection_, end_);
+}
+
+short master_link::wanted() const noexcept {
+  switch (state_) {
+    case state::down: return 0;
+    case state::connecting: return POLLOUT;
+    case state::securing: return securing_;
+    case state::greeting:
+    case state::ready: break;
+  }
+  return POLLIN;
+}
+
+bool master_link::coming(clock::time_point now) const noexcept {
+  return state_ != state::down && state_ != state::ready && now - begun_ < moment;
+}
+
+void master_link::step(short events, clock::time_point now) {
+  switch (state_) {
+    case state::down:
+      if (refusal_.empty() && now >= retry_at_) begin(now);
+      return;
+    case state::connecting:
+      if (events != 0) {
+        if (const auto why = socket_.connected(); !why.empty()) return close(why, now);
+        return to_.settings.tls.mode == tls_mode::off ? greet(now) : secure(now);
+      }
+      break;
+    case state::securing:
+      if (events != 0) return secure(now);
+      break;
+    case state::greeting:
+      if (events != 0) read(now);
+      if (state_ == state::greeting && owed_.empty()) return greeted(now);
+      break;
+    case state::ready:
+      if (events != 0) read(now);
+      if (late_ && now - late_since_ >= to_.settings.statement_timeout) close("no answer in time", now);
+      return;
+  }
+  if (state_ != state::down && now >= until_) close("no answer in time", now);
+}
+
+void master_link::secure(clock::time_point now) {
+  try {
+    if (std::exchange(state_, state::securing) == state::connecting) {
+      socket_.begin_tls(to_.settings.tls, to_.host());
+    }
+    std::string why;
+    switch (socket_.secured(why)) {
+      case tls_session::result::done: return greet(now);
+      case tls_session::result::broken: return close(why, now);
+      case tls_session::result::more_to_read: securing_ = POLLIN; break;
+      case tls_session::result::more_to_write: securing_ = POLLOUT; break;
+    }
+  } catch (const std::runtime_error& problem) {
+    close(problem.what(), now);
+  }
+}
+
+void master_link::greet(clock::time_point now) {
+  state_ = state::greeting;
+  hello_.clear();
+  send(to_.hello.text(), hello_, now);
+}
+
+void master_link::begin(clock::time_point now) {
+  try {
+    const auto all = to_.addresses();
+    reader_ = answer_reader();
+    owed_.clear();
+    late_ = false;
+    begun_ = now;
+    until_ = now + to_.settings.connect_timeout / static_cast<long>(all.size());
+    tried_ = all.size();
+    state_ = state::connecting;
+    socket_ = stream_socket::begin(all[address_ % all.size()]);
+  } catch (const std::runtime_error& problem) {
+    close(problem.what(), now);
+  }
+}
+
+void master_link::close(const std::string& why, clock::time_point now) {
+  // What was sent and not answered may still be under way: then it stays known.
+  const bool was_ready = ready();
+  if (was_ready && owed_.empty()) ends_.remove(connection_, end_);
+  ++breaks_;
+  why_ = why;
+  socket_ = stream_socket();
+  state_ = state::down;
+  owed_.clear();
+  late_ = false;
+  if (!refusal_.empty()) return;
+  // At once after it has worked. All of its addresses first, before there is a pause.
+  if (was_ready || ++address_ % std::max<std::size_t>(tried_, 1) != 0) return begin(now);
+  pause_ = std::clamp(pause_ * 2, first_pause, longest_pause);
+  retry_at_ = now + pause_;
+}
+
+void master_link::refuse(const std::string& why, clock::time_point now) {
+  refusal_ = why;
+  close(why, now);
+}
+
+void master_link::send(const command_text& commands, std::vector<answer>& told, clock::time_point now) {
+  owed_.push_back({&told, commands.commands()});
+  if (!socket_.send_now(commands.text())) close("the connection broke", now);
+}
+
+void master_link::forget(clock::time_point now) noexcept {
+  if (state_ != state::ready || owed_.empty()) return;
+  for (auto& each : owed_) each.to = nullptr;
+  if (!std::exchange(late_, true)) late_since_ = now;
+}
+
+void master_link::read(clock::time_point now) {
+  std::array<char, 16384> room;
+  for (;;) {
+    const auto got = socket_.receive_now(room.data(), room.size());
+    if (!got) break;
+    if (*got == 0 || !reader_.feed(room.data(), *got)) return close("the connection broke", now);
+    for (auto next = reader_.next(); next; next = reader_.next()) {
+      if (owed_.empty()) return close("it said something that nobody had asked", now);
+      auto& oldest = owed_.front();
+      if (oldest.to != nullptr) oldest.to->push_back(std::move(next));
+      if (--oldest.answers == 0) owed_.pop_front();
+    }
+    if (reader_.broken()) return close("it does not speak the protocol of Redis", now);
+  }
+  if (owed_.empty()) late_ = false;
+}
+
+void master_link::greeted(clock::time_point now) {
+  greeting::result found;
+  fault why;
+  if (!to_.hello.judge(hello_, "hello", found, why)) return close(why.text, now);
+  try {
+    found.server.must_do(to_.settings, true);
+  } catch (const std::invalid_argument& problem) {
+    return refuse(problem.what(), now);
+  }
+  counts_from_ = to_.counts_from(found.server, now);
+  end_ = {number_, found.server.run, found.client};
+  ends_.add(connection_, end_);
+  state_ = state::ready;
+  pause_ = 0ms;
+}
+
+std::string master_link::trouble(clock::time_point now) const {
+  std::string what;
+  if (!refusal_.empty() || state_ == state::down) {
+    what = why_.empty() ? "not connected yet" : why_;
+  } else if (state_ != state::ready) {
+    what = why_.empty() ? "no answer yet" : why_;
+  } else if (late_) {
+    what = "no answer in time";
+  } else if (!counts(now)) {
+    what = fmt::format("was started not long ago, and counts in {} ms (restart_delay)",
+                       std::chrono::ceil<std::chrono::milliseconds>(counts_from_ - now).count());
+  }
+  return what.empty() ? what : fmt::format("{}: {}", to_.where, what);
+}
+
+}  // namespace dlock::stores::redis::redlock

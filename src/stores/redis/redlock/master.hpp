@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "stores/redis/client/greeting.hpp"
+#include "stores/redis/client/reader.hpp"
+#include "stores/redis/client/socket.hpp"
+#include "stores/redis/redlock/settings.hpp"
+
+namespace dlock::stores::redis::redlock {
+
+/// One of the masters, as all connections know it. Thread-safe.
+class master {
+ public:
+  master(const redlock_settings& all, const store_url::endpoint& host);
+
+  const std::string where;
+  const redis_settings settings;  ///< named by the master too
+  const std::chrono::milliseconds restart_delay;
+  const greeting hello;
+  const std::string& host() const noexcept { return host_.host; }
+
+  /// Waits for the name service. Without its answer the former addresses are kept.
+  void look_up();
+  /// Throws std::runtime_error if there are none.
+  std::vector<stream_socket::peer> addresses() const;
+  /// From when on its word is one: it may have forgotten what it granted before this start of it, which another run shows, or
+  /// how long it has been up, unless it keeps everything.
+  stream_socket::clock::time_point counts_from(const server_facts& server, stream_socket::clock::time_point now);
+
+ private:
+  const store_url::endpoint host_;
+  mutable base::mutex mutex_;
+  std::vector<stream_socket::peer> addresses_ DLOCK_GUARDED_BY(mutex_){};
+  std::string why_ DLOCK_GUARDED_BY(mutex_){};
+  std::string run_ DLOCK_GUARDED_BY(mutex_){};  ///< that was seen last
+  stream_socket::clock::time_point new_until_ DLOCK_GUARDED_BY(mutex_){};
+};
+
+/// A connection to a master, as that knows it.
+struct client_at {
+  std::size_t master = 0;
+  std::string run{};  ///< of the server: this start of it
+  std::uint64_t client = 0;
+  bool operator==(const client_at&) const = default;
+};
+
+/// Where something may still be under way that one of our connections has sent: its connections to masters that are open, or
+/// were closed before all was answered. Thread-safe.
+class open_ends {
+ public:
+  void add(std::uint64_t connection, const client_at& end);
+  void remove(std::uint64_t connection, const client_at& end);
+  std::vector<client_at> of(std::uint64_t connection) const;
+
+ private:
+  mutable base::mutex mutex_;
+  std::map<std::uint64_t, std::vector<client_at>> ends_ DLOCK_GUARDED_BY(mutex_){};
+};
+
+/// A connection to one master that never waits: who owns it polls for all of them. It comes back by itself, a while after it
+/// broke. Not thread-safe.
+class master_link {
+ public:
+  using clock = stream_socket::clock;
+
+  /// `connection`: the number of the one that it is a part of. All must outlive it.
+  master_link(master& to, std::size_t number, std::uint64_t connection, open_ends& ends) noexcept
+      : to_(to), number_(number), connection_(connection), ends_(ends) {}
+  ~master_link();
+  master_link(const master_link&) = delete;
+  master_link& operator=(const master_link&) = delete;
+
+  /// Does what can be done now. `events`: what poll() has found.
+  void step(short events, clock::time_point now);
+  int descriptor() const noexcept { return socket_.descriptor(); }
+  short wanted() const noexcept;
+
+  bool down() const noexcept { return state_ == state::down; }
+  /// It may be asked.
+  bool ready() const noexcept { return state_ == state::ready; }
+  /// It has begun to connect a moment ago, and may be ready in a moment.
+  bool coming(clock::time_point now) const noexcept;
+  /// It owes answers for longer than anybody has waited for them. What it is sent now it does later.
+  bool late() const noexcept { return late_; }
+  /// Its word is one: it has not been started lately, when it may have forgotten what it had granted.
+  bool counts(clock::time_point now) const noexcept { return ready() && now >= counts_from_; }
+  /// Why it can't be asked, or does not count. Empty: it counts.
+  std::string trouble(clock::time_point now) const;
+  /// Why the server will not do, whoever asks it; empty: it will.
+  const std::string& refusal() const noexcept { return refusal_; }
+  const std::string& where() const noexcept { return to_.where; }
+  /// How often it broke: what was owed before does not come any more.
+  std::size_t breaks() const noexcept { return breaks_; }
+  const client_at& end() const noexcept { return end_; }
+
+  /// Answers are appended to `told` as they come, until forget().
+  void send(const command_text& commands, std::vector<answer>& told, clock::time_point now);
+  /// Whoever waits for answers waits no longer. Those that are still owed make it late.
+  void forget(clock::time_point now) noexcept;
+  void close(const std::string& why, clock::time_point now);
+  /// Closes it for good.
+  void refuse(const std::string& why, clock::time_point now);
+
+ private:
+  enum class state { down, connecting, securing, greeting, ready };
+  struct debt {
+    std::vector<answer>* to = nullptr;  ///< null: nobody wants them any more
+    std::size_t answers = 0;
+  };
+
+  void begin(clock::time_point now);
+  void read(clock::time_point now);
+  void secure(clock::time_point now);
+  void greet(clock::time_point now);
+  void greeted(clock::time_point now);
+
+  master& to_;
+  const std::size_t number_;
+  const std::uint64_t connection_;
+  open_ends& ends_;
+  state state_ = state::down;
+  stream_socket socket_{};
+  answer_reader reader_{};
+  std::deque<debt> owed_{};
+  bool late_ = false;
+  clock::time_point late_since_{};
+  std::vector<answer> hello_{};
+  short securing_ = 0;            ///< what that waits for
+  clock::time_point begun_{};     ///< to connect
+  clock::time_point until_{};     ///< to have connected and greeted
+  clock::time_point retry_at_{};  ///< after it broke
+  std::chrono::milliseconds pause_{0};
+  std::size_t address_ = 0;
+  std::size_t tried_ = 0;
+  clock::time_point counts_from_{};
+  std::size_t breaks_ = 0;
+  std::string why_{};
+  std::string refusal_{};
+  client_at end_{};
+};
+
+}  // namespace dlock::stores::redis::redlock

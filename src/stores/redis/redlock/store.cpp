@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/redlock/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "dlock/error.hpp"
+#include "stores/redis/client/answers.hpp"
+#include "stores/redis/client/errors.hpp"
+#include "stores/redis/redlock/calls.hpp"
+
+namespace dlock::stores::redis::redlock {
+
+namespace {
+
+using ask_late = quorum_connection::ask_late;
+
+/// What a server answered instead of doing it.
+std::string refusals(const quorum_connection& on, std::span<const ballot> all) {
+  std::string text;
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    if (all[m].said == vote::refused)
+      text += "; " + fault_of_error(all[m].told->text(), on.link(m).where().c_str()).text;
+  }
+  return text;
+}
+
+}  // namespace
+
+redlock_store::redlock_store(const redlock_settings& settings) : group_(std::make_shared<master_group>(settings)) {}
+
+fault redlock_store::trouble(const quorum_connection& on) const {
+  fault why = lost_connection(on.trouble());
+  // Another connection helps if too few masters are there; not if they do not count.
+  why.connection = on.answering() < group_->of.quorum;
+  return why;
+}
+
+std::unique_ptr<quorum_connection> redlock_store::open(microseconds limit, const std::stop_token& cancel,
+                                                       fault& why) const {
+  auto made = std::make_unique<quorum_connection>(group_);
+  const bool open = made->open(clock::now() + std::min<microseconds>(limit, group_->settings.connect_timeout), cancel);
+  if (!open) {
+    why = trouble(*made);
+    why.connection = true;
+  }
+  return open || !made->refusal().empty() ? std::move(made) : nullptr;
+}
+
+void redlock_store::prepare() {
+  fault why;
+  const auto connection = open(group_->settings.connect_timeout, {}, why);
+  if (connection == nullptr) {
+    throw store_error(errc::store_unreachable, fmt::format("{}: {}", name(), why.text), 0, "", true);
+  }
+  if (const auto refusal = connection->refusal(); !refusal.empty()) throw std::invalid_argument(refusal);
+}
+
+std::unique_ptr<connection> redlock_store::connect(microseconds limit, fault& why,
+                                                   const std::stop_token& cancel) noexcept {
+  try {
+    auto made = open(limit, cancel, why);
+    if (made != nullptr && made->answering() >= group_->of.quorum) return made;
+  } catch (const std::exception&) {
+    why.transient = why.connection = true;
+  }
+  return nullptr;
+}
+
+// ---- verbs ----------------------------------------------------------------------------------------------------------
+
+std::chrono::microseconds redlock_store::patience(std::span<const request> requests) const noexcept {
+  microseconds most = group_->settings.master_timeout;
+  for (const auto& each : requests) {
+    if (each.ttl > microseconds{0}) most = std::min(most, each.ttl / 2);
+  }
+  return most;
+}
+
+void redlock_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
+  guarded(replies, [&] {
+    auto& link = static_cast<quorum_connection&>(on);
+    const auto most = group_->settings.restart_delay;
+    const auto too_long = [&](const request& each) { return most.count() > 0 && each.ttl > most; };
+    if (std::any_of(requests.begin(), requests.end(), too_long)) {
+      fault why;
+      why.text = fmt::format("a ttl is longer than restart_delay={} ms, after which a restarted master counts again",
+                             most.count());
+      return std::fill(replies.begin(), replies.end(), reply{.result = outcome::failed, .why = std::move(why)});
+    }
+    switch (requests.front().action) {
+      case verb::take:
+      case verb::insert: return take(link, requests, replies);
+      case verb::take_over:  // a holder that is gone has no key any more
+        return std::fill(replies.begin(), replies.end(), reply{.result = outcome::no});
+      default: return run(link, requests, replies);
+    }
+  });
+}
+
+void redlock_store::take(quorum_connection& on, std::span<const request> requests, std::span<reply> replies) const {
+  if (on.counting() < group_->of.quorum) {
+    return std::fill(replies.begin(), replies.end(), reply{.result = outcome::failed, .why = trouble(on)});
+  }
+  plain_calls calls;
+  for (const auto& each : requests) setnx::add_request(calls, group_->settings.prefix, each);
+  const auto all = on.ask(calls.text, clock::now() + patience(requests), ask_late::no);
+  auto ballots = count(requests, all);
+  const auto problem = trouble(on);
+  take_back(on, requests, ballots);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    replies[i] = {.result = take_outcome(ballots[i], group_->of), .fence = requests[i].nonce};
+    replies[i].statements = i == 0 ? 1 : 0;
+    if (replies[i].result != outcome::failed && replies[i].result != outcome::unknown) continue;
+    replies[i].why = problem;
+    replies[i].why.text += refusals(on, ballots[i]);
+  }
+}
+
+void redlock_store::take_back(quorum_connection& on, std::span<const request> requests,
+                              std::vector<std::vector<ballot>>& ballots) const {
+  std::vector<plain_calls> calls(on.size());
+  std::vector<std::vector<std::size_t>> asked(on.size());  // which requests, in their order
+  bool any = false;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (take_outcome(ballots[i], group_->of) == outcome::yes) continue;
+    auto undo = requests[i];
+    undo.action = verb::cancel;
+    for (std::size_t m = 0; m < on.size(); ++m) {
+      if (!ballots[i][m].remains) continue;
+      setnx::add_request(calls[m], group_->settings.prefix, undo);
+      asked[m].push_back(i);
+      any = true;
+    }
+  }
+  if (!any) return;
+  std::vector<const command_text*> texts;
+  for (std::size_t m = 0; m < on.size(); ++m) texts.push_back(asked[m].empty() ? nullptr : &calls[m].text);
+  // Also to those that are late: they do it behind what they have not done yet.
+  const auto all = on.ask(texts, clock::now() + group_->settings.master_timeout, ask_late::yes);
+  for (std::size_t m = 0; m < on.size(); ++m) {
+    for (std::size_t at = 0; at < all[m].told.size(); ++at) ballots[asked[m][at]][m].remains = false;
+  }
+}
+
+void redlock_store::run(quorum_connection& on, std::span<const request> requests, std::span<reply> replies) const {
+  plain_calls calls;
+  for (const auto& each : requests) setnx::add_request(calls, group_->settings.prefix, each);
+  const auto action = requests.front().action;
+  const bool frees = action == verb::release || action == verb::cancel;
+  const auto all = on.ask(calls.text, clock::now() + patience(requests), frees ? ask_late::yes : ask_late::no);
+  const auto ballots = count(requests, all);
+  if (action == verb::extend) restore(on, requests, ballots);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& reply = replies[i];
+    reply = {};
+    switch (action) {
+      case verb::look: {
+        const auto sight = look_at(ballots[i], group_->of);
+        reply.result = sight.result;
+        if (sight.result != outcome::yes) break;
+        reply.holder = setnx::holder_in(sight.value);
+        reply.holder.left = sight.left;
+        break;
+      }
+      case verb::extend: reply.result = extend_outcome(ballots[i], group_->of); break;
+      case verb::release: reply.result = release_outcome(ballots[i], group_->of); break;
+      default: reply.result = cancel_outcome(ballots[i], group_->of); break;
+    }
+    reply.statements = i == 0 ? 1 : 0;
+    if (reply.result != outcome::failed && reply.result != outcome::unknown) continue;
+    reply.why = trouble(on);
+    reply.why.text += refusals(on, ballots[i]);
+  }
+}
+
+void redlock_store::restore(quorum_connection& on, std::span<const request> requests,
+                            const std::vector<std::vector<ballot>>& ballots) const {
+  std::vector<plain_calls> calls(on.size());
+  std::vector<const command_text*> texts(on.size(), nullptr);
+  bool any = false;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (extend_outcome(ballots[i], group_->of) != outcome::yes) continue;
+    auto again = requests[i];
+    again.action = verb::take;
+    again.nonce = again.fence;  // the value that it has on the others
+    for (std::size_t m = 0; m < on.size(); ++m) {
+      if (ballots[i][m].said != vote::no) continue;
+      setnx::add_request(calls[m], group_->settings.prefix, again);
+      texts[m] = &calls[m].text;
+      any = true;
+    }
+  }
+  if (any) on.ask(texts, clock::now() + patience(requests), ask_late::no);
+}
+
+}  // namespace dlock::stores::redis::redlock

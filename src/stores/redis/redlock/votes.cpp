@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/redlock/votes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "stores/redis/setnx/values.hpp"
+
+namespace dlock::stores::redis::redlock {
+
+namespace {
+
+template <class Test>
+std::size_t count(std::span<const ballot> all, Test&& test) noexcept {
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), test));
+}
+std::size_t count(std::span<const ballot> all, vote said) noexcept {
+  return count(all, [said](const ballot& each) { return each.said == said; });
+}
+std::size_t counted(std::span<const ballot> all, vote said) noexcept {
+  return count(all, [said](const ballot& each) { return each.said == said && each.counts; });
+}
+outcome without_majority(std::span<const ballot> all) noexcept {
+  return count(all, vote::silent) > 0 ? outcome::unknown : outcome::failed;
+}
+
+}  // namespace
+
+vote vote_of(verb action, const answer& told) noexcept {
+  if (told.is_error()) return vote::refused;
+  if (action == verb::look) return vote::yes;
+  if (action == verb::take || action == verb::insert) return told.is_nothing() ? vote::no : vote::yes;
+  return told.number() == 1 ? vote::yes : vote::no;
+}
+
+outcome take_outcome(std::span<const ballot> all, majority of) noexcept {
+  const auto yes = counted(all, vote::yes);
+  if (yes >= of.quorum) return outcome::yes;
+  // The count is ours alone, so this is no grant. What may be left of it can still keep everybody out.
+  if (of.blocks(count(all, [](const ballot& each) { return each.remains; }))) return outcome::unknown;
+  return yes + counted(all, vote::no) >= of.quorum ? outcome::no : outcome::failed;
+}
+
+outcome extend_outcome(std::span<const ballot> all, majority of) noexcept {
+  if (counted(all, vote::yes) >= of.quorum) return outcome::yes;
+  if (of.blocks(count(all, vote::no))) return outcome::no;
+  return without_majority(all);
+}
+
+outcome release_outcome(std::span<const ballot> all, majority of) noexcept {
+  const auto yes = count(all, vote::yes), no = count(all, vote::no);
+  if (of.blocks(no)) return outcome::no;
+  // What is left is too little to keep anybody out.
+  if (yes + no >= of.quorum) return outcome::yes;
+  return without_majority(all);
+}
+
+outcome cancel_outcome(std::span<const ballot> all, majority of) noexcept {
+  const auto yes = count(all, vote::yes), no = count(all, vote::no);
+  if (yes >= of.quorum) return outcome::yes;
+  return yes + no >= of.quorum ? outcome::no : without_majority(all);
+}
+
+sight look_at(std::span<const ballot> all, majority of) {
+  if (counted(all, vote::yes) < of.quorum) return {.result = without_majority(all)};
+  std::map<std::string_view, std::size_t> values;
+  std::vector<microseconds> times;  // until they are free
+  sight found{.result = outcome::absent};
+  std::size_t most = 0;
+  for (const auto& each : all) {
+    if (each.said != vote::yes || !each.counts) continue;
+    if (each.told->is_nothing()) {
+      times.push_back({});
+      continue;
+    }
+    const auto value = (*each.told)[0].text();
+    times.push_back(std::max(setnx::left_in((*each.told)[1]), microseconds{1}));  // less than a millisecond is not over
+    if (const auto masters = ++values[value]; masters > most) {
+      most = masters;
+      found.value = value;
+    }
+  }
+  const auto last = times.begin() + static_cast<std::ptrdiff_t>(of.quorum - 1);
+  std::nth_element(times.begin(), last, times.end());
+  found.left = *last;
+  found.held = most >= of.quorum;
+  if (found.left > microseconds{0}) found.result = outcome::yes;
+  return found;
+}
+
+}  // namespace dlock::stores::redis::redlock

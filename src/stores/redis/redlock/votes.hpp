@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// What the answers of several masters mean together. Pure.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "dlock/store/store_types.hpp"
+#include "stores/redis/client/answer.hpp"
+
+namespace dlock::stores::redis::redlock {
+
+enum class vote {
+  none,     ///< it was not asked
+  silent,   ///< asked, and there was no answer in time: it may have done it, or may do it later
+  refused,  ///< an error: it has not done it
+  no,
+  yes,
+};
+
+/// Of one master, about one request.
+struct ballot {
+  vote said = vote::none;
+  bool counts = false;   ///< else it was started lately
+  bool remains = false;  ///< take: what it may have granted may still be there
+  const answer* told = nullptr;
+};
+
+/// How many masters must agree, of how many.
+struct majority {
+  std::size_t quorum = 0;
+  std::size_t masters = 0;
+
+  /// So many that say no leave no majority to anybody else's yes.
+  bool blocks(std::size_t count) const noexcept { return count > masters - quorum; }
+};
+
+/// "SET NX": a status, or nothing. Others: 1 or 0. Of a look, any answer is yes.
+vote vote_of(verb action, const answer& told) noexcept;
+
+/// Without reply::why, which is the same for all requests that failed.
+outcome take_outcome(std::span<const ballot> all, majority of) noexcept;
+outcome extend_outcome(std::span<const ballot> all, majority of) noexcept;
+outcome release_outcome(std::span<const ballot> all, majority of) noexcept;
+/// cancel: yes only if a majority had it. No: nothing, or a rest, was there.
+outcome cancel_outcome(std::span<const ballot> all, majority of) noexcept;
+
+/// What a look found.
+struct sight {
+  outcome result = outcome::failed;
+  std::string_view value{};  ///< of who has most masters
+  bool held = false;         ///< by a majority of them
+  microseconds left{0};      ///< until a majority is free, if nobody does anything
+};
+sight look_at(std::span<const ballot> all, majority of);
+
+}  // namespace dlock::stores::redis::redlock

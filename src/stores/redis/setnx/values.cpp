@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/redis/setnx/values.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <optional>
+
+#include "base/printable_text.hpp"
+
+namespace dlock::stores::redis::setnx {
+
+const std::array<std::string, 3> scripts{
+    R"(
+local value = redis.call('GET', KEYS[1])
+if not value then return false end
+return {value, redis.call('PTTL', KEYS[1])}
+)",
+    R"(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 1
+)",
+    R"(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+)"};
+
+namespace {
+
+constexpr std::string_view mark = "dlock:";
+constexpr microseconds for_ever = std::chrono::hours{24 * 365};
+
+std::optional<id128> session_in(std::string_view hex) {
+  id128 id;
+  for (std::size_t i = 0; i < id.bytes.size(); ++i) {
+    const auto* const at = hex.data() + 2 * i;
+    const auto [end, failed] = std::from_chars(at, at + 2, id.bytes[i], 16);
+    if (failed != std::errc{} || end != at + 2) return std::nullopt;
+  }
+  return id;
+}
+
+}  // namespace
+
+std::string value_of(const id128& session, std::uint64_t attempt) {
+  return fmt::format("{}{}:{}", mark, session.hex(), attempt);
+}
+
+id128 stranger() noexcept {
+  id128 id;
+  id.bytes.fill(0xff);
+  return id;
+}
+
+seen holder_in(std::string_view value) {
+  constexpr std::size_t digits = 32;
+  if (value.starts_with(mark) && value.size() > mark.size() + digits + 1) {
+    const auto attempt = static_cast<std::uint64_t>(answer::number_in(value.substr(mark.size() + digits + 1)));
+    if (const auto session = session_in(value.substr(mark.size(), digits))) {
+      return {.holder = *session, .fence = attempt, .nonce = attempt};
+    }
+  }
+  return {.holder = stranger(), .who = detail::printable_text(value.substr(0, 64))};
+}
+
+microseconds left_in(const answer& pttl) noexcept {
+  return pttl.number() < 0 ? for_ever : microseconds{pttl.number() * 1000};
+}
+
+std::string in_ms(microseconds ttl) {
+  return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(ttl).count());
+}
+
+}  // namespace dlock::stores::redis::setnx

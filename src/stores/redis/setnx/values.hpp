@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// The key, value and scripts of the lock that most programs on Redis use: SET NX PX, and a script that deletes what is still
+/// theirs. On one server, or on several.
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "dlock/store/store_types.hpp"
+#include "stores/redis/client/answer.hpp"
+
+namespace dlock::stores::redis::setnx {
+
+/// look: KEYS: lock. Value and PTTL, or nothing. extend: KEYS: lock. ARGV: value, ttl. 1 or 0. release: KEYS: lock. ARGV: value.
+/// 1 or 0; for an attempt that is cancelled too, because the value names both.
+enum class script : std::size_t { look, extend, release };
+extern const std::array<std::string, 3> scripts;
+
+/// "dlock:<session>:<attempt>"
+std::string value_of(const id128& session, std::uint64_t attempt);
+/// Of somebody else's value: a holder without a session.
+id128 stranger() noexcept;
+/// The holder that a value names.
+seen holder_in(std::string_view value);
+microseconds left_in(const answer& pttl) noexcept;
+/// An expiry has whole milliseconds; never less than was asked for.
+std::string in_ms(microseconds ttl);
+
+/// `to`: has add(words) for a command, and add(script, number of keys, words).
+template <class Calls>
+void add_request(Calls& to, const std::string& prefix, const request& asked) {
+  const auto key = prefix + std::string(asked.resource);
+  // The number that names a grant is its attempt's: release and extend have it as the fence.
+  const bool held = asked.action == verb::release || asked.action == verb::extend;
+  const auto value = value_of(asked.session, held ? asked.fence : asked.nonce);
+  switch (asked.action) {
+    case verb::take:
+    case verb::insert: return to.add({"SET", key, value, "NX", "PX", in_ms(asked.ttl)});
+    case verb::look:
+    case verb::take_over: return to.add(script::look, 1, {key});
+    case verb::extend: return to.add(script::extend, 1, {key, value, in_ms(asked.ttl)});
+    case verb::release:
+    case verb::cancel: return to.add(script::release, 1, {key, value});
+  }
+}
+
+}  // namespace dlock::stores::redis::setnx

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "contract/place.hpp"
+#include "dlock/stores/redlock.hpp"
+#include "support/redis_masters.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+/// Started once for all test cases of a program.
+redis_masters& masters() {
+  static redis_masters five;
+  return five;
+}
+
+class redlock_place final : public store_place {
+ public:
+  ~redlock_place() override {
+    for (auto& each : masters()) each.ask({"FLUSHALL"});
+  }
+
+  std::shared_ptr<store> open() override {
+    auto opened = open_store(url());
+    opened->prepare();
+    return opened;
+  }
+  // The masters are new, and a busy machine is no slow master.
+  std::string url() const override { return masters().url("&restart_delay=0&master_timeout=5000"); }
+  bool counts_grants() const override { return false; }
+  bool deletes_free_rows() const override { return true; }
+  bool forgets_expired() const override { return true; }
+  bool votes_may_split() const override { return true; }
+};
+
+}  // namespace
+
+std::unique_ptr<store_place> make_store_place() { return std::make_unique<redlock_place>(); }
+
+}  // namespace dlock::test

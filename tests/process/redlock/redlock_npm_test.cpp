@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// redlock:// over five masters, and redis://?scheme=setnx on one, beside programs that lock by the package `redlock` of npm.
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/stores/redis.hpp"
+#include "dlock/stores/redlock.hpp"
+#include "support/redis_masters.hpp"
+
+namespace dlock::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A program for Node.js, and what it prints.
+class node_program {
+ public:
+  node_program(const std::string& ports, const std::string& words)
+      : output_(::popen(
+            fmt::format("DLOCK_TEST_NPM={} exec node {} {} {}", DLOCK_TEST_NPM, DLOCK_TEST_REDLOCK_NPM, ports, words)
+                .c_str(),
+            "re")) {
+    if (output_ == nullptr) throw std::runtime_error("node does not start");
+  }
+  ~node_program() {
+    if (output_ != nullptr) ::pclose(output_);
+  }
+  node_program(const node_program&) = delete;
+  node_program& operator=(const node_program&) = delete;
+
+  /// Waits for its end, which must be a good one.
+  std::string end() {
+    std::string text;
+    for (int next = 0; (next = std::fgetc(output_)) != EOF;) text.push_back(static_cast<char>(next));
+    const int code = ::pclose(std::exchange(output_, nullptr));
+    REQUIRE(code == 0);
+    return text.substr(0, text.find('\n'));
+  }
+
+ private:
+  std::FILE* output_;
+};
+
+struct neighbours {
+  explicit neighbours(std::size_t count) : masters(count) {}
+
+  std::string ports() {
+    std::string all;
+    for (auto& each : masters) all += fmt::format("{}{}", all.empty() ? "" : ",", each.port());
+    return all;
+  }
+  std::string run(const std::string& words) { return node_program(ports(), words).end(); }
+
+  void exclude_each_other(const std::string& url) {
+    constexpr auto length = 3s;
+    lock_service locks{url, {.close_limit = 0ms}};
+    const auto words = fmt::format("count stock counter {}", length.count());
+    node_program one(ports(), words), two(ports(), words);
+    std::atomic<int> done{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back([&] {
+        const auto end = std::chrono::steady_clock::now() + length;
+        while (std::chrono::steady_clock::now() < end) {
+          const lease held = locks.acquire("stock", {.wait = 20s});
+          const auto text = masters[0].ask({"GET", "counter"});
+          std::this_thread::sleep_for(1ms);  // long enough for others to come between, if they could
+          masters[0].ask({"SET", "counter", std::to_string((text.empty() ? 0 : std::stol(text)) + 1)});
+          ++done;
+        }
+      });
+    }
+    for (auto& each : threads) each.join();
+    const int theirs = std::stoi(one.end()) + std::stoi(two.end());
+    CHECK(done > 0);
+    CHECK(theirs > 0);
+    CHECK(masters[0].ask({"GET", "counter"}) == std::to_string(done + theirs));
+  }
+
+  redis_masters masters;
+};
+
+}  // namespace
+
+TEST_CASE("redlock npm: over five masters they and dlock exclude each other", "[redis][redlock]") {
+  neighbours five(5);
+  five.exclude_each_other(five.masters.url("&restart_delay=0"));
+}
+
+TEST_CASE("redlock npm: on one master they and scheme=setnx exclude each other", "[redis][redlock]") {
+  neighbours alone(1);
+  alone.exclude_each_other(alone.masters[0].url("&scheme=setnx&persistence=none"));
+}
+
+TEST_CASE("redlock npm: what one of them holds the other does not get, until it is released, or has expired",
+          "[redis][redlock]") {
+  neighbours five(5);
+  lock_service locks{five.masters.url("&restart_delay=0"), {.close_limit = 0ms}};
+  five.masters[3].kill();
+  {
+    const lease held = locks.acquire("k");
+    CHECK(five.run("try k") == "busy");
+  }
+  CHECK(five.run("try k") == "granted");
+  CHECK_FALSE(locks.try_acquire("k"));
+  const auto holder = locks.holder("k");
+  REQUIRE(holder);
+  CHECK_FALSE(holder->session);
+  CHECK(holder->left > 20s);
+  CHECK(locks.held_keys().empty());  // no mark tells its keys from others
+  five.run("keep other 300");
+  CHECK(locks.acquire("other", {.wait = 20s}));
+  five.run("extend longer 60000");
+  CHECK(locks.holder("longer")->left > 40s);
+}
+
+}  // namespace dlock::test

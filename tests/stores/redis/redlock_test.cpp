@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Five masters, some of which are killed, stopped, restarted empty or in somebody else's hands.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/stores/redlock.hpp"
+#include "stores/redis/redis_places.hpp"
+#include "support/calls.hpp"
+#include "support/redis_masters.hpp"
+
+namespace dlock::test {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using clock = std::chrono::steady_clock;
+
+namespace {
+
+struct masters_fixture {
+  /// On how many of those that run the key is there.
+  int copies(const std::string& key = "k") {
+    return static_cast<int>(std::count_if(masters.begin(), masters.end(), [&](auto& each) {
+      return each.ask({"EXISTS", key}) == "1";
+    }));
+  }
+  std::string where(std::size_t which) { return fmt::format("127.0.0.1:{}", masters[which].port()); }
+  std::string text_of(lock_service& locks) {
+    try {
+      static_cast<void>(locks.try_acquire("k", {.ttl = 1s}));
+    } catch (const error& problem) {
+      return problem.what();
+    }
+    return {};
+  }
+  lock_service service(const std::string& parameters = "&restart_delay=0&master_timeout=2000") {
+    return lock_service{masters.url(parameters), {.close_limit = 0ms}};
+  }
+
+  redis_masters masters{};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(masters_fixture, "redlock: two of five masters are killed, and nobody notices", "[redis][redlock]") {
+  auto a = service(), b = service();
+  auto held = a.acquire("k", {.ttl = 1500ms});
+  masters[1].kill();
+  masters[4].kill();
+  const auto end = clock::now() + 2s;  // renewed by three
+  while (clock::now() < end) {
+    REQUIRE(held.remaining() > 0us);
+    REQUIRE_FALSE(b.try_acquire("k"));
+    std::this_thread::sleep_for(10ms);
+  }
+  held.release();
+  CHECK(copies() == 0);
+  CHECK(b.try_acquire("k"));
+}
+
+TEST_CASE_METHOD(masters_fixture, "redlock: a lease outlives all masters, restarted empty one after the other",
+                 "[redis][redlock]") {
+  auto locks = service();
+  const auto held = locks.acquire("k", {.ttl = 2400ms});
+  for (auto& each : masters) {
+    each.kill();
+    each.start();
+    REQUIRE(eventually([&] { return copies() == 5 || held.remaining() == 0us; }));  // by a renewal
+    REQUIRE(held.remaining() > 0us);
+  }
+  CHECK(held.remaining() > 0us);
+  CHECK_NOTHROW(held.ensure_held());
+}
+
+TEST_CASE_METHOD(masters_fixture, "redlock: without a majority an error names who is missing, and nothing is held",
+                 "[redis][redlock]") {
+  auto locks = service();
+  CHECK(locks.try_acquire("k"));
+  for (const std::size_t which : {0U, 2U, 3U}) masters[which].kill();
+  const auto text = text_of(locks);
+  CHECK(text.find("3 of 5 masters must agree, and 2 can be counted on") != std::string::npos);
+  for (const std::size_t which : {0U, 2U, 3U}) CHECK(text.find(where(which) + ": cannot connect") != std::string::npos);
+  for (const std::size_t which : {1U, 4U}) CHECK(text.find(where(which)) == text.rfind(where(which)));  // in the URL
+  CHECK(copies() == 0);
+  CHECK_THROWS_MATCHES(open_store(masters.url("&restart_delay=0"))->prepare(), store_error,
+                       MessageMatches(ContainsSubstring("2 can be counted on: " + where(0))));
+  masters[0].start();
+  const lease held = locks.acquire("k", {.wait = 20s});  // without anybody's doing
+  CHECK(copies() == 3);
+}
+
+TEST_CASE_METHOD(masters_fixture, "redlock: a master that is stopped is waited for once, and does later what it missed",
+                 "[redis][redlock]") {
+  auto locks = service("&restart_delay=0&master_timeout=400");
+  CHECK(locks.try_acquire("k"));
+  masters[2].stop();
+  const auto pairs = [&](int count) {
+    const auto begun = clock::now();
+    for (int i = 0; i < count; ++i) locks.acquire("k").release();
+    return clock::now() - begun;
+  };
+  const auto first = pairs(1);
+  CHECK(first >= 400ms);
+  CHECK(first < 790ms);  // not both of the pair
+  CHECK(pairs(50) < 400ms);
+  masters[2].go_on();
+  // What was sent to it before nobody waited for it any more is not the last that it was sent.
+  CHECK(eventually([&] { return copies() == 0; }));
+  CHECK(eventually([&] {
+    const auto held = locks.acquire("k");
+    return copies() == 5;
+  }));
+}
+
+TEST_CASE_METHOD(masters_fixture, "redlock: an attempt that a majority leaves without an answer holds nothing later",
+                 "[redis][redlock]") {
+  auto locks = service("&restart_delay=0&master_timeout=100&connect_timeout=300");
+  CHECK(locks.try_acquire("k"));
+  for (const std::size_t which : {0U, 1U, 2U}) masters[which].stop();
+  CHECK(thrown([&] { return locks.try_acquire("k"); }) == errc::outcome_unknown);
+  for (const std::size_t which : {0U, 1U, 2U}) masters[which].go_on();
+  auto others = service();
+  const lease held = others.acquire("k", {.wait = 20s});  // long before the ttl of that attempt has passed
+  CHECK(copies() == 5);
+}
+
+TEST_CASE_METHOD(masters_fixture,
+                 "redlock: a lost connection is ended at a majority of the masters, or it is not certain",
+                 "[redis][redlock]") {
+  const auto store = open_store(masters.url("&restart_delay=0&master_timeout=100&connect_timeout=500"));
+  fault why;
+  const auto lost = store->connect(5s, why), other = store->connect(5s, why), another = store->connect(5s, why);
+  REQUIRE(lost);
+  REQUIRE(another);
+  masters[0].stop();
+  masters[1].kill();
+  masters[1].start();
+  CHECK(store->terminate(*other, lost->identity()));
+  CHECK_FALSE(lost->alive());  // by four of them; one was restarted since
+  for (const std::size_t which : {2U, 3U}) masters[which].stop();
+  CHECK_FALSE(store->terminate(*other, another->identity()));
+  CHECK_FALSE(open_store(masters.url())->terminate(*another, another->identity()));  // known there alone
+  for (const std::size_t which : {0U, 2U, 3U}) masters[which].go_on();
+}
+
+TEST_CASE_METHOD(masters_fixture, "redlock: who wins too few masters gives them back at once", "[redis][redlock]") {
+  auto locks = service();
+  for (const std::size_t which : {0U, 1U, 2U}) masters[which].ask({"SET", "k", "somebody's"});
+  CHECK_FALSE(locks.try_acquire("k"));
+  CHECK(copies() == 3);
+  masters[0].ask({"DEL", "k"});  // two of five: that program has lost it
+  const lease held = locks.acquire("k");
+  CHECK(copies() == 5);
+  CHECK(masters[1].ask({"GET", "k"}) == "somebody's");
+}
+
+TEST_CASE_METHOD(masters_fixture,
+                 "redlock: a master that was restarted empty does not count before its delay has passed",
+                 "[redis][redlock]") {
+  constexpr auto delay = 3s;
+  const std::string rule = fmt::format("&restart_delay={}", 3000);
+  auto a = service(rule), b = service(rule);
+  // All of them are new.
+  CHECK(text_of(a).find("was started not long ago, and counts in") != std::string::npos);
+  CHECK(b.acquire("other", {.ttl = delay, .wait = 20s}));
+  const lease held = a.acquire("k", {.ttl = delay, .wait = 20s, .renewal = renewal::none});
+  // As if two had not been reached then.
+  masters[3].ask({"DEL", "k"});
+  masters[4].ask({"DEL", "k"});
+  masters[2].kill();
+  masters[2].start();
+  CHECK_FALSE(b.try_acquire("k", {.ttl = delay}));
+  CHECK(held.remaining() > 0us);
+  {  // What the rule is for: without it both have the key.
+    auto c = service("&restart_delay=0");
+    const auto second = c.try_acquire("k");
+    CHECK(second);
+    CHECK(held.remaining() > 0us);
+  }
+  masters[3].kill();
+  masters[4].kill();
+  CHECK(text_of(b).find(where(2) + ": was started not long ago, and counts in") != std::string::npos);
+  const lease next = b.acquire("other", {.ttl = delay, .wait = 20s});
+  CHECK(next);
+}
+
+TEST_CASE("redlock: a master that was restarted and forgets nothing counts at once", "[redis][redlock]") {
+  std::vector<redis_server> durable(3);
+  const auto url = fmt::format("redlock://127.0.0.1:{},127.0.0.1:{},127.0.0.1:{}", durable[0].port(), durable[1].port(),
+                               durable[2].port());
+  lock_service locks{url};
+  lease held = locks.acquire("k");
+  durable[0].kill();
+  durable[0].start();
+  durable[1].kill();
+  CHECK_NOTHROW(held.release());
+  CHECK(locks.acquire("k", {.wait = 20s}));
+}
+
+TEST_CASE_METHOD(masters_fixture, "redlock: a ttl that is longer than the delay of restarted masters is refused",
+                 "[redis][redlock]") {
+  auto locks = service("&restart_delay=1000&persistence=none");
+  CHECK_THROWS_MATCHES(
+      locks.acquire("k", {.ttl = 2s, .wait = 20s}), store_error,
+      MessageMatches(ContainsSubstring("a ttl is longer than restart_delay=1000 ms, after which a restarted master")));
+}
+
+TEST_CASE_METHOD(masters_fixture, "redlock: one server with two names has one vote", "[redis][redlock]") {
+  const auto url =
+      fmt::format("redlock://127.0.0.1:{0},localhost:{0},127.0.0.1:{1}", masters[0].port(), masters[1].port());
+  CHECK_THROWS_MATCHES(open_store(url)->prepare(), std::invalid_argument,
+                       MessageMatches(ContainsSubstring(
+                           fmt::format("127.0.0.1:{0} and localhost:{0} are one server", masters[0].port()))));
+}
+
+TEST_CASE_METHOD(masters_fixture, "redlock: a master that has become a replica does not count", "[redis][redlock]") {
+  auto locks = service();
+  masters[0].ask({"REPLICAOF", "127.0.0.1", "1"});
+  masters[1].kill();
+  {
+    const lease held = locks.acquire("k", {.wait = 20s});
+    CHECK(copies() == 3);
+  }
+  masters[2].kill();
+  const auto text = text_of(locks);
+  CHECK(text.find(where(0) + ": hello: is a replica, which takes no writes") != std::string::npos);
+  CHECK(text.find("2 can be counted on") != std::string::npos);
+}
+
+TEST_CASE("redlock: a URL that names too little or something twice is refused", "[redis][redlock]") {
+  const auto refused = [](const char* url, const char* text) {
+    CHECK_THROWS_MATCHES(open_store(url), std::invalid_argument, MessageMatches(ContainsSubstring(text)));
+  };
+  refused("redlock://a,b", "redlock URL: 2 of the 3 masters");
+  refused("redlock://a,b,a", "a:6379 is named twice");
+  refused("redlock://a,b,c?socket=/x", "socket= is one server");
+  refused("redlock://a,b,c?scheme=setnx", "there is no scheme=");
+  refused("redlock://a,b,c?fences=clock", "unknown parameter 'fences' for redlock");
+  refused("redlock://a,b,c?master_timeout=0", "master_timeout=0 is not 1 to 86400000");
+  refused("redlock:a,b,c", "redlock: goes on with two slashes");
+  CHECK(open_store("redlock://me:secret@a,b,c,d/2")->name() == "redlock://me:***@a,b,c,d/2");
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What the answers of five masters mean together, and which masters count.
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <string_view>
+#include <vector>
+
+#include "contract/store/store_contract.hpp"
+#include "stores/redis/client/reader.hpp"
+#include "stores/redis/redlock/master.hpp"
+#include "stores/redis/redlock/votes.hpp"
+
+namespace dlock::test {
+
+namespace redis = stores::redis;
+using namespace redis::redlock;
+
+namespace {
+
+constexpr majority five{3, 5};
+
+/// y, n: yes, no. Y, N: of one that does not count. s: silent, and something may be left; e: an error; -: not asked.
+std::vector<ballot> all_of(std::string_view text) {
+  std::vector<ballot> all;
+  for (const char each : text) {
+    ballot one{.counts = each != 'Y' && each != 'N'};
+    if (each == 'y' || each == 'Y') one.said = vote::yes;
+    if (each == 'n' || each == 'N') one.said = vote::no;
+    if (each == 's') one.said = vote::silent;
+    if (each == 'e') one.said = vote::refused;
+    one.remains = each == 's';
+    all.push_back(one);
+  }
+  return all;
+}
+
+outcome take(std::string_view text) { return take_outcome(all_of(text), five); }
+outcome extend(std::string_view text) { return extend_outcome(all_of(text), five); }
+outcome release(std::string_view text) { return release_outcome(all_of(text), five); }
+outcome cancel(std::string_view text) { return cancel_outcome(all_of(text), five); }
+
+struct found : sight {
+  std::string by{};
+};
+
+/// What a look finds on masters that answer with these: "value pttl", or "" for nothing.
+found looked(const std::vector<std::string>& told, std::string_view counts = "yyyyy") {
+  std::vector<redis::answer> answers;
+  for (const auto& each : told) {
+    redis::answer_reader reader;
+    const auto space = each.find(' ');
+    const auto text = each.empty() ? std::string("$-1\r\n")
+                                   : "*2\r\n+" + each.substr(0, space) + "\r\n:" + each.substr(space + 1) + "\r\n";
+    reader.feed(text.data(), text.size());
+    answers.push_back(reader.next());
+  }
+  auto ballots = all_of(counts);
+  for (std::size_t i = 0; i < ballots.size(); ++i) ballots[i].told = &answers[i];
+  const auto seen = look_at(ballots, five);
+  return {seen, std::string(seen.value)};
+}
+
+}  // namespace
+
+TEST_CASE("redlock: a majority of the masters that count grants a key, and nothing less", "[redlock]") {
+  CHECK(take("yyyyy") == outcome::yes);
+  CHECK(take("yyy--") == outcome::yes);
+  CHECK(take("yyyss") == outcome::yes);
+  CHECK(take("yyYnn") == outcome::no);
+  CHECK(take("yyYYY") == outcome::failed);  // nobody else has it either
+  CHECK(take("yynnn") == outcome::no);
+  CHECK(take("yyn--") == outcome::no);
+  CHECK(take("yy---") == outcome::failed);
+  CHECK(take("eeeee") == outcome::failed);
+}
+
+TEST_CASE("redlock: an attempt is in doubt if what may be left of it can keep everybody out", "[redlock]") {
+  CHECK(take("yysss") == outcome::unknown);
+  CHECK(take("sssss") == outcome::unknown);
+  CHECK(take("yyss-") == outcome::failed);
+  CHECK(take("ynnss") == outcome::no);
+}
+
+TEST_CASE("redlock: a lease is extended by a majority, and lost when no majority can have it", "[redlock]") {
+  CHECK(extend("yyynn") == outcome::yes);
+  CHECK(extend("yyYss") == outcome::unknown);
+  CHECK(extend("yynnn") == outcome::no);
+  CHECK(extend("yyNNN") == outcome::no);
+  CHECK(extend("yynns") == outcome::unknown);
+  CHECK(extend("yynn-") == outcome::failed);
+}
+
+TEST_CASE("redlock: a key is freed when what is left of it keeps nobody out", "[redlock]") {
+  CHECK(release("yyyyy") == outcome::yes);
+  CHECK(release("yyn--") == outcome::yes);
+  CHECK(release("yyYss") == outcome::yes);
+  CHECK(release("nnn--") == outcome::no);
+  CHECK(release("ynnnn") == outcome::no);
+  CHECK(release("yysss") == outcome::unknown);
+  CHECK(release("yy---") == outcome::failed);
+  CHECK(cancel("yyynn") == outcome::yes);
+  CHECK(cancel("ynn--") == outcome::no);
+  CHECK(cancel("yysss") == outcome::unknown);
+}
+
+TEST_CASE("redlock: a look finds who has a majority, and when one is free without anybody's doing", "[redlock]") {
+  const auto held = looked({"a 50", "a 70", "a 60", "", "b 10"});
+  CHECK(held.result == outcome::yes);
+  CHECK(held.by == "a");
+  CHECK(held.held);
+  CHECK(held.left == 50ms);  // with the two others
+  const auto split = looked({"a 50", "a 70", "b 60", "b 90", ""});
+  CHECK(split.result == outcome::yes);
+  CHECK_FALSE(split.held);
+  CHECK(split.left == 60ms);
+  CHECK(looked({"a 50", "", "", "", "b 10"}).result == outcome::absent);
+  CHECK(looked({"a 0", "a 0", "a 0", "a 0", "a 0"}).result == outcome::yes);  // less than a millisecond is left
+  CHECK(looked({"a 50", "a 70", "a 60", "", ""}, "yy---").result == outcome::failed);
+  CHECK(looked({"", "", "", "", ""}, "yyYss").result == outcome::unknown);
+}
+
+TEST_CASE(
+    "redlock: a master counts when it has been up for the delay, or for that long after another run of it was seen",
+    "[redlock]") {
+  auto url = store_url::parse("redlock://a,b,c?restart_delay=60000");
+  const auto settings = redlock_settings::parse(url);
+  master one(settings, settings.hosts[0]);
+  const auto now = std::chrono::steady_clock::now();
+  const auto wait = [&](const char* run, std::chrono::seconds up, microseconds later = 0us) {
+    return one.counts_from({.run = run, .up = up}, now + later) - now;
+  };
+  CHECK(wait("first", 10s) == 51s);  // a part of a second is not known
+  CHECK(wait("first", 61s) == 0s);
+  CHECK(wait("second", 10h) == 60s);  // another server under its name, or its clock was set
+  CHECK(wait("second", 10h, 20s) == 60s);
+  CHECK(wait("second", 10h, 70s) == 70s);
+  redis::server_facts durable{.run = "third", .up = 1s};
+  durable.keeps = redis::persistence::always;
+  CHECK(one.counts_from(durable, now) == now);
+}
+
+}  // namespace dlock::test

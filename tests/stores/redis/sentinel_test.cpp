@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A primary with a replica, which sentinels watch.
+
+#include <fmt/format.h>
+
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+#include <thread>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/redis/redis_places.hpp"
+#include "support/calls.hpp"
+
+namespace dlock::test {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+std::vector<std::string> sentinel_of(const redis_server& primary) {
+  return {"--sentinel", "front", std::to_string(primary.port())};
+}
+
+}  // namespace
+
+TEST_CASE("redis sentinel: after a fail-over a holder is told that its lease is lost, and the next token is greater",
+          "[redis][hosts]") {
+  redis_server primary{{"--repl-diskless-sync-delay", "0"}};
+  const redis_server replica{{"--replicaof", fmt::format("127.0.0.1 {}", primary.port())}};
+  redis_server dead, first{sentinel_of(primary)}, second{sentinel_of(primary)}, third{sentinel_of(primary)};
+  dead.kill();
+  const auto url = fmt::format("redis://127.0.0.1:{},127.0.0.1:{},127.0.0.1:{}/0?sentinel=front", dead.port(),
+                               first.port(), second.port());
+  lock_service locks{url, {.defaults = {.ttl = 30s}, .close_limit = 0ms, .sweep_every = 0ms}};
+  const lease held = locks.acquire("k");
+  const auto token = held.fencing_token();
+  CHECK(primary.ask({"EXISTS", "dlock:lock:k"}) == "1");
+  wait_for(replica, {"EXISTS", "dlock:lock:k"}, "1");
+  for (const auto* each : {&first, &second, &third}) {
+    wait_for(*each, {"SENTINEL", "master", "front"}, "num-slaves\n1");
+    wait_for(*each, {"SENTINEL", "master", "front"}, "num-other-sentinels\n2");
+  }
+  primary.kill();
+  wait_for(replica, {"ROLE"}, "master");
+  const lease other = locks.acquire("other", {.wait = 20s});
+  CHECK(replica.ask({"EXISTS", "dlock:lock:other"}) == "1");
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::server_changed);
+  // The former primary comes back, and is no primary: nobody is led there.
+  primary.start();
+  lock_service others{url, {.close_limit = 0ms, .sweep_every = 0ms}};
+  const lease next = others.acquire("k", {.wait = 60s});
+  CHECK(next.fencing_token() > token);
+  CHECK(replica.ask({"HGET", "dlock:lock:k", "fence"}) == std::to_string(next.fencing_token()));
+}
+
+TEST_CASE("redis sentinel: what it says is checked, and what it does not know is said", "[redis][hosts]") {
+  const redis_server primary{{"--repl-diskless-sync-delay", "0"}};
+  const redis_server replica{{"--replicaof", fmt::format("127.0.0.1 {}", primary.port())}};
+  wait_for(replica, {"INFO", "replication"}, "master_link_status:up");
+  const redis_server wrong{sentinel_of(replica)};
+  const auto said = [&](const redis_server& at, const char* name) {
+    return message_of([&] {
+      open_store(fmt::format("redis://127.0.0.1:{}/0?connect_timeout=500&sentinel={}", at.port(), name))->prepare();
+    });
+  };
+  CHECK(said(wrong, "front").find(fmt::format("127.0.0.1:{}: is a replica", replica.port())) != std::string::npos);
+  CHECK(said(wrong, "back").find("the sentinel knows no primary 'back'") != std::string::npos);
+  CHECK(said(primary, "front").find("sentinel: ERR unknown command") != std::string::npos);
+  const auto refused = [](const char* url, const char* text) {
+    CHECK_THROWS_MATCHES(open_store(url), std::invalid_argument, MessageMatches(ContainsSubstring(text)));
+  };
+  refused("redis:///0?socket=/x&sentinel=a", "socket= and sentinel= exclude each other");
+  refused("redis://a?sentinel_password=x", "sentinel_password needs sentinel=");
+  refused("redis://a?sentinel=b&sentinel_user=x", "sentinel_user needs sentinel_password");
+}
+
+}  // namespace dlock::test
