@@ -34,6 +34,9 @@ function(dlock_add_library name)
     set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   endif()
   dlock_target_defaults(${target})
+  if(DLOCK_PCH)
+    target_precompile_headers(${target} REUSE_FROM dlock_pch)
+  endif()
 endfunction()
 
 # dlock_add_header_library(<name> HEADERS <below include/>...): the same of one that has no source.

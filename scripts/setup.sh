@@ -18,7 +18,7 @@ readonly preferences=/etc/apt/preferences.d/dlock
 readonly policy=/usr/sbin/policy-rc.d
 readonly lock_file=/run/lock/dlock-setup.lock
 
-base_packages=(g++ cmake ninja-build ccache pkg-config git
+base_packages=(g++ cmake ninja-build ccache mold pkg-config git
   odb libodb-dev libodb-mysql-dev libodb-sqlite-dev
   libsqlite3-dev
   libhiredis-dev libssl-dev redis-server python3-redis

@@ -276,7 +276,8 @@ std::shared_ptr<store> open_store(std::string_view url) {
     const auto found = all.makers.find(parsed.scheme);
     if (found == all.makers.end()) {
       bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" +
-          (library_of(parsed.scheme) != nullptr ? library_of(parsed.scheme) : "mysql, dlock::redis, dlock::sqlite or dlock::zookeeper") +
+          (library_of(parsed.scheme) != nullptr ? library_of(parsed.scheme)
+                                                : "mysql, dlock::redis, dlock::sqlite or dlock::zookeeper") +
           " and include dlock/dlock.hpp");
     }
     make = found->second;
