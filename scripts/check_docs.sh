@@ -7,7 +7,8 @@
 #   - links to files and headings of this repository lead somewhere, and README.md leads to every page of docs/;
 #   - error codes, reasons of loss, events, URL parameters, options and what is set for MySQL's connections are in the
 #     page that explains them, and the table of MySQL's error numbers in docs/errors.md is that of the source;
-#   - the statements in docs/protocol.md are those of the source.
+#   - the statements in docs/protocol.md are those of the source;
+#   - the tests that a page names exist.
 # Prints each offence as file:line: text; exit code 1 when there is one. DLOCK_DOCS_ROOT: another folder, for its tests.
 set -euo pipefail
 export LC_ALL=C
@@ -171,12 +172,24 @@ while IFS=: read -r line marker; do
   read -r _ _ file scheme _ <<<"$marker"
   source=$(sed 's|^ *//.*||' "$file" | tr -d '\n' | sed -E "s/[[:space:]]//g; $(scheme_names "$scheme"); s/\{:?([a-z_]+)\}/:\1/g")
   while IFS= read -r statement; do
-    grep -qF -- "R\"($statement)\"" <<<"$source" || offend "docs/stores.md:$line: not in $file: $statement"
+    grep -qF -- "R\"($statement)\"" <<<"$source" || offend "docs/tables.md:$line: not in $file: $statement"
   done < <(awk -v at="$line" 'NR <= at { next } /^```sql/ { code = 1; text = ""; next }
-      /^```/ && code { print text; code = 0; next } code { text = text $0; next } { exit }' docs/stores.md | sed -E 's/[[:space:]]//g')
-done < <(grep -nE '^<!-- sql: [^ ]+ [^ ]+ -->$' docs/stores.md)
+      /^```/ && code { print text; code = 0; next } code { text = text $0; next } { exit }' docs/tables.md | sed -E 's/[[:space:]]//g')
+done < <(grep -nE '^<!-- sql: [^ ]+ [^ ]+ -->$' docs/tables.md)
 compare_sql src/stores/mysql/lease_table/sql.cpp 'The statements: MariaDB and MySQL'
 compare_sql src/stores/sqlite/lease_table/sql.cpp 'The statements: SQLite'
+
+# ---- tests that pages name: in the table after the line "<!-- tests -->" ------------------------------------------
+
+if [ -d tests ]; then
+  # A test's text may be written as several literals.
+  all_tests=$(grep -rhE -A3 '^(TEST_CASE|TEST_CASE_METHOD)\(' tests --include='*.cpp' | tr '\n' ' ' | sed -E 's/" +"//g')
+  while IFS=: read -r page line _; do
+    while IFS= read -r name; do
+      grep -qF -- "\"$name\"" <<<"$all_tests" || offend "$page:$line: no test is called: $name"
+    done < <(awk -v at="$line" 'NR <= at { next } !/^\|/ { exit } { print }' "$page" | grep -oE '`[^`]+`' | tr -d '`')
+  done < <(grep -nE '^<!-- tests -->$' $(pages) /dev/null || true)
+fi
 
 if [ $offences -gt 0 ]; then
   echo "check_docs: $offences offences" >&2

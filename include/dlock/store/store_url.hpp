@@ -4,6 +4,7 @@
 /// A store is chosen by URL:
 ///   mysql://user:password@host:port,host2:port2/database?socket=/run/m.sock&tls=verify&...     mariadb: is the same
 ///   sqlite:relative/or/absolute/path?schema=verify      sqlite:///absolute/path      memory:name
+///   redis://user:password@host:port/0     redlock://a,b,c/0     zookeeper://a,b,c/path
 
 #include "dlock/detail/cxx20.hpp"
 //

@@ -3,7 +3,7 @@
 
 /// Locks in the table t_lock(lock_key, request_id, lock_count, timeout, version), beside programs that lock there by its
 /// well-known protocol: read the row, then compare-and-set by version. They exclude dlock, and dlock excludes them; the table
-/// stays as it is. docs/stores.md has the statements, and what is promised.
+/// stays as it is. docs/tables.md has the statements, and what is promised.
 ///
 ///   mysql://user:password@host/database?scheme=t_lock&table=t_lock&skew=1000
 ///
