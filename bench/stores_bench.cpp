@@ -19,8 +19,12 @@
 #include "dlock/stores/linked.hpp"
 #include "dlock/stores/memory.hpp"
 #include "harness.hpp"
+#include "support/redis_masters.hpp"
 #include "support/redis_server.hpp"
 #include "support/scratch_folder.hpp"
+#ifdef DLOCK_HAS_ZOOKEEPER
+#include "support/zookeeper_server.hpp"
+#endif
 
 namespace {
 
@@ -173,6 +177,15 @@ void on_redis() {
   const test::redis_server server({"--appendonly", "no"});
   measure({"redis:", server.url("&persistence=none"), 2'000});
   measure({"redis: scheme=setnx", server.url("&persistence=none&scheme=setnx"), 2'000});
+  const test::redis_masters masters(5);
+  measure({"redlock: five masters", masters.url("&restart_delay=0"), 500});
+}
+
+void on_zookeeper() {
+#ifdef DLOCK_HAS_ZOOKEEPER
+  const test::zookeeper_server server;
+  measure({"zookeeper: one server", server.url(), 100});
+#endif
 }
 
 }  // namespace
@@ -186,5 +199,6 @@ int main() {
   }
   on_mysql();
   on_redis();
+  on_zookeeper();
   return bench::figures::exit_code();
 }
