@@ -60,7 +60,7 @@ while IFS= read -r folder; do
   grep -qF "| \`$folder\`" README.md || offend "README.md:1: does not explain the folder $folder"
 done < <(find . -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort)
 words() { # CMakeLists.txt: its words, one a line, and those with ${store} for each database
-  tr ' ()' '\n\n\n' <"$1" | sed -n 'p; /\${store}/ { s//mysql/p; s/mysql/sqlite/p }'
+  tr ' ()<>:' '\n\n\n\n\n\n' <"$1" | sed -n 'p; /\${store}/ { s//mysql/p; s/mysql/sqlite/p }'
 }
 while IFS= read -r file; do
   folder=$(dirname "$file")

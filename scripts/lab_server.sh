@@ -71,15 +71,16 @@ stop_process() { # pid
   done
   kill -KILL "$1" 2>/dev/null || true
 }
-free_port() {
+# Below the ports that the system gives to connections: one of those may be taken by a client, which nobody who knocks sees.
+free_port() { # attempt: each looks elsewhere
   local port
-  for ((port = 33100 + $$ % 400; port < 34000; port++)); do
+  for ((port = 21100 + ($$ * 7 + $1 * 997) % 10000; port < 32000; port++)); do
     if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
       printf %s "$port"
       return 0
     fi
   done
-  die "no free port between 33100 and 34000"
+  die "no free port between 21100 and 32000"
 }
 
 # ---- up -----------------------------------------------------------------------------------------------------------
@@ -158,7 +159,7 @@ up() {
   fi
   if [ -z "$(server_pid)" ]; then
     for attempt in 1 2 3; do # somebody may take the port between our look and the server's
-      port=$(free_port)
+      port=$(free_port "$attempt")
       write_config "$port"
       if [ ! -e "$home/ready" ]; then # an interrupted creation left something unusable
         rm -rf "$data"
