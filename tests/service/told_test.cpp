@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Waiting for a key at a store that tells when it may be free (store::watch).
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -109,6 +110,18 @@ TEST_CASE_METHOD(told_fixture, "told: before the watch works, and once it does n
   REQUIRE(looks_in_a_second() >= 1);
 }
 
+TEST_CASE_METHOD(told_fixture, "told: a watch that has stopped working is begun anew", "[told]") {
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(pauses_after(2));
+  REQUIRE(store->begun() == 1);
+  store->tell("k", true);
+  REQUIRE(pauses_after(4));
+  REQUIRE(store->begun() == 1);
+  store->tell("k", false);
+  REQUIRE(pauses_after(6));
+  REQUIRE(store->begun() == 2);
+}
+
 TEST_CASE_METHOD(told_fixture, "told: what is told while a statement is under way is not lost", "[told]") {
   wait_for({"k"}, {.wait = 1h});
   REQUIRE(pauses_after(2));
@@ -156,7 +169,13 @@ TEST_CASE_METHOD(told_fixture, "told: the watch ends with the wait", "[told]") {
 }
 
 TEST_CASE_METHOD(told_fixture, "told: what is told does not count as a retry", "[told]") {
-  wait_for({"k"}, {.wait = 1h, .retry = {.limit = 1}});
+  const bool several = GENERATE(false, true);
+  CAPTURE(several);
+  if (several) {
+    wait_for({"a", "k"}, {.wait = 1h, .retry = {.limit = 1}});
+  } else {
+    wait_for({"k"}, {.wait = 1h, .retry = {.limit = 1}});
+  }
   REQUIRE(pauses_after(2));
   for (int i = 0; i < 5; ++i) {
     const auto before = sent();

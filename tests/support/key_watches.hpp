@@ -33,10 +33,17 @@ class key_watches {
         std::count_if(watches_.begin(), watches_.end(), [&](const auto& each) { return each.first == key; }));
   }
 
+  /// How many watches there have been.
+  std::size_t begun() const {
+    const std::lock_guard lock(mutex_);
+    return begun_;
+  }
+
  protected:
   void add_watch(std::string_view key, key_listener& listener) {
     const std::lock_guard lock(mutex_);
     watches_.emplace_back(key, &listener);
+    ++begun_;
   }
   void end_watch(std::string_view key, key_listener& listener) {
     const std::lock_guard lock(mutex_);
@@ -46,6 +53,7 @@ class key_watches {
  private:
   mutable std::mutex mutex_;
   std::list<std::pair<std::string, key_listener*>> watches_{};
+  std::size_t begun_ = 0;
 };
 
 }  // namespace dlock::test

@@ -51,6 +51,11 @@ multi_step multi_machine::given_back(instant now) {
   return pause_before_retry(now, waiting_ ? bound(holder_) : no_bound);
 }
 
+multi_step multi_machine::told() noexcept {
+  if (retries_ > 0) --retries_;  // it does not look of its own accord
+  return multi_step::take;
+}
+
 multi_step multi_machine::looked(const reply& answer, instant now) {
   if (answer.result == outcome::failed || answer.result == outcome::unknown) {
     if (!answer.why.contended) {

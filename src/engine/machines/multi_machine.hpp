@@ -30,7 +30,7 @@ enum class multi_step {
 ///   begin -> take     all ours -> granted      too late to be trusted, a key busy, or trouble -> give_back
 ///   given back:  busy -> pause, after the third such round one_by_one
 ///                late, trouble -> pause        else -> failed
-///   paused:  busy -> look      trouble -> take
+///   paused:  busy -> look      trouble -> take      told that the busy key may be free -> take
 ///   look:    still busy -> pause       free, or its holder is dead -> take        trouble -> pause
 ///
 /// Waiting holds nothing, so two such acquires can't wait for each other, and a key that is waited for is only read.
@@ -57,6 +57,8 @@ class multi_machine {
   multi_step troubled(std::size_t key, const fault& why, bool unknown);
   multi_step given_back(instant now);
   multi_step paused() noexcept { return waiting_ ? multi_step::look : multi_step::take; }
+  /// The pause is over because the busy key may be free.
+  multi_step told() noexcept;
   /// The reply to the look, or why it could not be sent.
   multi_step looked(const reply& answer, instant now);
 

@@ -7,8 +7,9 @@ namespace dlock::engine {
 
 void key_watch::begin(const lock_key& key, const id128& session) noexcept {
   if (!with_.caps.tells_free || key.row() != nullptr) return;
-  if (key_ == &key && session_ == session) return;
+  if (key_ == &key && session_ == session && !stopped_) return;
   end();
+  stopped_ = false;
   key_ = &key;
   session_ = session;
   with_.statements.where().watch(key.view(), session, *this);

@@ -51,6 +51,7 @@ action multi_acquisition::follow(multi_step next, instant now) {
     case multi_step::one_by_one:
       terms_.retry.limit = machine_.retries_left();
       leave_turns(none);
+      watch_.end();  // each has its own from now on
       return one_by_one({}, now);
     case multi_step::look:
     case multi_step::granted:
@@ -280,7 +281,8 @@ action multi_acquisition::pause_over(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
   if (pause_.interrupted()) return {};
-  if (!looks_ || pause_.was_told()) return follow(multi_step::take, now);
+  if (pause_.was_told()) return follow(machine_.told(), now);
+  if (!looks_) return follow(multi_step::take, now);
   if (!look_.sent) look_.answer.result = outcome::failed;
   return follow(machine_.looked(look_.answer, now), now);
 }

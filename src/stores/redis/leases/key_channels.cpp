@@ -123,21 +123,21 @@ void key_channels::run(const std::stop_token& stop) noexcept {
   }
 }
 
-/// False: no connection could be made.
+/// False: there was no connection on which anything could be heard.
 bool key_channels::serve(const std::stop_token& stop) noexcept {
   try {
     fault why;
     const auto on = client_.open<script_connection>(client_.settings().connect_timeout, stop, why);
     if (on == nullptr) return false;
-    serve(*on, stop);
-    return true;
+    return serve(*on, stop);
   } catch (const std::exception&) {
     return false;
   }
 }
 
-void key_channels::serve(redis_connection& on, const std::stop_token& stop) {
+bool key_channels::serve(redis_connection& on, const std::stop_token& stop) {
   bool usable = subscribe(on, true);
+  bool confirmed = false;
   auto heard = clock::now(), asked = heard;
   while (usable && !stop.stop_requested()) {
     const bool idle = nobody_waits();
@@ -145,7 +145,7 @@ void key_channels::serve(redis_connection& on, const std::stop_token& stop) {
     changed_.clear();
     for (auto told = on.sent_meanwhile(); told; told = on.sent_meanwhile()) {
       heard = clock::now();
-      hear(told);
+      confirmed = hear(told) || confirmed;
     }
     usable = on.usable() && subscribe(on, false);
     const auto now = clock::now();
@@ -158,6 +158,7 @@ void key_channels::serve(redis_connection& on, const std::stop_token& stop) {
       asked = now;
     }
   }
+  return confirmed;
 }
 
 /// Tells the server what begins and what ends; `anew`: to one that has been told nothing yet.
@@ -176,15 +177,17 @@ bool key_channels::subscribe(redis_connection& on, bool anew) {
   return commands.commands() == 0 || on.send(commands);
 }
 
-void key_channels::hear(const answer& told) {
+/// False: it says nothing of a key. An error is such a thing: that channel never works.
+bool key_channels::hear(const answer& told) {
   const auto what = told[0].text();
-  if (what != "subscribe" && what != "message") return;  // also an error: then that channel never works
+  if (what != "subscribe" && what != "message") return false;
   const auto key = told[1].text().substr(std::min(prefix_.size(), told[1].text().size()));
   const base::lock_guard lock(mutex_);
   const auto at = channels_.find(key);
-  if (at == channels_.end() || at->second.listeners.empty()) return;
+  if (at == channels_.end() || at->second.listeners.empty()) return true;
   at->second.works = true;
   for (auto* const each : at->second.listeners) each->may_be_free(true);
+  return true;
 }
 
 }  // namespace dlock::stores::redis::leases

@@ -52,12 +52,12 @@ class key_channels {
     int descriptor_;
   };
 
-  void begin();
+  void begin() DLOCK_REQUIRES(mutex_);
   void run(const std::stop_token& stop) noexcept;
   bool serve(const std::stop_token& stop) noexcept;
-  void serve(redis_connection& on, const std::stop_token& stop);
+  bool serve(redis_connection& on, const std::stop_token& stop);
   bool subscribe(redis_connection& on, bool anew);
-  void hear(const answer& told);
+  bool hear(const answer& told);
   void none_works() noexcept;
   bool nobody_waits() const noexcept;
 
