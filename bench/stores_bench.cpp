@@ -4,12 +4,10 @@
 #include <mysql.h>
 #include <sys/stat.h>
 
-#include <condition_variable>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -47,14 +45,14 @@ double part(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-/// How many sockets this process has open.
+/// How many sockets this process has open, whatever number of descriptors it has for one.
 long sockets() {
-  long count = 0;
+  std::set<ino_t> found;
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
     struct stat about {};
-    if (::stat(each.path().c_str(), &about) == 0 && S_ISSOCK(about.st_mode)) ++count;
+    if (::stat(each.path().c_str(), &about) == 0 && S_ISSOCK(about.st_mode)) found.insert(about.st_ino);
   }
-  return count;
+  return static_cast<long>(found.size());
 }
 
 double pair(const candidate& at) {
