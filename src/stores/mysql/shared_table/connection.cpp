@@ -48,9 +48,10 @@ shared_connection::shared_connection(mysql_opened from, const shared_statements&
     statements_.emplace_back(texts_[i], sql.verbs[i].name, std::move(fields));
   }
   fault why;
-  if (sql.at_start.empty() || query(sql.at_start, "setting the time zone", nullptr, nullptr, why) == outcome::yes)
-    return;
-  throw std::runtime_error(why.text);
+  for (const auto& each : sql.at_start) {
+    if (query(each, "setting up a connection", nullptr, nullptr, why) != outcome::yes)
+      throw std::runtime_error(why.text);
+  }
 }
 
 reply shared_connection::change(verb action) {

@@ -38,8 +38,8 @@ struct shared_statements {
   std::string expired{};
   /// Frees one of them, if it has expired still; the primary key as a literal follows.
   std::string free_expired{};
-  /// Before anything else on a new connection; may be empty.
-  std::string at_start{};
+  /// Before anything else on a new connection.
+  std::vector<std::string> at_start{};
   bool key_is_bytes = false;
 };
 

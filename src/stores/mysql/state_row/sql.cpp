@@ -119,7 +119,7 @@ scheme_sql make_sql(const layout& table, const state_row_settings& settings) {
       .primary = table.primary(),
       .unit = time.unit};
   made.statements.key_is_bytes = key.type == column_type::bytes;
-  if (expires.type == column_type::datetime) made.statements.at_start = use_other_programs_zone;
+  if (expires.type == column_type::datetime) made.statements.at_start.emplace_back(use_other_programs_zone);
   return made;
 }
 
