@@ -109,7 +109,10 @@ void redlock_store::take(quorum_connection& on, std::span<const request> request
   for (const auto& each : requests) setnx::add_request(calls, group_->settings.prefix, each);
   const auto all = on.ask(calls.text, clock::now() + patience(requests), ask_late::no);
   auto ballots = count(requests, all);
-  const auto problem = trouble(on);
+  auto problem = trouble(on);
+  // What takes it back may still be under way on these connections. On others the same value would be granted again before,
+  // and deleted then: so only an attempt with another number may follow.
+  if (std::any_of(all.begin(), all.end(), [](const auto& each) { return each.sent; })) problem.connection = false;
   take_back(on, requests, ballots);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     replies[i] = {.result = take_outcome(ballots[i], group_->of), .fence = requests[i].nonce};

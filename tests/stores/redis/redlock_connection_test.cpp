@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What the store of five masters tells the engine, and does on its own, when masters break in the middle of something.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redlock/connection.hpp"
+#include "support/redis_masters.hpp"
+
+namespace dlock::test {
+
+using stores::redis::redlock::quorum_connection;
+
+namespace {
+
+int copies(redis_masters& masters, const std::string& key = "k") {
+  int found = 0;
+  for (auto& each : masters) found += each.ask({"EXISTS", key}) == "1" ? 1 : 0;
+  return found;
+}
+
+const quorum_connection& links(const std::unique_ptr<connection>& of) {
+  return static_cast<const quorum_connection&>(*of);
+}
+
+}  // namespace
+
+// Its keys are still being deleted on the connections that they were sent on. On others the same value would be planted again
+// before that, and deleted as if it were the first.
+TEST_CASE("redlock: an attempt that was sent and failed is not sent once more under its number", "[redis][redlock]") {
+  redis_masters masters;
+  url_place place(masters.url("&restart_delay=0"));
+  actor a(place);
+  for (const std::size_t which : {0U, 1U, 2U}) masters[which].kill();
+  const auto sent = a.take("k");  // to the two that are left
+  CHECK(sent.result == outcome::failed);
+  CHECK(sent.why.transient);
+  CHECK_FALSE(sent.why.connection);
+  const auto unsent = a.take("k");
+  CHECK(unsent.result == outcome::failed);
+  CHECK(unsent.why.transient);
+  CHECK(unsent.why.connection);
+}
+
+}  // namespace dlock::test
