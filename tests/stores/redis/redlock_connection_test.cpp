@@ -46,4 +46,27 @@ TEST_CASE("redlock: an attempt that was sent and failed is not sent once more un
   CHECK(unsent.why.connection);
 }
 
+TEST_CASE("redlock: one server with two names is refused also if another master breaks at that moment",
+          "[redis][redlock]") {
+  redis_masters masters{4};
+  const auto port = [&](std::size_t which) { return masters[which].port(); };
+  masters[0].stop();
+  const auto store =
+      open_store(fmt::format("redlock://127.0.0.1:{0},localhost:{0},127.0.0.1:{1},127.0.0.1:{2},127.0.0.1:{3}/"
+                             "0?restart_delay=0&connect_timeout=20000&master_timeout=100",
+                             port(0), port(1), port(2), port(3)));
+  fault why;
+  const auto connection = store->connect(20s, why);
+  REQUIRE(connection);
+  CHECK(links(connection).answering() == 3);
+  masters[1].kill();
+  masters[2].kill();
+  masters[0].go_on();
+  // It answers in the order in which it was asked: by now it has answered both of its names.
+  for (int i = 0; i < 3; ++i) masters[0].ask({"PING"});
+  CHECK(links(connection).refusal().empty());
+  static_cast<void>(connection->alive());
+  CHECK(links(connection).refusal().find("are one server") != std::string::npos);
+}
+
 }  // namespace dlock::test

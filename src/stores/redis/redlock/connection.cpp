@@ -51,13 +51,13 @@ void quorum_connection::wait(clock::time_point until) {
                                        std::chrono::ceil<std::chrono::milliseconds>(until - now), glance);
   ::poll(polled_.data(), polled_.size(), static_cast<int>(left.count()));
   const auto then = clock::now();
-  std::size_t ready = 0, before = 0;
+  bool more = false;
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    before += links_[i]->ready() ? 1 : 0;
+    const bool before = links_[i]->ready();
     links_[i]->step(polled_[i].revents, then);
-    ready += links_[i]->ready() ? 1 : 0;
+    more = more || (links_[i]->ready() && !before);
   }
-  if (ready > before) refuse_twins(then);
+  if (more) refuse_twins(then);
 }
 
 void quorum_connection::catch_up(clock::time_point until) {
