@@ -69,4 +69,17 @@ TEST_CASE("redlock: one server with two names is refused also if another master 
   CHECK(links(connection).refusal().find("are one server") != std::string::npos);
 }
 
+TEST_CASE("redlock: what a master refuses to take back keeps others out, and so leaves the attempt in doubt",
+          "[redis][redlock]") {
+  redis_masters masters{4};
+  url_place place(masters.url("&restart_delay=0"));
+  actor a(place);
+  for (const std::size_t which : {0U, 1U}) masters[which].ask({"SET", "k", "somebody's"});
+  for (const std::size_t which : {2U, 3U}) masters[which].ask({"ACL", "SETUSER", "default", "-eval"});
+  CHECK(a.take("k").result == outcome::unknown);
+  CHECK(masters[2].ask({"EXISTS", "k"}) == "1");
+  for (const std::size_t which : {2U, 3U}) masters[which].ask({"ACL", "SETUSER", "default", "+eval"});
+  CHECK(a.take("k").result == outcome::no);  // its own rest is one of the holders
+}
+
 }  // namespace dlock::test

@@ -145,7 +145,9 @@ void redlock_store::take_back(quorum_connection& on, std::span<const request> re
   // Also to those that are late: they do it behind what they have not done yet.
   const auto all = on.ask(texts, clock::now() + group_->settings.master_timeout, ask_late::yes);
   for (std::size_t m = 0; m < on.size(); ++m) {
-    for (std::size_t at = 0; at < all[m].told.size(); ++at) ballots[asked[m][at]][m].remains = false;
+    for (std::size_t at = 0; at < all[m].told.size(); ++at) {
+      ballots[asked[m][at]][m].remains = all[m].told[at].is_error();  // then it has deleted nothing
+    }
   }
 }
 
