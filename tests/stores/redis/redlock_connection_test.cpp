@@ -82,4 +82,26 @@ TEST_CASE("redlock: what a master refuses to take back keeps others out, and so 
   CHECK(a.take("k").result == outcome::no);  // its own rest is one of the holders
 }
 
+TEST_CASE("redlock: a renewal gives a key back only to a master that had none twice", "[redis][redlock]") {
+  redis_masters masters;
+  url_place place(masters.url("&restart_delay=0"));
+  actor a(place);
+  const auto fence = a.acquire("k", 20s);
+  const auto lose = [&](std::size_t which) { masters[which].ask({"DEL", "k"}); };
+  lose(3);  // as a release does that the renewal meets on its way
+  CHECK(answer(a.extend("k", fence, 20s)) == outcome::yes);
+  CHECK(copies(masters) == 4);
+  lose(4);
+  CHECK(answer(a.extend("k", fence, 20s)) == outcome::yes);
+  CHECK(copies(masters) == 4);
+  CHECK(masters[3].ask({"EXISTS", "k"}) == "1");
+  CHECK(answer(a.extend("k", fence, 20s)) == outcome::yes);
+  CHECK(copies(masters) == 5);
+  lose(3);  // it had it in between
+  CHECK(answer(a.extend("k", fence, 20s)) == outcome::yes);
+  CHECK(copies(masters) == 4);
+  CHECK(answer(a.release("k", fence)) == outcome::yes);
+  CHECK(copies(masters) == 0);
+}
+
 }  // namespace dlock::test
