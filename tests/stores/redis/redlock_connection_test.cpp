@@ -104,4 +104,22 @@ TEST_CASE("redlock: a renewal gives a key back only to a master that had none tw
   CHECK(copies(masters) == 0);
 }
 
+TEST_CASE("redlock: a connection that has a majority ends when the name of a lost master should be looked up again",
+          "[redis][redlock]") {
+  redis_masters masters{3};
+  const auto store =
+      open_store(fmt::format("redlock://localhost:{},127.0.0.1:{},127.0.0.1:{}/0?restart_delay=0&connect_timeout=100",
+                             masters[0].port(), masters[1].port(), masters[2].port()));
+  fault why;
+  const auto one = store->connect(5s, why), other = store->connect(5s, why);
+  REQUIRE(one);
+  REQUIRE(other);
+  CHECK(one->alive());
+  masters[0].kill();
+  CHECK(eventually([&] { return !one->alive(); }));
+  CHECK(links(one).answering() == 2);
+  CHECK(other->alive());  // one of them is enough
+  CHECK(store->connect(5s, why));
+}
+
 }  // namespace dlock::test

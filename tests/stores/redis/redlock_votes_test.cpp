@@ -141,4 +141,20 @@ TEST_CASE(
   CHECK(one.counts_from(durable, now) == now);
 }
 
+TEST_CASE("redlock: the name of a master that is not found is looked up again after a while, by one", "[redlock]") {
+  const auto settings =
+      redlock_settings::parse(store_url::parse("redlock://localhost,127.0.0.1,b?connect_timeout=1000"));
+  master named(settings, settings.hosts[0]), by_address(settings, settings.hosts[1]);
+  const auto now = std::chrono::steady_clock::now();
+  for (auto* each : {&named, &by_address}) each->look_up(now);
+  CHECK_FALSE(named.look_up_due(now + 1h));  // nobody misses it
+  for (auto* each : {&named, &by_address}) each->not_found();
+  CHECK_FALSE(named.look_up_due(now + 5999ms));
+  CHECK(named.look_up_due(now + 6s));
+  named.not_found();
+  CHECK_FALSE(named.look_up_due(now + 11s));
+  CHECK(named.look_up_due(now + 12s));
+  CHECK_FALSE(by_address.look_up_due(now + 1h));
+}
+
 }  // namespace dlock::test

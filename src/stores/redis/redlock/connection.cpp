@@ -40,7 +40,15 @@ bool quorum_connection::alive() noexcept {
     return false;
   }
   majority_ = answering() >= of_->of.quorum;
-  return usable();
+  return usable() && !look_up_due(clock::now());
+}
+
+bool quorum_connection::look_up_due(clock::time_point now) const {
+  bool due = false;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (!links_[i]->ready() && of_->masters[i]->look_up_due(now)) due = true;
+  }
+  return due;
 }
 
 void quorum_connection::wait(clock::time_point until) {
@@ -81,7 +89,7 @@ void quorum_connection::refuse_twins(clock::time_point now) {
 }
 
 bool quorum_connection::open(clock::time_point until, const std::stop_token& cancel) {
-  for (const auto& each : of_->masters) each->look_up();
+  for (const auto& each : of_->masters) each->look_up(clock::now());
   auto end = until;
   bool tried = false;
   for (auto now = clock::now(); now < end && !interrupted_ && !cancel.stop_requested(); now = clock::now()) {

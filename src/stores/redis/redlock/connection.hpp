@@ -39,6 +39,7 @@ class quorum_connection final : public connection {
 
   void interrupt() noexcept override;
   bool usable() const noexcept override { return !interrupted_.load(std::memory_order_relaxed) && majority_; }
+  /// No also when the name of a master should be looked up again, which open() does: others keep what it finds.
   bool alive() noexcept override;
   const connection_identity& identity() const noexcept override { return identity_; }
 
@@ -74,6 +75,8 @@ class quorum_connection final : public connection {
   /// Sees who has gone, caught up or come back. Waits a moment for those that are about to.
   void catch_up(clock::time_point until);
   void refuse_twins(clock::time_point now);
+  /// Names are looked up only by new connections, which there may never be while a majority is there.
+  bool look_up_due(clock::time_point now) const;
 
   const std::shared_ptr<master_group> of_;
   connection_identity identity_{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/redis/redlock/master.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -19,8 +20,15 @@ constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
 /// A server that is there answers sooner.
 constexpr std::chrono::milliseconds moment = 20ms;
+/// So many times the connect_timeout a name is believed under which there is no server.
+constexpr int names_last = 6;
 /// That are remembered of one connection: what was sent on older ones has long been done.
 constexpr std::size_t most_ends = 100;
+
+bool is_address(const std::string& host) noexcept {
+  std::array<unsigned char, sizeof(in6_addr)> room{};
+  return ::inet_pton(AF_INET, host.c_str(), room.data()) == 1 || ::inet_pton(AF_INET6, host.c_str(), room.data()) == 1;
+}
 
 redis_settings settings_of(const redlock_settings& all, const store_url::endpoint& host) {
   redis_settings one = all;
@@ -39,7 +47,7 @@ master::master(const redlock_settings& all, const store_url::endpoint& host)
       hello(settings, {}),
       host_(host) {}
 
-void master::look_up() {
+void master::look_up(stream_socket::clock::time_point now) {
   std::vector<stream_socket::peer> found;
   std::string why;
   try {
@@ -49,7 +57,23 @@ void master::look_up() {
   }
   const base::lock_guard lock(mutex_);
   why_ = std::move(why);
+  looked_up_ = now;
+  not_found_ = false;
   if (!found.empty()) addresses_ = std::move(found);
+}
+
+void master::not_found() {
+  const base::lock_guard lock(mutex_);
+  not_found_ = true;
+}
+
+bool master::look_up_due(stream_socket::clock::time_point now) {
+  if (is_address(host_.host)) return false;
+  const base::lock_guard lock(mutex_);
+  if (!not_found_ || now - looked_up_ < names_last * settings.connect_timeout) return false;
+  looked_up_ = now;
+  not_found_ = false;
+  return true;
 }
 
 std::vector<stream_socket::peer> master::addresses() const {
@@ -189,6 +213,7 @@ void master_link::close(const std::string& why, clock::time_point now) {
   if (!refusal_.empty()) return;
   // At once after it has worked. All of its addresses first, before there is a pause.
   if (was_ready || ++address_ % std::max<std::size_t>(tried_, 1) != 0) return begin(now);
+  to_.not_found();
   pause_ = std::clamp(pause_ * 2, first_pause, longest_pause);
   retry_at_ = now + pause_;
 }

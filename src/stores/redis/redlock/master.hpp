@@ -28,7 +28,12 @@ class master {
   const std::string& host() const noexcept { return host_.host; }
 
   /// Waits for the name service. Without its answer the former addresses are kept.
-  void look_up();
+  void look_up(stream_socket::clock::time_point now);
+  /// At none of its addresses was there a server.
+  void not_found();
+  /// It has not been found since its name was looked up, and that was a while ago: it may have moved. Says so to one caller,
+  /// and then not before the same time has passed again. Never of a host that is named by its address.
+  bool look_up_due(stream_socket::clock::time_point now);
   /// Throws std::runtime_error if there are none.
   std::vector<stream_socket::peer> addresses() const;
   /// From when on its word is one: it may have forgotten what it granted before this start of it, which another run shows, or
@@ -42,6 +47,8 @@ class master {
   std::string why_ DLOCK_GUARDED_BY(mutex_){};
   std::string run_ DLOCK_GUARDED_BY(mutex_){};  ///< that was seen last
   stream_socket::clock::time_point new_until_ DLOCK_GUARDED_BY(mutex_){};
+  bool not_found_ DLOCK_GUARDED_BY(mutex_) = false;
+  stream_socket::clock::time_point looked_up_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// A connection to a master, as that knows it.
