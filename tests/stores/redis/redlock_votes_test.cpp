@@ -157,4 +157,22 @@ TEST_CASE("redlock: the name of a master that is not found is looked up again af
   CHECK_FALSE(by_address.look_up_due(now + 1h));
 }
 
+TEST_CASE("redlock: what was under way on a connection is known until that is answered, or an hour after its end",
+          "[redlock]") {
+  open_ends ends;
+  const auto now = std::chrono::steady_clock::now();
+  const client_at first{.master = 0, .run = "a", .client = 1}, second{.master = 1, .run = "b", .client = 2};
+  ends.add(1, first, now);
+  ends.add(1, second, now);
+  ends.leave(1, first, now);
+  ends.add(2, first, now + 59min);
+  CHECK(ends.of(1) == std::vector{first, second});
+  ends.add(2, second, now + 1h);
+  CHECK(ends.of(1) == std::vector{second});  // it is open
+  ends.add(2, second, now + 100h);
+  CHECK(ends.of(1) == std::vector{second});
+  ends.remove(1, second);
+  CHECK(ends.of(1).empty());
+}
+
 }  // namespace dlock::test

@@ -60,16 +60,27 @@ struct client_at {
 };
 
 /// Where something may still be under way that one of our connections has sent: its connections to masters that are open, or
-/// were closed before all was answered. Thread-safe.
+/// were closed before all was answered. The latter are forgotten after an hour, by when nobody asks for them. Thread-safe.
 class open_ends {
  public:
-  void add(std::uint64_t connection, const client_at& end);
+  using time_point = stream_socket::clock::time_point;
+
+  void add(std::uint64_t connection, const client_at& end, time_point now);
   void remove(std::uint64_t connection, const client_at& end);
+  /// It was closed, and not all was answered.
+  void leave(std::uint64_t connection, const client_at& end, time_point now);
   std::vector<client_at> of(std::uint64_t connection) const;
 
  private:
+  struct entry {
+    client_at end{};
+    time_point until = time_point::max();
+  };
+  void sweep(time_point now) DLOCK_REQUIRES(mutex_);
+
   mutable base::mutex mutex_;
-  std::map<std::uint64_t, std::vector<client_at>> ends_ DLOCK_GUARDED_BY(mutex_){};
+  std::map<std::uint64_t, std::vector<entry>> ends_ DLOCK_GUARDED_BY(mutex_){};
+  time_point sweep_at_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// A connection to one master that never waits: who owns it polls for all of them. It comes back by itself, a while after it
@@ -124,6 +135,8 @@ class master_link {
   };
 
   void begin(clock::time_point now);
+  /// What was sent and not answered may still be under way: then it stays known.
+  void ended(clock::time_point now) noexcept;
   void read(clock::time_point now);
   void secure(clock::time_point now);
   void greet(clock::time_point now);
