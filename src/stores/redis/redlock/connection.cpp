@@ -14,6 +14,15 @@ using namespace std::chrono_literals;
 namespace {
 /// How soon a cancellation or an interruption is seen.
 constexpr auto glance = 20ms;
+
+/// Answers that come later have nowhere to go: also if something has thrown.
+struct forget_at_end {
+  const std::vector<std::unique_ptr<master_link>>& links;
+  ~forget_at_end() {
+    const auto now = quorum_connection::clock::now();
+    for (const auto& each : links) each->forget(now);
+  }
+};
 }  // namespace
 
 master_group::master_group(const redlock_settings& all) : settings(all) {
@@ -113,8 +122,16 @@ std::vector<quorum_connection::heard> quorum_connection::ask(const command_text&
 std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const command_text* const> texts,
                                                              clock::time_point until, ask_late late) {
   std::vector<heard> all(links_.size());
-  std::vector<std::size_t> breaks(links_.size());
   catch_up(until);
+  ask(texts, until, late, all);
+  if (answering() < of_->of.quorum) majority_ = false;
+  return all;
+}
+
+void quorum_connection::ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late,
+                            std::vector<heard>& all) {
+  std::vector<std::size_t> breaks(links_.size());
+  const forget_at_end forget{links_};
   const auto begun = clock::now();
   for (std::size_t i = 0; i < links_.size(); ++i) {
     auto& link = *links_[i];
@@ -134,10 +151,6 @@ std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const com
     if (!any || interrupted_ || clock::now() >= until) break;
     wait(until);
   }
-  const auto now = clock::now();
-  for (const auto& each : links_) each->forget(now);
-  if (answering() < of_->of.quorum) majority_ = false;
-  return all;
 }
 
 std::size_t quorum_connection::counting() const {

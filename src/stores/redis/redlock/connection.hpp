@@ -70,6 +70,8 @@ class quorum_connection final : public connection {
   std::string refusal() const;
 
  private:
+  /// Their answers go to `all`, which need not live any longer.
+  void ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late, std::vector<heard>& all);
   /// Waits until something comes, at most so long.
   void wait(clock::time_point until);
   /// Sees who has gone, caught up or come back. Waits a moment for those that are about to.

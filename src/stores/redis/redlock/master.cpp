@@ -271,9 +271,9 @@ void master_link::read(clock::time_point now) {
     if (*got == 0 || !reader_.feed(room.data(), *got)) return close("the connection broke", now);
     for (auto next = reader_.next(); next; next = reader_.next()) {
       if (owed_.empty()) return close("it said something that nobody had asked", now);
-      auto& oldest = owed_.front();
-      if (oldest.to != nullptr) oldest.to->push_back(std::move(next));
-      if (--oldest.answers == 0) owed_.pop_front();
+      auto* const to = owed_.front().to;
+      if (--owed_.front().answers == 0) owed_.pop_front();  // it has come, also if there is no memory for it
+      if (to != nullptr) to->push_back(std::move(next));
     }
     if (reader_.broken()) return close("it does not speak the protocol of Redis", now);
   }
