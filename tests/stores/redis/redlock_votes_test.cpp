@@ -4,12 +4,14 @@
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "contract/store/store_contract.hpp"
 #include "stores/redis/client/reader.hpp"
 #include "stores/redis/redlock/master.hpp"
+#include "stores/redis/redlock/missing_keys.hpp"
 #include "stores/redis/redlock/votes.hpp"
 
 namespace dlock::test {
@@ -173,6 +175,27 @@ TEST_CASE("redlock: what was under way on a connection is known until that is an
   CHECK(ends.of(1) == std::vector{second});
   ends.remove(1, second);
   CHECK(ends.of(1).empty());
+}
+
+TEST_CASE("redlock: a lease misses its key on a master where two renewals in a row found none", "[redlock]") {
+  missing_keys missing;
+  const auto now = std::chrono::steady_clock::now();
+  const std::vector<bool> none(3, false), first{true, false, false}, both{true, true, false};
+  const auto again = [&](const std::vector<bool>& found, microseconds after = 0us) {
+    return missing.again("lease", found, now + after, now + after + 10s);
+  };
+  CHECK(again(first) == none);
+  CHECK(missing.again("another", both, now, now + 10s) == none);
+  CHECK(again(both) == first);
+  CHECK(again(both) == both);
+  CHECK(again(none) == none);
+  CHECK(missing.size() == 1);
+  CHECK(again(both) == none);
+  missing.forget("lease");
+  CHECK(again(both) == none);
+  CHECK(again(both, 10s) == none);  // that lease had ended
+  for (int i = 0; i < 5000; ++i) missing.again(std::to_string(i), both, now + i * 1s, now + (i + 10) * 1s);
+  CHECK(missing.size() < 2000);  // those that are not forgotten
 }
 
 }  // namespace dlock::test
