@@ -120,6 +120,7 @@ TEST_CASE("redlock: a connection that has a majority ends when the name of a los
   CHECK(links(one).answering() == 2);
   CHECK(other->alive());  // one of them is enough
   CHECK(store->connect(5s, why));
+  CHECK(eventually([&] { return !other->alive(); }));
 }
 
 }  // namespace dlock::test

@@ -53,11 +53,11 @@ bool quorum_connection::alive() noexcept {
 }
 
 bool quorum_connection::look_up_due(clock::time_point now) const {
-  bool due = false;
+  if (of_->looks_up) return false;  // one at a time: not all wait for the name service
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    if (!links_[i]->ready() && of_->masters[i]->look_up_due(now)) due = true;
+    if (!links_[i]->ready() && of_->masters[i]->look_up_due(now)) return !of_->looks_up.exchange(true);
   }
-  return due;
+  return false;
 }
 
 void quorum_connection::wait(clock::time_point until) {
@@ -99,7 +99,9 @@ void quorum_connection::refuse_twins(clock::time_point now) {
 
 bool quorum_connection::open(clock::time_point until, const std::stop_token& cancel) {
   for (const auto& each : of_->masters) each->look_up(clock::now());
-  auto end = until;
+  // A name service that takes long, and has no answer, keeps nobody from where the masters were.
+  const auto begun = clock::now();
+  auto end = begun < until ? until : begun + of_->settings.master_timeout;
   bool tried = false;
   for (auto now = clock::now(); now < end && !interrupted_ && !cancel.stop_requested(); now = clock::now()) {
     wait(tried ? end : now);
@@ -109,6 +111,7 @@ bool quorum_connection::open(clock::time_point until, const std::stop_token& can
     tried = true;
     if (answering() >= of_->of.quorum) end = std::min(end, clock::now() + of_->settings.master_timeout);
   }
+  of_->looks_up = false;
   majority_ = answering() >= of_->of.quorum;
   return usable();
 }

@@ -27,6 +27,8 @@ struct master_group {
   std::vector<std::unique_ptr<master>> masters{};
   open_ends ends{};
   std::atomic<std::uint64_t> connections{0};
+  std::atomic<bool> looks_up{
+      false};  ///< a connection has ended so that a new one looks names up, and that is not there yet
 };
 
 /// A connection to each of the masters. All are asked at the same time; one that does not answer in time is not waited for again

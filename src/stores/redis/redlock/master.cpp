@@ -61,7 +61,7 @@ void master::look_up(stream_socket::clock::time_point now) {
   }
   const base::lock_guard lock(mutex_);
   why_ = std::move(why);
-  looked_up_ = now;
+  look_up_at_ = now + (found.empty() ? 10 : 1) * names_last * settings.connect_timeout;
   not_found_ = false;
   if (!found.empty()) addresses_ = std::move(found);
 }
@@ -74,8 +74,8 @@ void master::not_found() {
 bool master::look_up_due(stream_socket::clock::time_point now) {
   if (is_address(host_.host)) return false;
   const base::lock_guard lock(mutex_);
-  if (!not_found_ || now - looked_up_ < names_last * settings.connect_timeout) return false;
-  looked_up_ = now;
+  if (!not_found_ || now < look_up_at_) return false;
+  look_up_at_ = now + names_last * settings.connect_timeout;
   not_found_ = false;
   return true;
 }

@@ -32,7 +32,8 @@ class master {
   /// At none of its addresses was there a server.
   void not_found();
   /// It has not been found since its name was looked up, and that was a while ago: it may have moved. Says so to one caller,
-  /// and then not before the same time has passed again. Never of a host that is named by its address.
+  /// and then not before the same time has passed again; ten times that if the name service did not help. Never of a host that
+  /// is named by its address.
   bool look_up_due(stream_socket::clock::time_point now);
   /// Throws std::runtime_error if there are none.
   std::vector<stream_socket::peer> addresses() const;
@@ -48,7 +49,7 @@ class master {
   std::string run_ DLOCK_GUARDED_BY(mutex_){};  ///< that was seen last
   stream_socket::clock::time_point new_until_ DLOCK_GUARDED_BY(mutex_){};
   bool not_found_ DLOCK_GUARDED_BY(mutex_) = false;
-  stream_socket::clock::time_point looked_up_ DLOCK_GUARDED_BY(mutex_){};
+  stream_socket::clock::time_point look_up_at_ DLOCK_GUARDED_BY(mutex_){};  ///< not sooner
 };
 
 /// A connection to a master, as that knows it.
