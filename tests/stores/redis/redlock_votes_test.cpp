@@ -4,12 +4,14 @@
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "contract/store/store_contract.hpp"
 #include "stores/redis/client/reader.hpp"
 #include "stores/redis/redlock/master.hpp"
+#include "stores/redis/redlock/missing_keys.hpp"
 #include "stores/redis/redlock/votes.hpp"
 
 namespace dlock::test {
@@ -139,6 +141,61 @@ TEST_CASE(
   redis::server_facts durable{.run = "third", .up = 1s};
   durable.keeps = redis::persistence::always;
   CHECK(one.counts_from(durable, now) == now);
+}
+
+TEST_CASE("redlock: the name of a master that is not found is looked up again after a while, by one", "[redlock]") {
+  const auto settings =
+      redlock_settings::parse(store_url::parse("redlock://localhost,127.0.0.1,b?connect_timeout=1000"));
+  master named(settings, settings.hosts[0]), by_address(settings, settings.hosts[1]);
+  const auto now = std::chrono::steady_clock::now();
+  for (auto* each : {&named, &by_address}) each->look_up(now);
+  CHECK_FALSE(named.look_up_due(now + 1h));  // nobody misses it
+  for (auto* each : {&named, &by_address}) each->not_found();
+  CHECK_FALSE(named.look_up_due(now + 5999ms));
+  CHECK(named.look_up_due(now + 6s));
+  named.not_found();
+  CHECK_FALSE(named.look_up_due(now + 11s));
+  CHECK(named.look_up_due(now + 12s));
+  CHECK_FALSE(by_address.look_up_due(now + 1h));
+}
+
+TEST_CASE("redlock: what was under way on a connection is known until that is answered, or an hour after its end",
+          "[redlock]") {
+  open_ends ends;
+  const auto now = std::chrono::steady_clock::now();
+  const client_at first{.master = 0, .run = "a", .client = 1}, second{.master = 1, .run = "b", .client = 2};
+  ends.add(1, first, now);
+  ends.add(1, second, now);
+  ends.leave(1, first, now);
+  ends.add(2, first, now + 59min);
+  CHECK(ends.of(1) == std::vector{first, second});
+  ends.add(2, second, now + 1h);
+  CHECK(ends.of(1) == std::vector{second});  // it is open
+  ends.add(2, second, now + 100h);
+  CHECK(ends.of(1) == std::vector{second});
+  ends.remove(1, second);
+  CHECK(ends.of(1).empty());
+}
+
+TEST_CASE("redlock: a lease misses its key on a master where two renewals in a row found none", "[redlock]") {
+  missing_keys missing;
+  const auto now = std::chrono::steady_clock::now();
+  const std::vector<bool> none(3, false), first{true, false, false}, both{true, true, false};
+  const auto again = [&](const std::vector<bool>& found, microseconds after = 0us) {
+    return missing.again("lease", found, now + after, now + after + 10s);
+  };
+  CHECK(again(first) == none);
+  CHECK(missing.again("another", both, now, now + 10s) == none);
+  CHECK(again(both) == first);
+  CHECK(again(both) == both);
+  CHECK(again(none) == none);
+  CHECK(missing.size() == 1);
+  CHECK(again(both) == none);
+  missing.forget("lease");
+  CHECK(again(both) == none);
+  CHECK(again(both, 10s) == none);  // that lease had ended
+  for (int i = 0; i < 5000; ++i) missing.again(std::to_string(i), both, now + i * 1s, now + (i + 10) * 1s);
+  CHECK(missing.size() < 2000);  // those that are not forgotten
 }
 
 }  // namespace dlock::test

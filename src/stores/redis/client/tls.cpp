@@ -106,10 +106,11 @@ tls_session::tls_session(const tls_settings& settings, const std::string& host, 
   ::BIO_set_init(bio, 1);
   ::SSL_set_bio(session_.get(), bio, bio);
   if (is_address(host)) {
-    ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(session_.get()), host.c_str());
+    if (::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(session_.get()), host.c_str()) != 1) fail("address " + host);
   } else {
     ::SSL_set_tlsext_host_name(session_.get(), host.c_str());
-    ::SSL_set1_host(session_.get(), host.c_str());
+    // Without it any certificate of the authority would do.
+    if (::SSL_set1_host(session_.get(), host.c_str()) != 1) fail("host " + host);
   }
 }
 

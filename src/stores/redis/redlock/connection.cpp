@@ -14,6 +14,15 @@ using namespace std::chrono_literals;
 namespace {
 /// How soon a cancellation or an interruption is seen.
 constexpr auto glance = 20ms;
+
+/// Answers that come later have nowhere to go: also if something has thrown.
+struct forget_at_end {
+  const std::vector<std::unique_ptr<master_link>>& links;
+  ~forget_at_end() {
+    const auto now = quorum_connection::clock::now();
+    for (const auto& each : links) each->forget(now);
+  }
+};
 }  // namespace
 
 master_group::master_group(const redlock_settings& all) : settings(all) {
@@ -40,7 +49,15 @@ bool quorum_connection::alive() noexcept {
     return false;
   }
   majority_ = answering() >= of_->of.quorum;
-  return usable();
+  return usable() && !look_up_due(clock::now());
+}
+
+bool quorum_connection::look_up_due(clock::time_point now) const {
+  if (of_->looks_up) return false;  // one at a time: not all wait for the name service
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (!links_[i]->ready() && of_->masters[i]->look_up_due(now)) return !of_->looks_up.exchange(true);
+  }
+  return false;
 }
 
 void quorum_connection::wait(clock::time_point until) {
@@ -51,13 +68,13 @@ void quorum_connection::wait(clock::time_point until) {
                                        std::chrono::ceil<std::chrono::milliseconds>(until - now), glance);
   ::poll(polled_.data(), polled_.size(), static_cast<int>(left.count()));
   const auto then = clock::now();
-  std::size_t ready = 0, before = 0;
+  bool more = false;
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    before += links_[i]->ready() ? 1 : 0;
+    const bool before = links_[i]->ready();
     links_[i]->step(polled_[i].revents, then);
-    ready += links_[i]->ready() ? 1 : 0;
+    more = more || (links_[i]->ready() && !before);
   }
-  if (ready > before) refuse_twins(then);
+  if (more) refuse_twins(then);
 }
 
 void quorum_connection::catch_up(clock::time_point until) {
@@ -81,8 +98,10 @@ void quorum_connection::refuse_twins(clock::time_point now) {
 }
 
 bool quorum_connection::open(clock::time_point until, const std::stop_token& cancel) {
-  for (const auto& each : of_->masters) each->look_up();
-  auto end = until;
+  for (const auto& each : of_->masters) each->look_up(clock::now());
+  // A name service that takes long, and has no answer, keeps nobody from where the masters were.
+  const auto begun = clock::now();
+  auto end = begun < until ? until : begun + of_->settings.master_timeout;
   bool tried = false;
   for (auto now = clock::now(); now < end && !interrupted_ && !cancel.stop_requested(); now = clock::now()) {
     wait(tried ? end : now);
@@ -92,6 +111,7 @@ bool quorum_connection::open(clock::time_point until, const std::stop_token& can
     tried = true;
     if (answering() >= of_->of.quorum) end = std::min(end, clock::now() + of_->settings.master_timeout);
   }
+  of_->looks_up = false;
   majority_ = answering() >= of_->of.quorum;
   return usable();
 }
@@ -105,8 +125,16 @@ std::vector<quorum_connection::heard> quorum_connection::ask(const command_text&
 std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const command_text* const> texts,
                                                              clock::time_point until, ask_late late) {
   std::vector<heard> all(links_.size());
-  std::vector<std::size_t> breaks(links_.size());
   catch_up(until);
+  ask(texts, until, late, all);
+  if (answering() < of_->of.quorum) majority_ = false;
+  return all;
+}
+
+void quorum_connection::ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late,
+                            std::vector<heard>& all) {
+  std::vector<std::size_t> breaks(links_.size());
+  const forget_at_end forget{links_};
   const auto begun = clock::now();
   for (std::size_t i = 0; i < links_.size(); ++i) {
     auto& link = *links_[i];
@@ -126,10 +154,6 @@ std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const com
     if (!any || interrupted_ || clock::now() >= until) break;
     wait(until);
   }
-  const auto now = clock::now();
-  for (const auto& each : links_) each->forget(now);
-  if (answering() < of_->of.quorum) majority_ = false;
-  return all;
 }
 
 std::size_t quorum_connection::counting() const {

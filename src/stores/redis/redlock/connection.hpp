@@ -27,6 +27,8 @@ struct master_group {
   std::vector<std::unique_ptr<master>> masters{};
   open_ends ends{};
   std::atomic<std::uint64_t> connections{0};
+  std::atomic<bool> looks_up{
+      false};  ///< a connection has ended so that a new one looks names up, and that is not there yet
 };
 
 /// A connection to each of the masters. All are asked at the same time; one that does not answer in time is not waited for again
@@ -39,6 +41,7 @@ class quorum_connection final : public connection {
 
   void interrupt() noexcept override;
   bool usable() const noexcept override { return !interrupted_.load(std::memory_order_relaxed) && majority_; }
+  /// No also when the name of a master should be looked up again, which open() does: others keep what it finds.
   bool alive() noexcept override;
   const connection_identity& identity() const noexcept override { return identity_; }
 
@@ -69,11 +72,15 @@ class quorum_connection final : public connection {
   std::string refusal() const;
 
  private:
+  /// Their answers go to `all`, which need not live any longer.
+  void ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late, std::vector<heard>& all);
   /// Waits until something comes, at most so long.
   void wait(clock::time_point until);
   /// Sees who has gone, caught up or come back. Waits a moment for those that are about to.
   void catch_up(clock::time_point until);
   void refuse_twins(clock::time_point now);
+  /// Names are looked up only by new connections, which there may never be while a majority is there.
+  bool look_up_due(clock::time_point now) const;
 
   const std::shared_ptr<master_group> of_;
   connection_identity identity_{};

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/redis/redlock/master.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -19,8 +21,18 @@ constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
 /// A server that is there answers sooner.
 constexpr std::chrono::milliseconds moment = 20ms;
+/// How long it is known what was under way on a connection that was closed.
+constexpr auto ends_last = 1h;
+constexpr auto between_sweeps = 1min;
+/// So many times the connect_timeout a name is believed under which there is no server.
+constexpr int names_last = 6;
 /// That are remembered of one connection: what was sent on older ones has long been done.
 constexpr std::size_t most_ends = 100;
+
+bool is_address(const std::string& host) noexcept {
+  std::array<unsigned char, sizeof(in6_addr)> room{};
+  return ::inet_pton(AF_INET, host.c_str(), room.data()) == 1 || ::inet_pton(AF_INET6, host.c_str(), room.data()) == 1;
+}
 
 redis_settings settings_of(const redlock_settings& all, const store_url::endpoint& host) {
   redis_settings one = all;
@@ -39,7 +51,7 @@ master::master(const redlock_settings& all, const store_url::endpoint& host)
       hello(settings, {}),
       host_(host) {}
 
-void master::look_up() {
+void master::look_up(stream_socket::clock::time_point now) {
   std::vector<stream_socket::peer> found;
   std::string why;
   try {
@@ -49,7 +61,23 @@ void master::look_up() {
   }
   const base::lock_guard lock(mutex_);
   why_ = std::move(why);
+  look_up_at_ = now + (found.empty() ? 10 : 1) * names_last * settings.connect_timeout;
+  not_found_ = false;
   if (!found.empty()) addresses_ = std::move(found);
+}
+
+void master::not_found() {
+  const base::lock_guard lock(mutex_);
+  not_found_ = true;
+}
+
+bool master::look_up_due(stream_socket::clock::time_point now) {
+  if (is_address(host_.host)) return false;
+  const base::lock_guard lock(mutex_);
+  if (!not_found_ || now < look_up_at_) return false;
+  look_up_at_ = now + names_last * settings.connect_timeout;
+  not_found_ = false;
+  return true;
 }
 
 std::vector<stream_socket::peer> master::addresses() const {
@@ -69,31 +97,57 @@ stream_socket::clock::time_point master::counts_from(const server_facts& server,
   return std::max(new_until_, now + restart_delay - std::min<std::chrono::milliseconds>(restart_delay, rounded));
 }
 
-void open_ends::add(std::uint64_t connection, const client_at& end) {
+void open_ends::add(std::uint64_t connection, const client_at& end, time_point now) {
   const base::lock_guard lock(mutex_);
+  if (now >= sweep_at_) sweep(now);
   auto& ends = ends_[connection];
   if (ends.size() == most_ends) ends.erase(ends.begin());
-  ends.push_back(end);
+  ends.push_back({.end = end});
+}
+
+void open_ends::sweep(time_point now) {
+  sweep_at_ = now + between_sweeps;
+  for (auto at = ends_.begin(); at != ends_.end();) {
+    std::erase_if(at->second, [now](const entry& each) { return each.until <= now; });
+    at = at->second.empty() ? ends_.erase(at) : std::next(at);
+  }
+}
+
+void open_ends::leave(std::uint64_t connection, const client_at& end, time_point now) {
+  const base::lock_guard lock(mutex_);
+  const auto found = ends_.find(connection);
+  if (found == ends_.end()) return;
+  for (auto& each : found->second) {
+    if (each.end == end) each.until = now + ends_last;
+  }
 }
 
 void open_ends::remove(std::uint64_t connection, const client_at& end) {
   const base::lock_guard lock(mutex_);
   const auto found = ends_.find(connection);
   if (found == ends_.end()) return;
-  std::erase(found->second, end);
+  std::erase_if(found->second, [&](const entry& each) { return each.end == end; });
   if (found->second.empty()) ends_.erase(found);
 }
 
 std::vector<client_at> open_ends::of(std::uint64_t connection) const {
   const base::lock_guard lock(mutex_);
-  const auto found = ends_.find(connection);
-  return found == ends_.end() ? std::vector<client_at>{} : found->second;
+  std::vector<client_at> all;
+  if (const auto found = ends_.find(connection); found != ends_.end()) {
+    for (const auto& each : found->second) all.push_back(each.end);
+  }
+  return all;
 }
 
 // ---- a link ---------------------------------------------------------------------------------------------------------
 
 master_link::~master_link() {
-  if (ready() && owed_.empty()) ends_.remove(connection_, end_);
+  if (ready()) ended(clock::now());
+}
+
+void master_link::ended(clock::time_point now) noexcept {
+  if (owed_.empty()) return ends_.remove(connection_, end_);
+  ends_.leave(connection_, end_, now);
 }
 
 short master_link::wanted() const noexcept {
@@ -177,9 +231,8 @@ void master_link::begin(clock::time_point now) {
 }
 
 void master_link::close(const std::string& why, clock::time_point now) {
-  // What was sent and not answered may still be under way: then it stays known.
   const bool was_ready = ready();
-  if (was_ready && owed_.empty()) ends_.remove(connection_, end_);
+  if (was_ready) ended(now);
   ++breaks_;
   why_ = why;
   socket_ = stream_socket();
@@ -189,6 +242,7 @@ void master_link::close(const std::string& why, clock::time_point now) {
   if (!refusal_.empty()) return;
   // At once after it has worked. All of its addresses first, before there is a pause.
   if (was_ready || ++address_ % std::max<std::size_t>(tried_, 1) != 0) return begin(now);
+  to_.not_found();
   pause_ = std::clamp(pause_ * 2, first_pause, longest_pause);
   retry_at_ = now + pause_;
 }
@@ -217,9 +271,9 @@ void master_link::read(clock::time_point now) {
     if (*got == 0 || !reader_.feed(room.data(), *got)) return close("the connection broke", now);
     for (auto next = reader_.next(); next; next = reader_.next()) {
       if (owed_.empty()) return close("it said something that nobody had asked", now);
-      auto& oldest = owed_.front();
-      if (oldest.to != nullptr) oldest.to->push_back(std::move(next));
-      if (--oldest.answers == 0) owed_.pop_front();
+      auto* const to = owed_.front().to;
+      if (--owed_.front().answers == 0) owed_.pop_front();  // it has come, also if there is no memory for it
+      if (to != nullptr) to->push_back(std::move(next));
     }
     if (reader_.broken()) return close("it does not speak the protocol of Redis", now);
   }
@@ -237,7 +291,7 @@ void master_link::greeted(clock::time_point now) {
   }
   counts_from_ = to_.counts_from(found.server, now);
   end_ = {number_, found.server.run, found.client};
-  ends_.add(connection_, end_);
+  ends_.add(connection_, end_, now);
   state_ = state::ready;
   pause_ = 0ms;
 }

@@ -28,7 +28,13 @@ class master {
   const std::string& host() const noexcept { return host_.host; }
 
   /// Waits for the name service. Without its answer the former addresses are kept.
-  void look_up();
+  void look_up(stream_socket::clock::time_point now);
+  /// At none of its addresses was there a server.
+  void not_found();
+  /// It has not been found since its name was looked up, and that was a while ago: it may have moved. Says so to one caller,
+  /// and then not before the same time has passed again; ten times that if the name service did not help. Never of a host that
+  /// is named by its address.
+  bool look_up_due(stream_socket::clock::time_point now);
   /// Throws std::runtime_error if there are none.
   std::vector<stream_socket::peer> addresses() const;
   /// From when on its word is one: it may have forgotten what it granted before this start of it, which another run shows, or
@@ -42,6 +48,8 @@ class master {
   std::string why_ DLOCK_GUARDED_BY(mutex_){};
   std::string run_ DLOCK_GUARDED_BY(mutex_){};  ///< that was seen last
   stream_socket::clock::time_point new_until_ DLOCK_GUARDED_BY(mutex_){};
+  bool not_found_ DLOCK_GUARDED_BY(mutex_) = false;
+  stream_socket::clock::time_point look_up_at_ DLOCK_GUARDED_BY(mutex_){};  ///< not sooner
 };
 
 /// A connection to a master, as that knows it.
@@ -53,16 +61,27 @@ struct client_at {
 };
 
 /// Where something may still be under way that one of our connections has sent: its connections to masters that are open, or
-/// were closed before all was answered. Thread-safe.
+/// were closed before all was answered. The latter are forgotten after an hour, by when nobody asks for them. Thread-safe.
 class open_ends {
  public:
-  void add(std::uint64_t connection, const client_at& end);
+  using time_point = stream_socket::clock::time_point;
+
+  void add(std::uint64_t connection, const client_at& end, time_point now);
   void remove(std::uint64_t connection, const client_at& end);
+  /// It was closed, and not all was answered.
+  void leave(std::uint64_t connection, const client_at& end, time_point now);
   std::vector<client_at> of(std::uint64_t connection) const;
 
  private:
+  struct entry {
+    client_at end{};
+    time_point until = time_point::max();
+  };
+  void sweep(time_point now) DLOCK_REQUIRES(mutex_);
+
   mutable base::mutex mutex_;
-  std::map<std::uint64_t, std::vector<client_at>> ends_ DLOCK_GUARDED_BY(mutex_){};
+  std::map<std::uint64_t, std::vector<entry>> ends_ DLOCK_GUARDED_BY(mutex_){};
+  time_point sweep_at_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// A connection to one master that never waits: who owns it polls for all of them. It comes back by itself, a while after it
@@ -117,6 +136,8 @@ class master_link {
   };
 
   void begin(clock::time_point now);
+  /// What was sent and not answered may still be under way: then it stays known.
+  void ended(clock::time_point now) noexcept;
   void read(clock::time_point now);
   void secure(clock::time_point now);
   void greet(clock::time_point now);

@@ -28,6 +28,11 @@ std::string refusals(const quorum_connection& on, std::span<const ballot> all) {
   return text;
 }
 
+/// Names a lease. Its value alone may stand for several keys.
+std::string lease_of(const request& each, std::uint64_t attempt) {
+  return setnx::value_of(each.session, attempt) + ' ' + std::string(each.resource);
+}
+
 }  // namespace
 
 redlock_store::redlock_store(const redlock_settings& settings) : group_(std::make_shared<master_group>(settings)) {}
@@ -109,7 +114,10 @@ void redlock_store::take(quorum_connection& on, std::span<const request> request
   for (const auto& each : requests) setnx::add_request(calls, group_->settings.prefix, each);
   const auto all = on.ask(calls.text, clock::now() + patience(requests), ask_late::no);
   auto ballots = count(requests, all);
-  const auto problem = trouble(on);
+  auto problem = trouble(on);
+  // What takes it back may still be under way on these connections. On others the same value would be granted again before,
+  // and deleted then: so only an attempt with another number may follow.
+  if (std::any_of(all.begin(), all.end(), [](const auto& each) { return each.sent; })) problem.connection = false;
   take_back(on, requests, ballots);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     replies[i] = {.result = take_outcome(ballots[i], group_->of), .fence = requests[i].nonce};
@@ -142,7 +150,9 @@ void redlock_store::take_back(quorum_connection& on, std::span<const request> re
   // Also to those that are late: they do it behind what they have not done yet.
   const auto all = on.ask(texts, clock::now() + group_->settings.master_timeout, ask_late::yes);
   for (std::size_t m = 0; m < on.size(); ++m) {
-    for (std::size_t at = 0; at < all[m].told.size(); ++at) ballots[asked[m][at]][m].remains = false;
+    for (std::size_t at = 0; at < all[m].told.size(); ++at) {
+      ballots[asked[m][at]][m].remains = all[m].told[at].is_error();  // then it has deleted nothing
+    }
   }
 }
 
@@ -151,6 +161,11 @@ void redlock_store::run(quorum_connection& on, std::span<const request> requests
   for (const auto& each : requests) setnx::add_request(calls, group_->settings.prefix, each);
   const auto action = requests.front().action;
   const bool frees = action == verb::release || action == verb::cancel;
+  if (frees) {
+    for (const auto& each : requests) {
+      missing_.forget(lease_of(each, action == verb::release ? each.fence : each.nonce));
+    }
+  }
   const auto all = on.ask(calls.text, clock::now() + patience(requests), frees ? ask_late::yes : ask_late::no);
   const auto ballots = count(requests, all);
   if (action == verb::extend) restore(on, requests, ballots);
@@ -187,8 +202,12 @@ void redlock_store::restore(quorum_connection& on, std::span<const request> requ
     auto again = requests[i];
     again.action = verb::take;
     again.nonce = again.fence;  // the value that it has on the others
+    std::vector<bool> missing(on.size());
+    for (std::size_t m = 0; m < on.size(); ++m) missing[m] = ballots[i][m].said == vote::no;
+    const auto now = clock::now();
+    const auto twice = missing_.again(lease_of(again, again.nonce), missing, now, now + again.ttl);
     for (std::size_t m = 0; m < on.size(); ++m) {
-      if (ballots[i][m].said != vote::no) continue;
+      if (!twice[m]) continue;
       setnx::add_request(calls[m], group_->settings.prefix, again);
       texts[m] = &calls[m].text;
       any = true;

@@ -7,6 +7,7 @@
 
 #include "dlock/store/store_admin.hpp"
 #include "stores/redis/redlock/connection.hpp"
+#include "stores/redis/redlock/missing_keys.hpp"
 
 namespace dlock::stores::redis::redlock {
 
@@ -50,7 +51,8 @@ class redlock_store final : public store, private store_admin {
                  std::vector<std::vector<ballot>>& ballots) const;
   void run(quorum_connection& on, std::span<const request> requests, std::span<reply> replies) const;
   /// Gives the key of a lease that a majority has extended to the masters that have none: they were restarted, or not there.
-  /// So a lease outlives the restart of all masters, one after the other.
+  /// So a lease outlives the restart of all masters, one after the other. Only where there was none at the renewal before
+  /// either: else a release on another connection may have deleted it a moment ago, and is on its way to the others.
   void restore(quorum_connection& on, std::span<const request> requests,
                const std::vector<std::vector<ballot>>& ballots) const;
   /// Keys on a master, whoever locked them. False: it did not answer.
@@ -60,6 +62,7 @@ class redlock_store final : public store, private store_admin {
   std::chrono::microseconds patience(std::span<const request> requests) const noexcept;
 
   const std::shared_ptr<master_group> group_;
+  mutable missing_keys missing_{};
 };
 
 }  // namespace dlock::stores::redis::redlock
