@@ -15,7 +15,7 @@ TEST_CASE(
     "zookeeper: a lock that is held and waited for outlives the death of the leader, in order and with its fences",
     "[zookeeper][T62]") {
   zookeeper_ensemble servers(3);
-  lock_service a(servers.url(), {.defaults = {.ttl = 10s}}), b(servers.url(), {.defaults = {.ttl = 10s}});
+  lock_service a(servers.url(), {.defaults = {.ttl = 3s}}), b(servers.url(), {.defaults = {.ttl = 3s}});
   lease held = a.acquire("k");
   const auto fence = held.fencing_token();
   auto waiting = std::async(std::launch::async, [&] { return b.acquire("k", {.wait = 30s}).fencing_token(); });
@@ -25,7 +25,7 @@ TEST_CASE(
   const auto next = servers.leader();
   CHECK(next != leader);
   // Renewed by the new leader: longer than it would be trusted without.
-  std::this_thread::sleep_for(500ms);
+  std::this_thread::sleep_for(3500ms);
   CHECK_NOTHROW(held.ensure_held());
   CHECK(waiting.wait_for(0ms) == std::future_status::timeout);
   held.release();

@@ -62,12 +62,19 @@ TEST_CASE("zookeeper names: the order is that of the numbers, whatever stands be
   CHECK(first_of(names) == "_c_aaaa-lock-0000000002");
   CHECK(before(names, "lock-0000000005") == "ffff__lock__0000000003");
   CHECK(before(names, "ffff__lock__0000000003") == "_c_aaaa-lock-0000000002");
-  CHECK(before(names, "_c_aaaa-lock-0000000002").empty());
+  CHECK(before(names, "_c_aaaa-lock-0000000002") == "");
   CHECK(first_of({"no contender", "__rlock__0000000001"}).empty());
   // After 2^31 they go round.
   const std::vector<std::string> late{"lock-2147483647", "lock--2147483648"};
   CHECK(first_of(late) == "lock-2147483647");
   CHECK(before(late, "lock--2147483648") == "lock-2147483647");
+}
+
+TEST_CASE("zookeeper names: a list without the node that is asked about tells nothing of its place", "[zookeeper]") {
+  CHECK_FALSE(before({}, "_c_aaaa-lock-0000000002"));
+  CHECK_FALSE(before({"_c_bbbb-lock-0000000003"}, "_c_aaaa-lock-0000000002"));
+  CHECK_FALSE(before({"_c_bbbb-lock-0000000001"}, "_c_aaaa-lock-0000000002"));
+  CHECK_FALSE(before({"_c_bbbb-lock-0000000001"}, ""));
 }
 
 TEST_CASE("zookeeper names: a node's data tells who has made it, if that was dlock", "[zookeeper]") {

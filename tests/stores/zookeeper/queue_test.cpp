@@ -199,6 +199,23 @@ TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "
     CHECK(granted.fence > fence);
     CHECK(a.at("k").fence == granted.fence);
   }
+  SECTION("of a place in the queue, whose request did not arrive") {
+    url_place place(url);
+    actor a(place);
+    const auto fence = b.acquire("k");
+    counting_listener told;
+    REQUIRE(answer(a.take("k")) == outcome::no);
+    proxy.lose_next(tcp_proxy::loss::request);
+    a.store->watch("k", a.id, told);
+    REQUIRE(eventually([&] { return told.told() == 1; }));
+    CHECK(told.works());
+    // The looks for the one that was lost leave the other alone.
+    for (int i = 0; i != 3; ++i) CHECK(a.renew(for_long) == outcome::yes);
+    CHECK(nodes_of_key(server) == 2);
+    REQUIRE(answer(b.release("k", fence)) == outcome::yes);
+    REQUIRE(eventually([&] { return told.told() == 2; }));
+    CHECK(answer(a.take("k")) == outcome::yes);
+  }
   SECTION("of a service's") {
     lock_service locks(url);
     locks.acquire("k").release();

@@ -11,6 +11,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
+#include "stores/zookeeper/recipe/session.hpp"
 #include "stores/zookeeper/zookeeper_places.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
@@ -94,10 +95,46 @@ TEST_CASE("zookeeper: a renewal that is too far from the one before proves too l
   url_place place(server.url());
   actor a(place, 1s);  // its session lives for 1.5 s
   std::this_thread::sleep_for(700ms);
-  const auto late = a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = 1s});
+  const auto renew = [&] { return a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = 1s}); };
+  const auto late = renew();
   CHECK(late.result == outcome::unknown);
   CHECK(late.why.transient);
-  CHECK(a.renew(1s) == outcome::yes);
+  // Its server may not have told the leader of that one yet, either.
+  CHECK(renew().result == outcome::unknown);
+  std::this_thread::sleep_for(300ms);
+  CHECK(renew().result == outcome::yes);
+}
+
+TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough before it was sent", "[zookeeper]") {
+  using namespace stores::zookeeper;
+  const auto nowhere = zookeeper_settings::parse(store_url::parse("zookeeper://127.0.0.1:1"));
+  const auto begun = boot_clock::now();
+  const auto after = [&](int ms) { return begun + std::chrono::milliseconds{ms}; };
+  SECTION("a quarter of the ttl") {
+    zookeeper_session session(std::make_shared<zookeeper_handle>(nowhere, 1500ms), {.timeout_ms = 1500}, begun);
+    CHECK(session.renewed(after(330), after(331), 1s));
+    CHECK(session.renewed(after(660), after(661), 1s));
+    // Nothing for long: what is known is that of 660.
+    CHECK_FALSE(session.renewed(after(1400), after(1401), 1s));
+    CHECK_FALSE(session.renewed(after(1402), after(1403), 1s));
+    CHECK_FALSE(session.renewed(after(1640), after(1641), 1s));
+    CHECK(session.renewed(after(1660), after(1661), 1s));
+    // Answered late: it may have come late.
+    CHECK(session.renewed(after(1900), after(2100), 1s));
+    CHECK_FALSE(session.renewed(after(2340), after(2341), 1s));
+    CHECK(session.renewed(after(2360), after(2361), 1s));
+  }
+  SECTION("more where the servers keep it for longer") {
+    zookeeper_session session(std::make_shared<zookeeper_handle>(nowhere, 4s), {.timeout_ms = 4000}, begun);
+    for (int ms = 330; ms < 10'000; ms += 330) CHECK(session.renewed(after(ms), after(ms + 1), 1s));
+    CHECK_FALSE(session.renewed(after(14'000), after(14'001), 1s));
+    CHECK_FALSE(session.renewed(after(15'000), after(15'001), 1s));
+    CHECK(session.renewed(after(15'510), after(15'511), 1s));
+  }
+  SECTION("by the timeout that the last server has agreed to") {
+    zookeeper_session session(std::make_shared<zookeeper_handle>(nowhere, 1200ms), {.timeout_ms = 1500}, begun);
+    CHECK_FALSE(session.renewed(after(330), after(331), 1s));
+  }
 }
 
 TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the parent's session alone",
@@ -118,6 +155,26 @@ TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the
   CHECK(status == 0);
   CHECK(parent.renew(for_long) == outcome::yes);
   CHECK(answer(other.take("k")) == outcome::no);
+}
+
+TEST_CASE("zookeeper: a forked child does not wait for the end of a handle that its parent is leaving",
+          "[zookeeper][T47]") {
+  using namespace stores::zookeeper;
+  const zookeeper_server server;
+  auto handle = std::make_unique<zookeeper_handle>(zookeeper_settings::parse(store_url::parse(server.url())), 10s);
+  REQUIRE(eventually([&] { return handle->connected(); }));
+  server.stop();
+  for (int i = 0; i != 8; ++i) handle->reconnect();  // some of them are still being ended
+  const auto child = ::fork();
+  if (child == 0) {
+    ::alarm(10);
+    handle.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  server.go_on();
 }
 
 }  // namespace dlock::test

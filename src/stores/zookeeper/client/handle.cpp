@@ -11,8 +11,10 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace dlock::stores::zookeeper {
@@ -49,16 +51,6 @@ std::string without(const std::string& servers, std::string_view one) {
 /// What the library has to say is no business of the application's standard error.
 void say_nothing(const char*) {}
 
-/// No exception passes through the library, whose threads call this.
-void tell(const void* about, answer told) noexcept {
-  const std::unique_ptr<const on_answer> owned(static_cast<const on_answer*>(about));
-  try {
-    (*owned)(std::move(told));
-  } catch (const std::exception&) {
-    // Without memory nobody is told: as if there had been no answer.
-  }
-}
-
 void tell_each(const std::vector<std::weak_ptr<node_listener>>& listeners) noexcept {
   for (const auto& each : listeners) {
     try {
@@ -67,26 +59,6 @@ void tell_each(const std::vector<std::weak_ptr<node_listener>>& listeners) noexc
       // Without memory it is not told; who waits looks from time to time.
     }
   }
-}
-
-std::uint64_t created(const Stat* stat) noexcept {
-  return stat == nullptr ? 0 : static_cast<std::uint64_t>(stat->czxid);
-}
-
-void on_created(int code, const char* path, const Stat* stat, const void* about) {
-  tell(about, {.code = code, .text = path == nullptr ? "" : path, .created = created(stat)});
-}
-void on_done(int code, const void* about) { tell(about, {.code = code}); }
-void on_text(int code, const char*, const void* about) { tell(about, {.code = code}); }
-void on_data(int code, const char* data, int size, const Stat* stat, const void* about) {
-  std::string text;
-  if (data != nullptr && size > 0) text.assign(data, static_cast<std::size_t>(size));
-  tell(about, {.code = code, .text = std::move(text), .created = created(stat)});
-}
-void on_names(int code, const String_vector* names, const void* about) {
-  answer told{.code = code};
-  if (names != nullptr) told.names.assign(names->data, names->data + names->count);
-  tell(about, std::move(told));
 }
 
 }  // namespace
@@ -115,35 +87,87 @@ zhandle_t* zookeeper_handle::make_native(const std::string& servers, const clien
   return made;
 }
 
-void zookeeper_handle::reconnect() noexcept {
-  zhandle_t* left = nullptr;
-  {
-    const std::unique_lock lock(closing_);
-    if (native_ == nullptr || over() || ::getpid() != process_) return;
-    const auto session = *::zoo_client_id(native_);
-    const auto* const current = ::zoo_get_current_server(native_);
-    auto* const made = session.client_id == 0 ? nullptr : make_native(without(settings_.ensemble, current), &session);
-    if (made == nullptr) return;
-    left = std::exchange(native_, made);
-    moved_ = true;
-    turn(state::connecting, ZOK);
+zookeeper_handle::~zookeeper_handle() {
+  if (ours()) {
+    close();
+  } else {
+    // Each would wait for a thread that the child does not have.
+    static_cast<void>(new (std::nothrow) std::vector<std::future<void>>(std::move(leaving_)));
   }
-  // While it is connected its end would be that of the session. With other servers to go to it closes its connection at once.
-  ::zoo_set_servers(left, "127.0.0.1:1");
+}
+
+bool zookeeper_handle::ours() const noexcept { return ::getpid() == process_; }
+
+void zookeeper_handle::reconnect() noexcept {
+  if (!ours()) return;
   try {
-    auto leaving = std::async(std::launch::async, [left] { ::zookeeper_close(left); });
+    const zhandle_t* from = nullptr;
+    clientid_t session{};
+    std::string current;
+    {
+      const std::shared_lock lock(closing_);
+      if (native_ == nullptr || over()) return;
+      from = native_;
+      session = *::zoo_client_id(native_);
+      if (const auto* const server = ::zoo_get_current_server(native_)) current = server;
+    }
+    if (session.client_id == 0) return;
+    // Without the lock: it looks up names.
+    auto* const made = make_native(without(settings_.ensemble, current), &session);
+    if (made == nullptr) return;
+    zhandle_t* left = made;
+    int now = 0;
+    {
+      const std::unique_lock lock(closing_);
+      if (native_ == from && !over()) {
+        left = std::exchange(native_, made);
+        moved_ = true;
+        turn(state::connecting, ZOK);
+        now = ::zoo_state(made);  // what it told before was passed over
+      }
+    }
+    if (now == ZOO_CONNECTED_STATE || now == ZOO_EXPIRED_SESSION_STATE || now == ZOO_AUTH_FAILED_STATE) now_is(now);
+    leave(left);
+  } catch (const std::exception&) {
+    // Without memory it stays where it is.
+  }
+}
+
+/// Ends a handle, but not its session.
+void zookeeper_handle::leave(zhandle_t* left) noexcept {
+  try {
     const base::lock_guard lock(mutex_);
     std::erase_if(leaving_,
                   [](auto& each) { return each.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
-    leaving_.push_back(std::move(leaving));
+    leaving_.reserve(leaving_.size() + 1);
+    stuck_.reserve(stuck_.size() + 1);
+    // While it is connected its end would be that of the session. With other servers to go to it closes its connection at once.
+    if (::zoo_set_servers(left, "127.0.0.1:1") != ZOK) return stuck_.push_back(left);
+    try {
+      leaving_.push_back(std::async(std::launch::async, [left] { ::zookeeper_close(left); }));
+    } catch (const std::system_error&) {
+      stuck_.push_back(left);  // no more threads
+    }
   } catch (const std::exception&) {
-    ::zookeeper_close(left);  // no more threads
+    // Without memory it is not ended at all.
   }
+}
+
+/// The session has ended, or nobody needs it any more.
+void zookeeper_handle::end_left() noexcept {
+  std::vector<std::future<void>> leaving;  // waits at its end
+  std::vector<zhandle_t*> stuck;
+  {
+    const base::lock_guard lock(mutex_);
+    leaving_.swap(leaving);
+    stuck_.swap(stuck);
+  }
+  for (auto* const each : stuck) ::zookeeper_close(each);
 }
 
 bool zookeeper_handle::close() noexcept {
   // In a child of fork() neither the library's threads exist nor is the session ours to end.
-  if (::getpid() != process_) return false;
+  if (!ours()) return false;
   const bool reached = connected();
   turn(state::over, ZCLOSING);  // before anybody finds the handle gone
   zhandle_t* closed = nullptr;
@@ -151,11 +175,9 @@ bool zookeeper_handle::close() noexcept {
     const std::unique_lock lock(closing_);
     closed = std::exchange(native_, nullptr);
   }
-  if (closed == nullptr) return true;
-  const bool told = ::zookeeper_close(closed) == ZOK && reached;
-  std::vector<std::future<void>> leaving;  // waits at its end
-  const base::lock_guard lock(mutex_);
-  leaving_.swap(leaving);
+  const bool told = closed == nullptr || (::zookeeper_close(closed) == ZOK && reached);
+  end_left();
+  watch_again();  // who still listens learns that it is over
   return told;
 }
 
@@ -168,13 +190,18 @@ void zookeeper_handle::on_event(zhandle_t* from, int type, int now, const char*,
     const std::shared_lock lock(mine.closing_);
     if (from != mine.native_) return;  // one that was left
   }
-  if (now == ZOO_CONNECTED_STATE) {
-    mine.turn(state::connected, ZOK);
-    if (mine.moved_.exchange(false)) mine.watch_again();
-  } else if (now == ZOO_EXPIRED_SESSION_STATE || now == ZOO_AUTH_FAILED_STATE) {
-    mine.turn(state::over, now == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
+  mine.now_is(now);
+}
+
+void zookeeper_handle::now_is(int native_state) {
+  if (native_state == ZOO_CONNECTED_STATE) {
+    turn(state::connected, ZOK);
+    if (moved_.exchange(false)) watch_again();
+  } else if (native_state == ZOO_EXPIRED_SESSION_STATE || native_state == ZOO_AUTH_FAILED_STATE) {
+    turn(state::over, native_state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
+    watch_again();  // who asks now learns that it is over
   } else {
-    mine.turn(state::connecting, ZOK);
+    turn(state::connecting, ZOK);
   }
 }
 
@@ -217,7 +244,7 @@ void zookeeper_handle::watch_again() {
   for (const auto& [path, listeners] : all) tell_each(listeners);
 }
 
-// ---- requests -------------------------------------------------------------------------------------------------------
+// ---- what it knows --------------------------------------------------------------------------------------------------
 
 void zookeeper_handle::when_connected(on_answer told) {
   {
@@ -235,60 +262,12 @@ std::chrono::milliseconds zookeeper_handle::timeout() {
   return std::chrono::milliseconds{native_ == nullptr ? 0 : ::zoo_recv_timeout(native_)};
 }
 
-template <class Call>
-void zookeeper_handle::send(on_answer told, Call&& call) {
-  auto owned = std::make_unique<on_answer>(std::move(told));
-  int code = ZCLOSING;
-  {
-    const std::shared_lock lock(closing_);
-    if (native_ != nullptr) code = call(native_, owned.get());
-  }
-  if (code == ZOK) {
-    static_cast<void>(owned.release());  // tell() has it
-  } else {
-    (*owned)({.code = code});
-  }
-}
-
-void zookeeper_handle::create(const std::string& path, const std::string& data, int mode, on_answer told) {
-  send(std::move(told), [&](zhandle_t* on, const void* about) {
-    return ::zoo_acreate2(on, path.c_str(), data.data(), static_cast<int>(data.size()), rights_, mode, on_created,
-                          about);
-  });
-}
-
-void zookeeper_handle::remove(const std::string& path, on_answer told) {
-  send(std::move(told),
-       [&](zhandle_t* on, const void* about) { return ::zoo_adelete(on, path.c_str(), -1, on_done, about); });
-}
-
-void zookeeper_handle::list(const std::string& path, on_answer told) {
-  send(std::move(told),
-       [&](zhandle_t* on, const void* about) { return ::zoo_aget_children(on, path.c_str(), 0, on_names, about); });
-}
-
-void zookeeper_handle::read(const std::string& path, on_answer told) {
-  send(std::move(told),
-       [&](zhandle_t* on, const void* about) { return ::zoo_aget(on, path.c_str(), 0, on_data, about); });
-}
-
-void zookeeper_handle::read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener,
-                                      on_answer told) {
-  {
-    const base::lock_guard lock(mutex_);
-    auto& listeners = watched_[path];
-    // Those who have gone: a node that is held for long is waited for by many, one after the other.
-    std::erase_if(listeners, [](const auto& each) { return each.expired(); });
-    listeners.push_back(listener);
-  }
-  send(std::move(told), [&](zhandle_t* on, const void* about) {
-    return ::zoo_awget(on, path.c_str(), on_change, this, on_data, about);
-  });
-}
-
-void zookeeper_handle::sync(const std::string& path, on_answer told) {
-  send(std::move(told),
-       [&](zhandle_t* on, const void* about) { return ::zoo_async(on, path.c_str(), on_text, about); });
+void zookeeper_handle::forget(const std::string& path, const std::shared_ptr<node_listener>& listener) {
+  const base::lock_guard lock(mutex_);
+  const auto at = watched_.find(path);
+  if (at == watched_.end()) return;
+  std::erase_if(at->second, [&](const auto& each) { return each.lock() == listener; });
+  if (at->second.empty()) watched_.erase(at);
 }
 
 }  // namespace dlock::stores::zookeeper

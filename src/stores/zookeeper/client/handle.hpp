@@ -47,11 +47,13 @@ class zookeeper_handle {
  public:
   /// Connects in the background. Throws std::runtime_error with what is wrong. May look up names before it returns.
   zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout);
-  ~zookeeper_handle() { close(); }
+  ~zookeeper_handle();
   zookeeper_handle(const zookeeper_handle&) = delete;
   zookeeper_handle& operator=(const zookeeper_handle&) = delete;
 
   bool connected() const noexcept { return state_.load() == state::connected; }
+  /// False in a child of fork(), which must leave it alone.
+  bool ours() const noexcept;
   /// Whether the servers have ended it, or it was closed. It never mends.
   bool over() const noexcept { return state_.load() == state::over; }
   /// ZOK as soon as it is connected; another code once it is over.
@@ -59,10 +61,10 @@ class zookeeper_handle {
   /// What the servers have agreed to.
   std::chrono::milliseconds timeout();
   /// Ends the session at the servers, and with it all that it has made, if they can be reached; false: not certain. Every
-  /// request that is not answered yet is answered, and none after it. Not by a thread of the library's.
+  /// request that is not answered yet is answered, listeners are told, and nothing after it. Not by a thread of the library's.
   bool close() noexcept;
   /// Leaves a server that does not answer for another one, or the same: the session goes on there. By itself the library does that
-  /// when two thirds of the session's timeout have passed, which is later than a lease lasts.
+  /// when two thirds of the session's timeout have passed, which is later than a lease lasts. May look up names before it returns.
   void reconnect() noexcept;
 
   /// `mode`: ZOO_EPHEMERAL ... Answers with path and transaction.
@@ -80,7 +82,11 @@ class zookeeper_handle {
   static void on_event(zhandle_t* from, int type, int now, const char* path, void* about);
   static void on_change(zhandle_t* from, int type, int now, const char* path, void* about);
   zhandle_t* make_native(const std::string& servers, const clientid_t* session);
+  void now_is(int native_state);
+  void leave(zhandle_t* left) noexcept;
+  void end_left() noexcept;
   void watch_again();
+  void forget(const std::string& path, const std::shared_ptr<node_listener>& listener);
   template <class Call>
   void send(on_answer told, Call&& call);
   void turn(state to, int code) noexcept;
@@ -94,6 +100,8 @@ class zookeeper_handle {
   std::atomic<state> state_{state::connecting};
   // Each ends a handle that was left, which may take a second.
   std::vector<std::future<void>> leaving_ DLOCK_GUARDED_BY(mutex_){};
+  // Were left and can't be ended before the session is.
+  std::vector<zhandle_t*> stuck_ DLOCK_GUARDED_BY(mutex_){};
   std::atomic<bool> moved_{false};  // by reconnect(); watches don't come along
   base::mutex mutex_{};
   std::vector<on_answer> waiting_ DLOCK_GUARDED_BY(mutex_){};

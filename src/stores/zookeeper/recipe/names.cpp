@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 
@@ -88,22 +89,31 @@ std::optional<std::int32_t> number_in(std::string_view name) {
   return number ? number : number_behind(kazoo_mark, name);
 }
 
-std::string first_of(const std::vector<std::string>& names) { return before(names, {}); }
+namespace {
 
-std::string before(const std::vector<std::string>& names, std::string_view mine) {
-  const auto own = number_in(mine);
+/// Of those before that number the last one; without it, of all the first one.
+std::string nearest(const std::vector<std::string>& names, std::optional<std::int32_t> own) {
   const std::string* found = nullptr;
   std::int32_t best = 0;
   for (const auto& each : names) {
     const auto number = number_in(each);
     if (!number || (own && !is_before(*number, *own))) continue;
-    // Of those before ours the last one, of all the first one.
     const bool better = found == nullptr || (own ? is_before(best, *number) : is_before(*number, best));
     if (!better) continue;
     found = &each;
     best = *number;
   }
   return found == nullptr ? std::string{} : *found;
+}
+
+}  // namespace
+
+std::string first_of(const std::vector<std::string>& names) { return nearest(names, std::nullopt); }
+
+std::optional<std::string> before(const std::vector<std::string>& names, std::string_view mine) {
+  const auto own = number_in(mine);
+  if (!own || std::find(names.begin(), names.end(), mine) == names.end()) return std::nullopt;
+  return nearest(names, own);
 }
 
 std::string attempt_id(const id128& session, std::uint64_t nonce) {

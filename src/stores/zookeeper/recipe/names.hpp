@@ -24,8 +24,9 @@ std::optional<std::string> key_of_name(std::string_view name);
 std::optional<std::int32_t> number_in(std::string_view name);
 /// The name of the one who holds the lock; empty: nobody.
 std::string first_of(const std::vector<std::string>& names);
-/// The name that stands right before that one; empty: it is the first.
-std::string before(const std::vector<std::string>& names, std::string_view mine);
+/// The name that stands right before that one; empty: it is the first. None: it is not among them, so the list is of a time
+/// before it was made, or after, and tells nothing of its place.
+std::optional<std::string> before(const std::vector<std::string>& names, std::string_view mine);
 
 /// 32 hexadecimal digits, which name an attempt for ever: by them it is found when the answer to its creation was lost.
 std::string attempt_id(const id128& session, std::uint64_t nonce);

@@ -18,17 +18,30 @@ void remove_surely(zookeeper_handle& handle, const std::string& path) {
   });
 }
 
-namespace {
-
-/// As soon as it is connected; nothing once it is over.
-template <class Self, class Next>
-void when_back(zookeeper_handle& handle, std::shared_ptr<Self> self, Next next) {
-  handle.when_connected([self = std::move(self), next](const answer& connected) {
-    if (connected.code == ZOK) next(*self);
-  });
+void doubted_nodes::add(std::string path, std::string prefix) {
+  const base::lock_guard lock(mutex_);
+  attempts_.push_back({std::move(path), std::move(prefix)});
 }
 
-}  // namespace
+void doubted_nodes::look(zookeeper_handle& handle) {
+  std::vector<attempt> all;
+  {
+    const base::lock_guard lock(mutex_);
+    all = attempts_;
+  }
+  for (const auto& each : all) {
+    handle.list(each.path, [this, each, &handle](const answer& told) { looked(handle, each, told); });
+  }
+}
+
+void doubted_nodes::looked(zookeeper_handle& handle, const attempt& of, const answer& told) {
+  if (told.code != ZOK && told.code != ZNONODE) return;  // it has seen nothing
+  for (const auto& name : told.names) {
+    if (name.starts_with(of.prefix)) remove_surely(handle, of.path + "/" + name);
+  }
+  const base::lock_guard lock(mutex_);
+  std::erase_if(attempts_, [&](attempt& each) { return each.prefix == of.prefix && --each.looks == 0; });
+}
 
 void told_listener::tell(bool works) noexcept {
   {
@@ -37,6 +50,20 @@ void told_listener::tell(bool works) noexcept {
     ++telling_;
   }
   listener_.may_be_free(works);
+  const base::lock_guard lock(mutex_);
+  --telling_;
+  done_.notify_all();
+}
+
+void told_listener::tell_end() noexcept {
+  {
+    base::unique_lock lock(mutex_);
+    if (left_) return;
+    left_ = true;
+    ++telling_;  // leave() waits for it from here on
+    while (telling_ > 1) done_.wait(lock.native());
+  }
+  listener_.may_be_free(false);
   const base::lock_guard lock(mutex_);
   --telling_;
   done_.notify_all();
@@ -57,12 +84,37 @@ bool queue_place::turn(state to) {
   return true;
 }
 
+/// It waits no longer: a node that stayed would block the key for everybody.
 void queue_place::give_up() {
-  if (turn(state::broken)) listener_.tell(false);
+  std::string name;
+  {
+    const base::lock_guard lock(mutex_);
+    if (state_ != state::beginning && state_ != state::waiting) return;
+    state_ = state::broken;
+    name = std::exchange(node_.name, {});
+  }
+  if (!name.empty()) remove_surely(handle_, terms_.path + "/" + name);
+  listener_.tell_end();
+}
+
+/// Goes on as soon as it is connected; never, once the session is over.
+template <class Next>
+void queue_place::when_back(Next next) {
+  handle_.when_connected([self = shared_from_this(), next](const answer& connected) {
+    if (connected.code == ZOK) return next(*self);
+    self->give_up();
+  });
 }
 
 void queue_place::create() {
-  handle_.create(terms_.path + "/" + terms_.prefix, terms_.data, ZOO_EPHEMERAL_SEQUENTIAL,
+  std::string path;
+  {
+    // Each attempt has a name of its own: one that comes late is not taken for the one after it.
+    const base::lock_guard lock(mutex_);
+    prefix_ = node_prefix(terms_.names, id128::random().hex());
+    path = terms_.path + "/" + prefix_;
+  }
+  handle_.create(path, terms_.data, ZOO_EPHEMERAL_SEQUENTIAL,
                  [self = shared_from_this()](const answer& told) { self->created(told); });
 }
 
@@ -79,25 +131,41 @@ void queue_place::created(const answer& told) {
   list();
 }
 
+/// Also for who has left meanwhile: the node is to be deleted.
 void queue_place::find() {
-  when_back(handle_, shared_from_this(), [](queue_place& self) {
-    self.handle_.list(self.terms_.path, [self = self.shared_from_this()](const answer& told) { self->found(told); });
+  when_back([](queue_place& self) {
+    // Another server may not have heard of it yet.
+    self.handle_.sync(self.terms_.path, [self = self.shared_from_this()](const answer& synced) {
+      if (synced.code != ZOK) return self->found({.code = synced.code});
+      self->handle_.list(self->terms_.path, [self](const answer& told) { self->found(told); });
+    });
   });
 }
 
 void queue_place::found(const answer& told) {
   if (told.lost()) return find();
-  if (told.code != ZOK) return give_up();
-  const auto ours = std::find_if(told.names.begin(), told.names.end(),
-                                 [this](const std::string& each) { return each.starts_with(terms_.prefix); });
-  if (ours == told.names.end()) {
-    if (turn(state::beginning)) create();
-    return;
+  std::string ours;
+  for (const auto& each : told.names) {
+    if (!each.starts_with(prefix())) continue;
+    if (ours.empty()) {
+      ours = each;
+    } else {
+      remove_surely(handle_, terms_.path + "/" + each);
+    }
   }
-  // The number of its transaction was in the answer that got lost.
-  handle_.read(terms_.path + "/" + *ours, [self = shared_from_this(), name = *ours](answer read) {
-    read.text = self->terms_.path + "/" + name;
-    self->created(read);
+  if (!ours.empty()) return read(ours);
+  doubted_.add(terms_.path, prefix());
+  if (told.code != ZOK) return give_up();
+  if (turn(state::beginning)) create();
+}
+
+/// The number of its transaction was in the answer that got lost.
+void queue_place::read(const std::string& found_name) {
+  const auto path = terms_.path + "/" + found_name;
+  handle_.read(path, [self = shared_from_this(), path](answer told) {
+    if (told.code != ZOK && !told.lost()) remove_surely(self->handle_, path);
+    told.text = path;
+    self->created(told);
   });
 }
 
@@ -106,17 +174,26 @@ void queue_place::list() {
     const base::lock_guard lock(mutex_);
     if (state_ != state::beginning && state_ != state::waiting) return;
   }
-  handle_.list(terms_.path, [self = shared_from_this()](const answer& told) { self->listed(told); });
+  handle_.list(terms_.path, [self = shared_from_this()](const answer& told) { self->listed(told, false); });
 }
 
-void queue_place::listed(const answer& told) {
-  if (told.lost()) return when_back(handle_, shared_from_this(), [](queue_place& self) { self.list(); });
-  const auto mine = name();
-  // Somebody has deleted it, who had no business with it.
-  const bool there = std::find(told.names.begin(), told.names.end(), mine) != told.names.end();
-  if (told.code != ZOK || !there) return give_up();
-  const auto other = before(told.names, mine);
-  if (!other.empty()) return watch(other);
+void queue_place::list_surely() {
+  handle_.sync(terms_.path, [self = shared_from_this()](const answer& synced) {
+    if (synced.code != ZOK) return self->listed({.code = synced.code}, true);
+    self->handle_.list(self->terms_.path, [self](const answer& told) { self->listed(told, true); });
+  });
+}
+
+void queue_place::listed(const answer& told, bool surely) {
+  if (told.lost()) return when_back([](queue_place& self) { self.list(); });
+  if (told.code != ZOK) return give_up();
+  const auto other = before(told.names, name());
+  if (!other) {
+    // By another server, which has not heard of the node yet. Or somebody has deleted it, who had no business with it.
+    if (surely) return give_up();
+    return list_surely();
+  }
+  if (!other->empty()) return watch(*other);
   if (turn(state::first)) listener_.tell(true);
 }
 
@@ -126,7 +203,8 @@ void queue_place::watch(const std::string& other) {
 }
 
 void queue_place::watched(const answer& told) {
-  if (told.code != ZOK) return list();  // gone meanwhile, or not known
+  if (told.code == ZNONODE || told.lost()) return list();  // gone meanwhile, or not known
+  if (told.code != ZOK) return give_up();                  // a node that must not be read, for example
   bool begins = false;
   {
     const base::lock_guard lock(mutex_);
@@ -143,6 +221,11 @@ outcome queue_place::take(lock_node& into) {
   state_ = state::given_away;
   into = std::exchange(node_, {});
   return outcome::yes;
+}
+
+std::string queue_place::prefix() {
+  const base::lock_guard lock(mutex_);
+  return prefix_;
 }
 
 std::string queue_place::name() {
@@ -165,6 +248,16 @@ void queue_place::leave() noexcept {
   }
 }
 
+void queue_place::end() noexcept {
+  {
+    const base::lock_guard lock(mutex_);
+    if (state_ == state::left) return;
+    if (state_ != state::given_away) state_ = state::broken;
+  }
+  listener_.tell_end();
+  leave();
+}
+
 // ---- without a place ------------------------------------------------------------------------------------------------
 
 void holder_watch::list() {
@@ -172,13 +265,20 @@ void holder_watch::list() {
 }
 
 void holder_watch::listed(const answer& told) {
-  if (told.lost()) return when_back(handle_, shared_from_this(), [](holder_watch& self) { self.list(); });
+  if (told.lost()) return list_when_back();
   const auto holder = first_of(told.names);
-  if (told.code != ZOK || holder.empty()) return listener_.tell(false);  // whoever takes it next, it is not watched
+  if (told.code != ZOK || holder.empty()) return listener_.tell_end();  // whoever takes it next, it is not watched
   handle_.read_and_watch(path_ + "/" + holder, shared_from_this(), [self = shared_from_this()](const answer& watched) {
     if (watched.code == ZOK) return self->listener_.tell(true);
     if (watched.code == ZNONODE || watched.lost()) return self->list();
-    self->listener_.tell(false);
+    self->listener_.tell_end();
+  });
+}
+
+void holder_watch::list_when_back() {
+  handle_.when_connected([self = shared_from_this()](const answer& connected) {
+    if (connected.code == ZOK) return self->list();
+    self->listener_.tell_end();
   });
 }
 

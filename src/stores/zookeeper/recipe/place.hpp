@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mutex.hpp"
 #include "dlock/store/store.hpp"
 #include "stores/zookeeper/client/handle.hpp"
+#include "stores/zookeeper/client/settings.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -21,11 +23,33 @@ struct lock_node {
 /// Deletes a node of ours for nobody who waits: again after each lost connection, until it is gone or the session is over.
 void remove_surely(zookeeper_handle& handle, const std::string& path);
 
+/// Attempts whose node was not found when they were given up. A server that had the request from a connection before may still
+/// make it: it is looked for at the next renewals, because nobody else would delete it while the session lives. Thread-safe.
+class doubted_nodes {
+ public:
+  void add(std::string path, std::string prefix);
+  /// Deletes those that are found. Not to be destroyed before the handle is closed.
+  void look(zookeeper_handle& handle);
+
+ private:
+  struct attempt {
+    std::string path{};
+    std::string prefix{};
+    int looks = 2;  // that are left
+  };
+  void looked(zookeeper_handle& handle, const attempt& of, const answer& told);
+
+  base::mutex mutex_{};
+  std::vector<attempt> attempts_ DLOCK_GUARDED_BY(mutex_){};
+};
+
 /// What a listener is told while others wait for it to leave. Thread-safe.
 class told_listener {
  public:
   explicit told_listener(key_listener& listener) : listener_(listener) {}
   void tell(bool works) noexcept;
+  /// Tells that the watch has stopped working, after all else that it is told.
+  void tell_end() noexcept;
   /// Returns when the listener is not being told, and never will be.
   void leave() noexcept;
 
@@ -34,7 +58,7 @@ class told_listener {
   base::mutex mutex_{};
   std::condition_variable done_{};
   int telling_ DLOCK_GUARDED_BY(mutex_) = 0;
-  bool left_ DLOCK_GUARDED_BY(mutex_) = false;
+  bool left_ DLOCK_GUARDED_BY(mutex_) = false;  // or told the last time
 };
 
 /// The place of a session in the queue of a key, from watch() to unwatch(): a node, and a watch on the one before it, so that of
@@ -42,22 +66,26 @@ class told_listener {
 ///
 ///   create -> list -> first: the node is to be had, the listener is told
 ///                  -> behind another: watch that one; when it is gone: list again
-///   the answer to create was lost: find the node by its name, else create again
+///   the answer to create was lost: find the node by its name, else create another one
+///   anything else: the node is deleted, and the listener told that the watch has stopped working
 ///
 /// Thread-safe. Nothing of it runs once the handle is closed.
 class queue_place final : public node_listener, public std::enable_shared_from_this<queue_place> {
  public:
   struct terms {
-    std::string path{};    ///< of the key's node
-    std::string prefix{};  ///< of the name of ours
+    std::string path{};  ///< of the key's node
+    node_names names{};
     std::string data{};
   };
-  queue_place(zookeeper_handle& handle, terms given, key_listener& listener)
-      : handle_(handle), terms_(std::move(given)), listener_(listener) {}
+  queue_place(zookeeper_handle& handle, doubted_nodes& doubted, terms given, key_listener& listener)
+      : handle_(handle), doubted_(doubted), terms_(std::move(given)), listener_(listener) {}
 
   void begin() { create(); }
-  /// Ends it: the listener isn't called any more. The node is deleted, unless take() has given it away.
+  /// Ends it: the listener isn't called any more. The node is deleted, unless take() has given it away. May be called again,
+  /// also when the handle has been closed meanwhile.
   void leave() noexcept;
+  /// The same for a session that ends: the listener is told so.
+  void end() noexcept;
   /// yes: the node is the first of the queue, and the caller's from then on. no: it is not the first yet. failed: there is no
   /// place in the queue.
   outcome take(lock_node& into);
@@ -71,19 +99,26 @@ class queue_place final : public node_listener, public std::enable_shared_from_t
   void created(const answer& told);
   void find();
   void found(const answer& told);
+  void read(const std::string& found_name);
   void list();
-  void listed(const answer& told);
+  void list_surely();
+  void listed(const answer& told, bool surely);
   void watch(const std::string& other);
   void watched(const answer& told);
   /// False: it is left, or over.
   bool turn(state to);
   void give_up();
+  std::string prefix();
+  template <class Next>
+  void when_back(Next next);
 
   zookeeper_handle& handle_;
+  doubted_nodes& doubted_;
   const terms terms_;
   told_listener listener_;
   base::mutex mutex_{};
   state state_ DLOCK_GUARDED_BY(mutex_) = state::beginning;
+  std::string prefix_ DLOCK_GUARDED_BY(mutex_){};  // of the name of the node
   lock_node node_ DLOCK_GUARDED_BY(mutex_){};
 };
 
@@ -100,6 +135,7 @@ class holder_watch final : public node_listener, public std::enable_shared_from_
   void changed() override { list(); }
   void list();
   void listed(const answer& told);
+  void list_when_back();
 
   zookeeper_handle& handle_;
   const std::string path_;

@@ -28,16 +28,10 @@ void zookeeper_session::watch(std::string_view key, std::shared_ptr<queue_place>
   places_.insert_or_assign(std::string(key), std::move(place));
 }
 
-void zookeeper_session::unwatch(std::string_view key) noexcept {
-  std::shared_ptr<queue_place> left;
-  {
-    const base::lock_guard lock(mutex_);
-    const auto at = places_.find(key);
-    if (at == places_.end()) return;
-    left = std::move(at->second);
-    places_.erase(at);
-  }
-  left->leave();
+void zookeeper_session::unwatch(std::string_view key, const queue_place& place) noexcept {
+  const base::lock_guard lock(mutex_);
+  const auto at = places_.find(key);
+  if (at != places_.end() && at->second.get() == &place) places_.erase(at);  // the caller has it, too
 }
 
 std::shared_ptr<queue_place> zookeeper_session::place(std::string_view key) const {
@@ -46,44 +40,32 @@ std::shared_ptr<queue_place> zookeeper_session::place(std::string_view key) cons
   return at == places_.end() ? nullptr : at->second;
 }
 
-void zookeeper_session::doubt(std::string path, std::string prefix) {
-  const base::lock_guard lock(mutex_);
-  doubted_.push_back({std::move(path), std::move(prefix)});
-}
-
-void zookeeper_session::look_for_doubted() {
-  std::vector<doubted> all;
-  {
-    const base::lock_guard lock(mutex_);
-    for (auto& each : doubted_) --each.looks;
-    all = doubted_;
-    std::erase_if(doubted_, [](const doubted& each) { return each.looks == 0; });
-  }
-  for (const auto& each : all) {
-    handle_->list(each.path, [each, &handle = *handle_](const answer& told) {
-      for (const auto& name : told.names) {
-        if (name.starts_with(each.prefix)) remove_surely(handle, each.path + "/" + name);
-      }
-    });
-  }
-}
-
-bool zookeeper_session::renewed(instant sent, microseconds ttl) {
-  const base::lock_guard lock(mutex_);
+bool zookeeper_session::renewed(instant sent, instant answered, microseconds ttl) {
+  using std::chrono::milliseconds;
+  // Another server may have agreed to less than the first.
+  const microseconds timeout = std::min(milliseconds{data_.timeout_ms}, handle_->timeout());
   // The server that answers tells the leader of its sessions twice in a tick. So what is certain is that the leader has heard of
-  // what was sent before, from where the session lives for its timeout. The fiftieth is for a renewal that is a little late.
-  const auto until = known_ + std::chrono::milliseconds{data_.timeout_ms};
-  known_ = std::max(known_, sent);
-  return until + ttl / 50 >= sent + ttl;
+  // a renewal that was answered half a tick before this one was sent, from where the session lives for its timeout, which is not
+  // below two ticks. Where the timeout leaves room for more than the time between two renewals, more is waited for.
+  const auto margin = timeout - ttl;
+  const auto half_a_tick = margin >= ttl * 3 / 4 ? margin / 2 : ttl / 4;
+  const base::lock_guard lock(mutex_);
+  for (; !renewals_.empty() && renewals_.front().answered + half_a_tick <= sent; renewals_.pop_front()) {
+    known_ = std::max(known_, renewals_.front().sent);
+  }
+  renewals_.push_back({sent, answered});
+  // The fiftieth is for a renewal that is a little late.
+  return known_ + timeout + ttl / 50 >= sent + ttl;
 }
 
 bool zookeeper_session::end() noexcept {
+  if (!handle_->ours()) return false;  // in a child of fork() nobody waits, and none of the locks is sure to be free
   std::map<std::string, std::shared_ptr<queue_place>, std::less<>> left;
   {
     const base::lock_guard lock(mutex_);
     left.swap(places_);
   }
-  for (const auto& [key, place] : left) place->leave();
+  for (const auto& [key, place] : left) place->end();
   return handle_->close();
 }
 

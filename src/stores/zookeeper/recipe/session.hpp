@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
@@ -42,17 +42,15 @@ class zookeeper_session {
   void drop(std::string_view key, const std::string& name);
 
   void watch(std::string_view key, std::shared_ptr<queue_place> place);
-  void unwatch(std::string_view key) noexcept;
+  /// Forgets it, if it is still that one.
+  void unwatch(std::string_view key, const queue_place& place) noexcept;
   std::shared_ptr<queue_place> place(std::string_view key) const;
 
-  /// An attempt was cancelled and there was no node of it. A server that had its request from a connection before may still make
-  /// one: it is looked for at the next renewals, because nobody else would delete it while the session lives.
-  void doubt(std::string path, std::string prefix);
-  void look_for_doubted();
+  doubted_nodes& doubted() noexcept { return doubted_; }
 
-  /// A renewal that was sent at `sent` has been answered. Whether the session lives for `ttl` from then on.
-  bool renewed(instant sent, microseconds ttl);
-  /// Places in queues are left, and the session ends at the servers. False: not certain.
+  /// A renewal that was sent at `sent` was answered before `answered`. Whether the session lives for `ttl` from `sent` on.
+  bool renewed(instant sent, instant answered, microseconds ttl);
+  /// Places in queues are told so and left, and the session ends at the servers. False: not certain.
   bool end() noexcept;
 
  private:
@@ -62,13 +60,13 @@ class zookeeper_session {
   mutable base::mutex mutex_{};
   std::map<std::string, held_node, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
   std::map<std::string, std::shared_ptr<queue_place>, std::less<>> places_ DLOCK_GUARDED_BY(mutex_){};
-  struct doubted {
-    std::string path{};
-    std::string prefix{};
-    int looks = 2;  // that are left
-  };
-  std::vector<doubted> doubted_ DLOCK_GUARDED_BY(mutex_){};
+  doubted_nodes doubted_{};
   instant known_ DLOCK_GUARDED_BY(mutex_);  // the leader has heard from it since
+  struct renewal_times {
+    instant sent;
+    instant answered;
+  };
+  std::deque<renewal_times> renewals_ DLOCK_GUARDED_BY(mutex_){};  // of which the leader may not have heard yet
 };
 
 }  // namespace dlock::stores::zookeeper

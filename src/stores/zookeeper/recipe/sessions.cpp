@@ -98,8 +98,8 @@ reply zookeeper_store::renew(zookeeper_connection& on, const session_record& rec
     if (each.code == ZOPERATIONTIMEOUT) handle.reconnect();
     if (each.code != ZOK) return not_done(each, "renew");
   }
-  session->look_for_doubted();
-  if (session->renewed(sent, record.ttl)) return {.result = outcome::yes};
+  session->doubted().look(handle);
+  if (session->renewed(sent, boot_clock::now(), record.ttl)) return {.result = outcome::yes};
   return {.result = outcome::unknown,
           .why = {.transient = true, .text = "renew: the one before it was too long ago to prove enough"}};
 }

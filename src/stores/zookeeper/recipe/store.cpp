@@ -97,7 +97,8 @@ void zookeeper_store::execute_part(zookeeper_connection& on, requests asked, rep
 void zookeeper_store::watch(std::string_view key, const id128& id, key_listener& listener) noexcept {
   try {
     if (id == id128{}) {
-      const auto handle = any_handle();
+      const auto handle = connected_handle();  // a new one may have to look up names
+      if (handle == nullptr) return;
       auto watch = std::make_shared<holder_watch>(*handle, path_of(key), listener);
       {
         const base::lock_guard lock(mutex_);
@@ -105,11 +106,13 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
       }
       watch->begin();
     } else if (const auto session = find(id)) {
-      // Each place has a name of its own: it waits for no attempt in particular.
-      const auto random = id128::random().hex();
-      auto place = std::make_shared<queue_place>(
-          session->handle(), queue_place::terms{path_of(key), node_prefix(settings_.names, random), session->text()},
-          listener);
+      auto place =
+          std::make_shared<queue_place>(session->handle(), session->doubted(),
+                                        queue_place::terms{path_of(key), settings_.names, session->text()}, listener);
+      {
+        const base::lock_guard lock(mutex_);
+        places_[&listener] = {session, place};
+      }
       session->watch(key, place);
       place->begin();
     }
@@ -119,19 +122,21 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
 }
 
 void zookeeper_store::unwatch(std::string_view key, const id128& id, key_listener& listener) noexcept {
-  if (id != id128{}) {
-    if (const auto session = find(id)) session->unwatch(key);
-    return;
-  }
-  std::shared_ptr<holder_watch> left;
+  std::shared_ptr<holder_watch> watch;
+  session_place of;
   {
     const base::lock_guard lock(mutex_);
-    const auto at = watches_.find(&listener);
-    if (at == watches_.end()) return;
-    left = std::move(at->second);
-    watches_.erase(at);
+    if (id == id128{}) {
+      if (auto node = watches_.extract(&listener); !node.empty()) watch = std::move(node.mapped());
+    } else if (auto node = places_.extract(&listener); !node.empty()) {
+      of = std::move(node.mapped());
+    }
   }
-  left->leave();
+  if (watch != nullptr) watch->leave();
+  if (of.place == nullptr) return;
+  const auto session = of.session.lock();  // its handle stays as long as it
+  if (session != nullptr) session->unwatch(key, *of.place);
+  of.place->leave();  // also where the session has ended meanwhile, and is just telling it
 }
 
 }  // namespace dlock::stores::zookeeper

@@ -97,6 +97,11 @@ class zookeeper_store final : public store, private store_admin {
   std::shared_ptr<zookeeper_handle> spare_ DLOCK_GUARDED_BY(mutex_){};  // while there is no session
   std::map<const key_listener*, std::shared_ptr<holder_watch>> watches_
       DLOCK_GUARDED_BY(mutex_){};  // without a session
+  struct session_place {
+    std::weak_ptr<zookeeper_session> session{};
+    std::shared_ptr<queue_place> place{};
+  };
+  std::map<const key_listener*, session_place> places_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace dlock::stores::zookeeper

@@ -50,7 +50,12 @@ std::vector<std::size_t> zookeeper_store::attempt(const execution& with, request
     } else {
       const auto& request = asked[which[i]];
       const auto name = made.text.substr(made.text.rfind('/') + 1);
-      if (before(names.names, name).empty()) {
+      const auto other = before(names.names, name);
+      if (!other) {
+        // By another server, which had not heard of the node yet: the session was carried there between the two.
+        answer = {.result = outcome::unknown,
+                  .why = {.transient = true, .text = "take: the queue was listed without its node"}};
+      } else if (other->empty()) {
         with.session->hold(request.resource, {{name, made.created}, request.nonce});
         answer = {.result = outcome::yes, .fence = made.created};
       } else {
@@ -158,11 +163,15 @@ void zookeeper_store::release(const execution& with, requests asked, replies tol
 }
 
 void zookeeper_store::cancel(const execution& with, requests asked, replies told) {
-  const auto listed = with.on.ask(asked.size(), [&](request_round& round) {
+  // Another server than that which had the attempt may not have heard of it yet.
+  auto listed = with.on.ask(asked.size() + 1, [&](request_round& round) {
+    with.handle.sync(path_of(asked.front().resource), round.slot(asked.size()));
     for (std::size_t i = 0; i != asked.size(); ++i) with.handle.list(path_of(asked[i].resource), round.slot(i));
   });
+  const auto synced = listed.back().code;
   std::vector<std::pair<std::size_t, std::string>> ours;
   for (std::size_t i = 0; i != asked.size(); ++i) {
+    if (synced != ZOK) listed[i].code = synced;
     if (listed[i].code != ZOK && listed[i].code != ZNONODE) {
       told[i] = not_done(listed[i], "cancel");
       continue;
@@ -175,7 +184,7 @@ void zookeeper_store::cancel(const execution& with, requests asked, replies told
       const bool granted = held && held->nonce == asked[i].nonce && held->name == each;
       if (granted || each.starts_with(prefix)) ours.emplace_back(i, each);
     }
-    if (ours.size() == before) with.session->doubt(path_of(asked[i].resource), prefix);
+    if (ours.size() == before) with.session->doubted().add(path_of(asked[i].resource), prefix);
   }
   const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
     for (std::size_t i = 0; i != ours.size(); ++i) {

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// How a watch ends, where nobody has asked for that.
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "stores/zookeeper/recipe/session.hpp"
+#include "stores/zookeeper/zookeeper_places.hpp"
+#include "support/tcp_proxy.hpp"
+
+namespace dlock::test {
+
+using namespace stores::zookeeper;
+
+namespace {
+
+int nodes_of_key(const zookeeper_server& server) {
+  const auto text = server.ask("dump");
+  int found = 0;
+  for (auto at = text.find("/dlock/k/"); at != std::string::npos; at = text.find("/dlock/k/", at + 1)) ++found;
+  return found;
+}
+
+zookeeper_settings settings_of(const std::string& url) { return zookeeper_settings::parse(store_url::parse(url)); }
+
+/// Sends one request and waits for its answer.
+template <class Send>
+stores::zookeeper::answer ask(Send&& send) {
+  std::promise<stores::zookeeper::answer> promise;
+  auto future = promise.get_future();
+  send([&](stores::zookeeper::answer told) { promise.set_value(std::move(told)); });
+  return future.get();
+}
+
+bool connects(zookeeper_handle& handle) {
+  return ask([&](on_answer told) { handle.when_connected(std::move(told)); }).code == ZOK;
+}
+
+class counting_changes final : public node_listener {
+ public:
+  void changed() override { ++count; }
+  std::atomic<int> count{0};
+};
+
+/// Does not come back from being told before it may.
+class slow_listener final : public key_listener {
+ public:
+  void may_be_free(bool) noexcept override {
+    inside = true;
+    may_go.wait(false);
+    inside = false;
+  }
+  void let_go() {
+    may_go = true;
+    may_go.notify_all();
+  }
+  std::atomic<bool> inside{false};
+  std::atomic<bool> may_go{false};
+};
+
+}  // namespace
+
+TEST_CASE("zookeeper: who waits is told when its session ends, that nothing more will be told", "[zookeeper]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor holder(place), other(place);
+  holder.acquire("k");
+  counting_listener queued, watching;
+  other.store->watch("k", other.id, queued);
+  other.store->watch("k", id128{}, watching);
+  REQUIRE(eventually([&] { return queued.told() == 1 && watching.told() == 1; }));
+  REQUIRE(other.close() == outcome::yes);
+  CHECK(queued.told() == 2);
+  CHECK_FALSE(queued.works());
+  CHECK(watching.told() == 2);
+  CHECK_FALSE(watching.works());
+  other.store->unwatch("k", other.id, queued);
+  other.store->unwatch("k", id128{}, watching);
+  CHECK(nodes_of_key(server) == 1);
+}
+
+TEST_CASE("zookeeper: who waits is told that nothing more will be told when the servers have ended its session",
+          "[zookeeper]") {
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  url_place direct(server.url()), cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  actor holder(direct), other(cut_off, 1s);
+  holder.acquire("k");
+  counting_listener queued, watching;
+  other.store->watch("k", other.id, queued);
+  other.store->watch("k", id128{}, watching);
+  REQUIRE(eventually([&] { return queued.told() == 1 && watching.told() == 1; }));
+  proxy.cut();
+  REQUIRE(eventually([&] { return nodes_of_key(server) == 1; }));
+  proxy.mend();
+  CHECK(eventually([&] { return queued.told() == 2 && watching.told() == 2; }));
+  CHECK_FALSE(queued.works());
+  CHECK_FALSE(watching.works());
+  other.store->unwatch("k", other.id, queued);
+  other.store->unwatch("k", id128{}, watching);
+}
+
+TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although its session has ended meanwhile",
+          "[zookeeper]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor a(place);
+  a.release("k", a.acquire("k"));
+  slow_listener listener;
+  a.store->watch("k", a.id, listener);
+  REQUIRE(eventually([&] { return listener.inside.load(); }));
+  auto closing = std::async(std::launch::async, [&] { return a.close(); });
+  fault why;
+  const auto connection = a.store->connect(1s, why);
+  REQUIRE(eventually([&] {
+    return a.store->session(*connection, session_verb::renew, {.id = a.id, .ttl = for_long}).result == outcome::no;
+  }));
+  std::atomic<bool> returned{false};
+  auto leaving = std::async(std::launch::async, [&] {
+    a.store->unwatch("k", a.id, listener);
+    returned = true;
+    return listener.inside.load();
+  });
+  CHECK(leaving.wait_for(200ms) == std::future_status::timeout);
+  CHECK_FALSE(returned);
+  listener.let_go();
+  CHECK_FALSE(leaving.get());
+  closing.get();
+}
+
+TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is told so", "[zookeeper]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor a(place);
+  a.release("k", a.acquire("k"));
+  // Its nodes are readable for itself alone.
+  zookeeper_handle stranger(settings_of("zookeeper://user:secret@" + server.address()), 10s);
+  REQUIRE(connects(stranger));
+  REQUIRE(ask([&](on_answer told) {
+            stranger.create("/dlock/k/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL, std::move(told));
+          }).code == ZOK);
+  counting_listener told;
+  a.store->watch("k", a.id, told);
+  REQUIRE(eventually([&] { return told.told() == 1; }));
+  CHECK_FALSE(told.works());
+  CHECK(eventually([&] { return nodes_of_key(server) == 1; }));
+  a.store->unwatch("k", a.id, told);
+  CHECK(answer(a.take("k")) == outcome::no);
+}
+
+TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that nothing more will be told",
+          "[zookeeper]") {
+  const zookeeper_server server;
+  url_place place(server.url());
+  actor holder(place), waiting(place);
+  const auto fence = holder.acquire("k");
+  zookeeper_handle somebody(settings_of(server.url()), 10s);
+  const auto names = [&] { return ask([&](on_answer told) { somebody.list("/dlock/k", std::move(told)); }).names; };
+  REQUIRE(connects(somebody));
+  const auto held = names();
+  counting_listener told;
+  waiting.store->watch("k", waiting.id, told);
+  REQUIRE(eventually([&] { return told.told() == 1; }));
+  for (const auto& each : names()) {
+    if (each == held.front()) continue;
+    CHECK(ask([&](on_answer done) { somebody.remove("/dlock/k/" + each, std::move(done)); }).code == ZOK);
+  }
+  REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+  REQUIRE(eventually([&] { return told.told() == 2; }));
+  CHECK_FALSE(told.works());
+  CHECK(answer(waiting.take("k")) == outcome::yes);
+  waiting.store->unwatch("k", waiting.id, told);
+}
+
+TEST_CASE("zookeeper: a node of a doubted attempt is looked for until two looks were answered", "[zookeeper]") {
+  const zookeeper_server server;
+  zookeeper_handle handle(settings_of(server.url()), 10s), closed(settings_of(server.url()), 10s);
+  REQUIRE(connects(handle));
+  REQUIRE(ask([&](on_answer told) { handle.create("/k", "", ZOO_PERSISTENT, std::move(told)); }).code == ZOK);
+  closed.close();
+  doubted_nodes doubted;
+  doubted.add("/k", "mine-");
+  for (int i = 0; i != 3; ++i) doubted.look(closed);
+  doubted.look(handle);
+  const auto make = [&] {
+    return ask([&](on_answer told) { handle.create("/k/mine-1", "", ZOO_EPHEMERAL, std::move(told)); }).code;
+  };
+  const auto names = [&] { return ask([&](on_answer told) { handle.list("/k", std::move(told)); }).names; };
+  REQUIRE(make() == ZOK);
+  doubted.look(handle);
+  CHECK(eventually([&] { return names().empty(); }));
+  REQUIRE(make() == ZOK);
+  doubted.look(handle);
+  CHECK(names().size() == 1);
+  handle.close();  // before what it tells goes
+}
+
+TEST_CASE("zookeeper: a listener is told once of a node, and not of one that it could not watch", "[zookeeper]") {
+  const zookeeper_server server;
+  zookeeper_handle handle(settings_of(server.url()), 10s);
+  const auto refused = std::make_shared<counting_changes>();
+  const auto twice = std::make_shared<counting_changes>();
+  const auto watch = [&](const std::shared_ptr<counting_changes>& listener) {
+    return ask([&](on_answer told) { handle.read_and_watch("/n", listener, std::move(told)); }).code;
+  };
+  REQUIRE(connects(handle));
+  REQUIRE(watch(refused) == ZNONODE);
+  REQUIRE(ask([&](on_answer told) { handle.create("/n", "", ZOO_EPHEMERAL, std::move(told)); }).code == ZOK);
+  REQUIRE(watch(twice) == ZOK);
+  REQUIRE(watch(twice) == ZOK);
+  REQUIRE(ask([&](on_answer told) { handle.remove("/n", std::move(told)); }).code == ZOK);
+  REQUIRE(eventually([&] { return twice->count > 0; }));
+  handle.close();
+  CHECK(twice->count == 1);
+  CHECK(refused->count == 0);
+}
+
+}  // namespace dlock::test
