@@ -189,6 +189,36 @@ TEST_CASE_METHOD(told_fixture, "bound: of more keys than connections that wait e
   for (auto& [key, listener] : told) store->unwatch(key, {}, listener);
 }
 
+TEST_CASE("bound: a row that a program has locked by its primary key is seen to be held, and waited for", "[told]") {
+  for_update_place place;
+  raw_mysql root = raw_mysql::root(), plain(place.url());
+  // Where there is no other column, the key's index has all that is in the row.
+  if (GENERATE(false, true)) plain.run("ALTER TABLE " + place.table() + " DROP COLUMN description");
+  plain.run("INSERT INTO " + place.table() + " (id, resource) VALUES (7, 'k')");
+  actor by(place);
+  listening listener;
+  plain.run("BEGIN");
+  REQUIRE_FALSE(plain.rows("SELECT id FROM " + place.table() + " WHERE id=7 FOR UPDATE").empty());
+  CHECK(by.at("k").holder);
+  by.store->watch("k", {}, listener);
+  REQUIRE(eventually([&] { return listener.yes == 1; }));
+  std::string waits;
+  REQUIRE(eventually([&] {
+    const auto found =
+        root.rows("SELECT ID FROM information_schema.PROCESSLIST WHERE ID<>CONNECTION_ID() AND INFO LIKE '%" +
+                  place.table() + "%' AND INFO NOT LIKE '%NOWAIT%'");
+    if (!found.empty()) waits = found.at(0).at(0).value_or("");
+    return !found.empty();
+  }));
+  wait_until_blocked(root, std::stoull(waits));
+  CHECK(listener.yes == 1);  // that it works, and no more
+  plain.run("COMMIT");
+  CHECK(eventually([&] { return listener.yes >= 2; }));
+  CHECK(listener.no == 0);
+  by.store->unwatch("k", {}, listener);
+  CHECK_FALSE(by.at("k").holder);
+}
+
 TEST_CASE_METHOD(told_fixture, "bound: a child process lets go of a store while a caller of its parent's is told",
                  "[T47]") {
   CAPTURE(scheme);
