@@ -260,7 +260,14 @@ void key_waiters::send(slot& with, const std::string& key) {
   fault why;
   with.key = key;
   with.until = clock::now() + longest_wait + plan_.patience;
-  if (send_mysql(with.link->handle(), plan_.statement(key), "wait", why)) {
+  bool sent = false;
+  try {
+    const opened others(mutex_);  // who watches a key must not wait for the network
+    sent = send_mysql(with.link->handle(), plan_.statement(key), "wait", why);
+  } catch (const std::exception&) {
+    // No memory: a part of it may be on its way.
+  }
+  if (sent) {
     const auto about = keys_.find(key);
     // From here on, whatever happens to the key is seen.
     if (about != keys_.end() && about->second.begins) tell(key, true);
@@ -272,7 +279,13 @@ void key_waiters::send(slot& with, const std::string& key) {
 void key_waiters::answered(slot& with) {
   mysql_rows rows;
   fault why;
-  const bool said = read_mysql(with.link->handle(), "wait", &rows, why);
+  bool said = false;
+  try {
+    const opened others(mutex_);
+    said = read_mysql(with.link->handle(), "wait", &rows, why);
+  } catch (const std::exception&) {
+    why = {};  // no memory: nobody knows what was read of it
+  }
   if (with.ended) return with.drop();  // between the two halves of its statement, perhaps
   const bool free = said && (rows.empty() || rows.at(0).at(0) == "1");
   const bool in_vain = said ? !free && rows.at(0).at(0) == "0" : why.contended;
