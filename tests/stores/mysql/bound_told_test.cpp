@@ -10,6 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -136,6 +137,114 @@ TEST_CASE_METHOD(told_fixture, "bound: more keys than connections that wait are 
   store->unwatch("1", {}, first);
   store->unwatch("3", {}, third);
   CHECK_FALSE(open_store(place->url() + "&waiters=0")->caps().tells_free);
+}
+
+TEST_CASE_METHOD(told_fixture,
+                 "bound: a key that lost its connection that waits is told so, and comes back in its turn", "[told]") {
+  CAPTURE(scheme);
+  actor holder(*place);
+  std::map<std::string, std::uint64_t> fences;
+  for (const char* key : {"0", "1", "2", "3"}) fences[key] = holder.acquire(key);
+  const auto store = open_store(place->url() + "&waiters=2");
+  store->prepare();
+  std::map<std::string, listening> told;
+  const auto watch = [&](const char* key) { store->watch(key, {}, told[key]); };
+  const auto free_and_take = [&](const char* key) {
+    const int before = told[key].yes;
+    REQUIRE(answer(holder.release(key, fences[key])) == outcome::yes);
+    REQUIRE(eventually([&] { return told[key].yes > before; }));
+    fences[key] = holder.acquire(key);
+  };
+  watch("1");
+  watch("2");
+  REQUIRE(eventually([&] { return told["1"].yes == 1 && told["2"].yes == 1; }));
+  watch("3");
+  free_and_take("1");
+  // The third one has the connection that was the first one's.
+  REQUIRE(eventually([&] { return told["3"].yes == 1; }, 3s));
+  CHECK(eventually([&] { return told["1"].no == 1; }, 3s));
+  watch("0");
+  const int before = told["1"].yes;
+  free_and_take("2");
+  // The one that has waited for longest comes next, not the first by name.
+  CHECK(eventually([&] { return told["1"].yes > before; }, 3s));
+  CHECK(eventually([&] { return told["2"].no == 1; }, 3s));
+  CHECK(told["0"].yes == 0);
+  CHECK(told["3"].no == 0);
+  for (auto& [key, listener] : told) store->unwatch(key, {}, listener);
+}
+
+TEST_CASE_METHOD(told_fixture, "bound: of more keys than connections that wait each gets one, and none for ever",
+                 "[told]") {
+  CAPTURE(scheme);
+  actor holder(*place);
+  std::map<std::string, listening> told;
+  const auto store = open_store(place->url() + "&waiters=2");
+  store->prepare();
+  for (const char* key : {"1", "2", "3"}) holder.acquire(key);
+  for (const char* key : {"1", "2", "3"}) store->watch(key, {}, told[key]);
+  // A connection waits for one key for 5 s.
+  CHECK(eventually([&] { return told["1"].yes != 0 && told["2"].yes != 0 && told["3"].yes != 0; }));
+  CHECK(eventually([&] { return told["1"].no + told["2"].no + told["3"].no != 0; }));
+  for (auto& [key, listener] : told) store->unwatch(key, {}, listener);
+}
+
+TEST_CASE("bound: a row that a program has locked by its primary key is seen to be held, and waited for", "[told]") {
+  for_update_place place;
+  raw_mysql root = raw_mysql::root(), plain(place.url());
+  // Where there is no other column, the key's index has all that is in the row.
+  if (GENERATE(false, true)) plain.run("ALTER TABLE " + place.table() + " DROP COLUMN description");
+  plain.run("INSERT INTO " + place.table() + " (id, resource) VALUES (7, 'k')");
+  actor by(place);
+  listening listener;
+  plain.run("BEGIN");
+  REQUIRE_FALSE(plain.rows("SELECT id FROM " + place.table() + " WHERE id=7 FOR UPDATE").empty());
+  CHECK(by.at("k").holder);
+  by.store->watch("k", {}, listener);
+  REQUIRE(eventually([&] { return listener.yes == 1; }));
+  std::string waits;
+  REQUIRE(eventually([&] {
+    const auto found =
+        root.rows("SELECT ID FROM information_schema.PROCESSLIST WHERE ID<>CONNECTION_ID() AND INFO LIKE '%" +
+                  place.table() + "%' AND INFO NOT LIKE '%NOWAIT%'");
+    if (!found.empty()) waits = found.at(0).at(0).value_or("");
+    return !found.empty();
+  }));
+  wait_until_blocked(root, std::stoull(waits));
+  CHECK(listener.yes == 1);  // that it works, and no more
+  plain.run("COMMIT");
+  CHECK(eventually([&] { return listener.yes >= 2; }));
+  CHECK(listener.no == 0);
+  by.store->unwatch("k", {}, listener);
+  CHECK_FALSE(by.at("k").holder);
+}
+
+TEST_CASE_METHOD(told_fixture, "bound: a child process lets go of a store while a caller of its parent's is told",
+                 "[T47]") {
+  CAPTURE(scheme);
+  struct holding final : key_listener {
+    std::atomic<bool> told{false}, go_on{false};
+    void may_be_free(bool) noexcept override {
+      told = true;
+      go_on.wait(false);
+    }
+  } listener;
+  actor holder(*place);
+  holder.store->watch("k", {}, listener);
+  REQUIRE(eventually([&] { return listener.told.load(); }));
+  const auto child = ::fork();
+  if (child == 0) {
+    ::alarm(10);
+    holder.store.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  const bool waited = ::waitpid(child, &status, 0) == child;
+  listener.go_on = true;
+  listener.go_on.notify_all();
+  holder.store->unwatch("k", {}, listener);
+  REQUIRE(waited);
+  CHECK(WIFEXITED(status));
 }
 
 TEST_CASE_METHOD(told_fixture, "bound: a child process that lets go of a store ends no lock of its parent's", "[T47]") {

@@ -7,6 +7,7 @@
 #include <future>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "contract/backends/for_update/place.hpp"
@@ -158,6 +159,23 @@ TEST_CASE_METHOD(row_fixture, "for_update: a server that has become a replica ke
   const global_setting replica("read_only", "1");
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(eventually([&] { return transactions().empty(); }));
+}
+
+TEST_CASE_METHOD(row_fixture, "for_update: a key that was held while its server took no writes can be had again",
+                 "[T59]") {
+  actor by(place);
+  const auto fence = by.acquire("held");
+  REQUIRE(answer(by.release("idle", by.acquire("idle"))) == outcome::yes);
+  {
+    // What finds it out is another connection than the one that holds the key.
+    const global_setting replica("read_only", "1");
+    REQUIRE(by.take("idle").result == outcome::failed);
+  }
+  std::this_thread::sleep_for(50ms);  // a connection that has rested for 10 ms is looked at before its next statement
+  SECTION("by who releases it") { CHECK(by.release("held", fence).result == outcome::no); }
+  SECTION("by who renews it") { CHECK(by.extend("held", fence, for_long).result == outcome::no); }
+  CHECK(eventually([&] { return by.take("held").result == outcome::yes; }));
+  CHECK(eventually([&] { return by.take("idle").result == outcome::yes; }));
 }
 
 TEST_CASE_METHOD(row_fixture, "for_update: a server's limit for resting transactions does not end a lock") {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <stdexcept>
 #include <string>
@@ -78,6 +79,27 @@ TEST_CASE_METHOD(named_fixture,
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::server_changed);
   CHECK(locks.acquire("new", {.ttl = 10min, .wait = 20s}));
+}
+
+TEST_CASE_METHOD(named_fixture, "named_lock: a release finds a lost keeper too, unless a renewal has found it before",
+                 "[T62]") {
+  const bool renewed = GENERATE(false, true);
+  CAPTURE(renewed);
+  actor holder(place);
+  const auto fence = holder.acquire("k");
+  kill("k");
+  REQUIRE(eventually([&] { return holder_of(root, prefix + "k") == "0"; }));
+  if (renewed) {
+    // A connection that was killed just now may leave the first answer unknown.
+    REQUIRE(eventually([&] {
+      return holder.store->session(*holder.connection, session_verb::renew, {.id = holder.id, .ttl = for_long})
+                 .result == outcome::no;
+    }));
+  }
+  const auto released = holder.release("k", fence).result;
+  CHECK((released == outcome::no || (!renewed && released == outcome::unknown)));  // the latter: it was just then
+  // What was lost with the session is told by that renewal. Otherwise a new connection leads to another server, so to say.
+  CHECK(holder.connection->usable() == renewed);
 }
 
 TEST_CASE_METHOD(named_fixture, "named_lock: five thousand locks need no more than four connections", "[T69]") {

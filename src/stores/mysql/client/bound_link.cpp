@@ -64,6 +64,9 @@ std::optional<bound_link::turn> bound_link::wait_turn(const caller_signal& by, f
   // What rested may have been ended by the server. Then nothing is sent that might have been done.
   const bool rested = clock::now() - used_ > shortest_rest;
   if (rested ? link_->alive() : link_->usable()) return mine;
+  // Also where the connection stands, but its server takes no locks any more: usable() has to say so from here on, or what it
+  // holds would stay in the books for ever.
+  end();
   why = make_own_fault("the connection that kept the locks is gone, and so are they", true, true);
   return std::nullopt;
 }
@@ -80,11 +83,16 @@ bound_link::turn::~turn() {
 outcome bound_link::turn::run(const std::string& sql, const char* doing, handler done, fault& why) {
   auto& connection = *link_->link_;
   why = {};
-  if (!send_mysql(connection.handle(), sql, doing, why)) {
-    connection.heed(why);
-    connection.interrupt();  // a part of it may be on its way
-    bound_answer lost{.why = why};
-    if (done) done(lost);
+  bool sent = false;
+  try {
+    sent = send_mysql(connection.handle(), sql, doing, why);
+    if (!sent) connection.heed(why);
+  } catch (...) {
+    link_->lose(done, {});
+    throw;
+  }
+  if (!sent) {
+    link_->lose(done, why);  // a part of it may be on its way
     return outcome::unknown;
   }
   link_->open_.emplace(left_open{doing, std::move(done), clock::now() + link_->patience_});
@@ -111,6 +119,26 @@ bound_link::event bound_link::wait_next(const caller_signal& by, clock::time_poi
   }
 }
 
+/// Ends the connection, whose last statement may be done or not.
+void bound_link::lose(const handler& done, const fault& why) {
+  end();
+  bound_answer lost{.why = why};
+  if (done) done(lost);
+}
+
+void bound_link::read(event next, const char* doing, bound_answer& answer) {
+  if (next == event::nothing) {
+    answer.why = make_own_fault(std::string(doing) + ": no answer for too long", true, true);
+    link_->heed(answer.why);
+  } else if (read_mysql(link_->handle(), doing, &answer.rows, answer.why)) {
+    answer.result = outcome::yes;
+  } else {
+    answer.result = outcome_of_mysql_error(static_cast<unsigned>(answer.why.native));
+    link_->heed(answer.why);
+    if (answer.result == outcome::unknown) end();
+  }
+}
+
 /// Reads the answer that is to come.
 outcome bound_link::finish(const caller_signal& by, fault& why) {
   const auto next = wait_next(by, open_->until);
@@ -120,20 +148,22 @@ outcome bound_link::finish(const caller_signal& by, fault& why) {
   }
   const auto open = std::exchange(open_, std::nullopt);
   bound_answer answer;
-  if (next == event::nothing) {
-    answer.why = make_own_fault(std::string(open->doing) + ": no answer for too long", true, true);
-    link_->heed(answer.why);
-  } else if (read_mysql(link_->handle(), open->doing, &answer.rows, answer.why)) {
-    answer.result = outcome::yes;
-  } else {
-    answer.result = outcome_of_mysql_error(static_cast<unsigned>(answer.why.native));
-    link_->heed(answer.why);
-    if (answer.result == outcome::unknown) link_->interrupt();
+  try {
+    read(next, open->doing, answer);
+  } catch (...) {
+    lose(open->done, {});  // no memory; who reads next would take the rest of this answer for another one
+    throw;
   }
   used_ = clock::now();
   why = answer.why;
   const auto result = answer.result;
-  if (open->done) open->done(answer);
+  if (!open->done) return result;
+  try {
+    open->done(answer);
+  } catch (...) {
+    end();  // nobody knows what it holds
+    throw;
+  }
   return result;
 }
 

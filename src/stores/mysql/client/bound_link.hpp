@@ -94,6 +94,8 @@ class bound_link {
 
   event wait_next(const caller_signal& by, std::chrono::steady_clock::time_point until) const noexcept;
   outcome finish(const caller_signal& by, fault& why);
+  void read(event next, const char* doing, bound_answer& answer);
+  void lose(const handler& done, const fault& why);
 
   std::unique_ptr<mysql_connection> link_;
   const pid_t process_;

@@ -24,6 +24,18 @@ constexpr auto rest = 50ms;
 /// Between two attempts to have a connection.
 constexpr auto retry = 500ms;
 
+/// Opens a mutex, and locks it again at its end, also where something throws.
+class DLOCK_SCOPED_CAPABILITY opened {
+ public:
+  explicit opened(base::mutex& mutex) DLOCK_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
+  opened(const opened&) = delete;
+  opened& operator=(const opened&) = delete;
+  ~opened() DLOCK_RELEASE() { mutex_.lock(); }
+
+ private:
+  base::mutex& mutex_;
+};
+
 }  // namespace
 
 key_waiters::bell::bell() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -38,25 +50,30 @@ void key_waiters::bell::quiet() const noexcept {
 
 // ---- for any thread -------------------------------------------------------------------------------------------------
 
+/// A child of fork() has the mutex as it was at that moment: locked for ever, perhaps. Nobody but the forking thread is there.
+bool key_waiters::in_child() const noexcept {
+  const auto process = process_.load();
+  return process != 0 && process != ::getpid();
+}
+
 key_waiters::~key_waiters() {
+  if (in_child()) {
+    mutex_.assert_held();                      // as far as anybody can be in the way
+    if (thread_.joinable()) thread_.detach();  // it runs in the parent only
+    for (auto& each : slots_) leave_to_parent(each.link, process_);
+    leave_to_parent(control_.link, process_);
+    return;
+  }
   stop_.request_stop();
   changed_.ring();
   mutex_.lock();
   auto thread = std::move(thread_);
-  const auto process_of_thread = process_;
-  const bool ours = process_of_thread == ::getpid();
   mutex_.unlock();
-  if (!thread.joinable()) return;
-  if (ours) {
-    thread.join();
-  } else {
-    thread.detach();  // it runs in the parent only
-    for (auto& each : slots_) leave_to_parent(each.link, process_of_thread);
-    leave_to_parent(control_.link, process_of_thread);
-  }
+  if (thread.joinable()) thread.join();
 }
 
 void key_waiters::watch(std::string_view key, key_listener& listener) noexcept {
+  if (in_child()) return;
   try {
     const base::lock_guard lock(mutex_);
     if (!thread_.joinable()) {
@@ -65,6 +82,7 @@ void key_waiters::watch(std::string_view key, key_listener& listener) noexcept {
     }
     auto& about = keys_[std::string(key)];
     about.listeners.push_back(&listener);
+    if (about.listeners.size() == 1) about.since = clock::now();
     about.begins = true;
     changed_.ring();
   } catch (const std::exception&) {
@@ -73,6 +91,7 @@ void key_waiters::watch(std::string_view key, key_listener& listener) noexcept {
 }
 
 void key_waiters::unwatch(std::string_view key, key_listener& listener) noexcept {
+  if (in_child()) return;
   const base::lock_guard lock(mutex_);
   const auto found = keys_.find(key);
   if (found == keys_.end()) return;
@@ -98,29 +117,33 @@ void key_waiters::run(const std::stop_token& stop) noexcept {
 void key_waiters::tell(const std::string& key, bool works) noexcept {
   const auto found = keys_.find(key);
   if (found == keys_.end()) return;
-  found->second.begins = false;
+  found->second.begins = !works;
+  found->second.told = works;
   for (auto* const listener : found->second.listeners) listener->may_be_free(works);
 }
 
 bool key_waiters::attended(std::string_view key) const {
-  return std::any_of(slots_.begin(), slots_.end(), [&](const slot& each) { return each.key == key; });
+  return std::any_of(slots_.begin(), slots_.end(), [&](const slot& each) { return each.key == key && !each.ended; });
 }
 
 /// One wait for whatever happens first.
 void key_waiters::serve(const std::stop_token& stop) {
-  assign(stop);
+  // What comes due while connections are made ends the next wait at once.
+  const auto begun = clock::now();
+  assign(begun, stop);
+  take_back(begun);
   std::vector<pollfd> watched{{changed_.descriptor(), POLLIN, 0}};
   for (const auto& each : slots_) {
     watched.push_back({each.key.empty() ? -1 : mysql_socket(each.link->handle()), POLLIN, 0});
   }
-  const auto now = clock::now();
-  const auto next = next_time(now);
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
-  mutex_.unlock();
-  ::poll(watched.data(), watched.size(),
-         next == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(0, left)));
-  changed_.quiet();
-  mutex_.lock();
+  const auto next = next_time(begun);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
+  {
+    const opened others(mutex_);
+    ::poll(watched.data(), watched.size(),
+           next == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(0, left)));
+    changed_.quiet();
+  }
   for (std::size_t i = 0; i != slots_.size(); ++i) {
     if (watched[i + 1].fd < 0) continue;
     if (watched[i + 1].revents != 0) {
@@ -143,11 +166,22 @@ key_waiters::clock::time_point key_waiters::next_time(clock::time_point now) con
   return next;
 }
 
-std::vector<std::string> key_waiters::unattended(clock::time_point now) const {
-  std::vector<std::string> found;
+/// Who was told that it works looks no more by himself: so he is told when it does no longer.
+void key_waiters::take_back(clock::time_point now) noexcept {
   for (const auto& [key, about] : keys_) {
-    if (!attended(key) && about.rests_until <= now) found.push_back(key);
+    if (about.told && about.rests_until <= now && !attended(key)) tell(key, false);
   }
+}
+
+/// Those that have waited for longest come first.
+std::vector<std::string> key_waiters::unattended(clock::time_point now) const {
+  std::vector<std::pair<clock::time_point, std::string>> waiting;
+  for (const auto& [key, about] : keys_) {
+    if (!attended(key) && about.rests_until <= now) waiting.emplace_back(about.since, key);
+  }
+  std::sort(waiting.begin(), waiting.end());
+  std::vector<std::string> found;
+  for (auto& [since, key] : waiting) found.push_back(std::move(key));
   return found;
 }
 
@@ -167,28 +201,34 @@ key_waiters::slot* key_waiters::vacant(const std::stop_token& stop) {
     mutex_.assert_held();
     return !each.ended && !keys_.contains(each.key);
   });
-  if (unwanted != slots_.end()) end_wait(*unwanted, stop);
-  return nullptr;
+  if (unwanted == slots_.end()) return nullptr;
+  end_wait(*unwanted, stop);
+  return unwanted->key.empty() ? &*unwanted : nullptr;  // without a connection to end it by, its own was ended
 }
 
 /// The server does not see that a client is gone that waits for a row. So it is told.
 void key_waiters::end_wait(slot& of, const std::stop_token& stop) {
   of.ended = true;
-  const bool can = connected(control_, stop);
-  mutex_.unlock();
-  fault why;
-  const auto sql = "KILL QUERY " + std::to_string(of.link->identity().id);
-  const bool done = can && control_.link->query(sql, "end a wait", nullptr, nullptr, why) == outcome::yes;
-  mutex_.lock();
+  bool done = false;
+  try {
+    if (connected(control_, stop)) {
+      const opened others(mutex_);
+      fault why;
+      const auto sql = "KILL QUERY " + std::to_string(of.link->identity().id);
+      done = control_.link->query(sql, "end a wait", nullptr, nullptr, why) == outcome::yes;
+    }
+  } catch (const std::exception&) {
+    // No memory: it is not done.
+  }
   if (!done) of.drop();
 }
 
-void key_waiters::assign(const std::stop_token& stop) {
+void key_waiters::assign(clock::time_point now, const std::stop_token& stop) {
   for (const auto& each : slots_) {
+    if (each.ended) continue;
     const auto about = keys_.find(each.key);
     if (about != keys_.end() && about->second.begins) tell(each.key, true);
   }
-  const auto now = clock::now();
   if (now < retry_at_) return;
   for (const auto& key : unattended(now)) {
     auto* const with = vacant(stop);
@@ -203,22 +243,31 @@ void key_waiters::assign(const std::stop_token& stop) {
 
 bool key_waiters::connected(slot& with, const std::stop_token& stop) {
   if (with.link != nullptr && with.link->alive()) return true;
-  mutex_.unlock();
+  const opened others(mutex_);
   fault why;
-  with.link = client_.open<mysql_connection>(client_.settings().connect_timeout, stop, why);
-  const bool works =
-      with.link != nullptr && (plan_.set_up.empty() || with.link->query(plan_.set_up, "set up a connection that waits",
-                                                                        nullptr, nullptr, why) == outcome::yes);
-  if (!works) with.link.reset();
-  mutex_.lock();
-  return works;
+  with.link.reset();
+  auto made = client_.open<mysql_connection>(client_.settings().connect_timeout, stop, why);
+  if (made == nullptr) return false;
+  if (!plan_.set_up.empty() &&
+      made->query(plan_.set_up, "set up a connection that waits", nullptr, nullptr, why) != outcome::yes) {
+    return false;
+  }
+  with.link = std::move(made);
+  return true;
 }
 
 void key_waiters::send(slot& with, const std::string& key) {
   fault why;
   with.key = key;
   with.until = clock::now() + longest_wait + plan_.patience;
-  if (send_mysql(with.link->handle(), plan_.statement(key), "wait", why)) {
+  bool sent = false;
+  try {
+    const opened others(mutex_);  // who watches a key must not wait for the network
+    sent = send_mysql(with.link->handle(), plan_.statement(key), "wait", why);
+  } catch (const std::exception&) {
+    // No memory: a part of it may be on its way.
+  }
+  if (sent) {
     const auto about = keys_.find(key);
     // From here on, whatever happens to the key is seen.
     if (about != keys_.end() && about->second.begins) tell(key, true);
@@ -230,24 +279,33 @@ void key_waiters::send(slot& with, const std::string& key) {
 void key_waiters::answered(slot& with) {
   mysql_rows rows;
   fault why;
-  const bool said = read_mysql(with.link->handle(), "wait", &rows, why);
+  bool said = false;
+  try {
+    const opened others(mutex_);
+    said = read_mysql(with.link->handle(), "wait", &rows, why);
+  } catch (const std::exception&) {
+    why = {};  // no memory: nobody knows what was read of it
+  }
   if (with.ended) return with.drop();  // between the two halves of its statement, perhaps
   const bool free = said && (rows.empty() || rows.at(0).at(0) == "1");
   const bool in_vain = said ? !free && rows.at(0).at(0) == "0" : why.contended;
   if (!free && !in_vain) return lost(with);
   const auto key = std::exchange(with.key, {});
   const auto about = keys_.find(key);
-  if (!free || about == keys_.end()) return;
-  about->second.rests_until = clock::now() + rest;
+  if (about == keys_.end()) return;
+  about->second.since = clock::now();
+  if (!free) return;
+  about->second.rests_until = about->second.since + rest;
   tell(key, true);
 }
 
 void key_waiters::lost(slot& with) {
+  if (with.ended) return with.drop();
   const auto key = with.key;
   with.drop();
   retry_at_ = clock::now() + retry;
   tell(key, false);
-  if (const auto about = keys_.find(key); about != keys_.end()) about->second.begins = true;
+  if (const auto about = keys_.find(key); about != keys_.end()) about->second.since = clock::now();
 }
 
 }  // namespace dlock::stores::mysql

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -50,6 +51,8 @@ class key_waiters {
   struct watched_key {
     std::vector<key_listener*> listeners{};
     bool begins = false;              ///< somebody has not been told yet that it works
+    bool told = false;                ///< somebody relies on that it works
+    clock::time_point since{};        ///< when it had a connection last, or its first listener
     clock::time_point rests_until{};  ///< whoever was told takes the key meanwhile
   };
   /// One connection; the thread's alone.
@@ -77,8 +80,10 @@ class key_waiters {
   };
 
   void run(const std::stop_token& stop) noexcept;
+  bool in_child() const noexcept;
   void serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
-  void assign(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
+  void assign(clock::time_point now, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
+  void take_back(clock::time_point now) noexcept DLOCK_REQUIRES(mutex_);
   std::vector<std::string> unattended(clock::time_point now) const DLOCK_REQUIRES(mutex_);
   slot* vacant(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void end_wait(slot& of, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
@@ -100,7 +105,7 @@ class key_waiters {
   base::mutex mutex_;             // held while a listener is told, so that none is after unwatch()
   std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
   std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
-  pid_t process_ DLOCK_GUARDED_BY(mutex_) = 0;  // which has the thread
+  std::atomic<pid_t> process_{0};  // which has the thread
 };
 
 }  // namespace dlock::stores::mysql

@@ -71,7 +71,7 @@ for_update_store::for_update_store(for_update_settings settings)
                 .statement =
                     [this](std::string_view key) {
                       const auto rows = known();
-                      return "SELECT 1 " + rows->where(key) + " " + rows->shared;
+                      return fmt::format("SELECT {} {} {}", rows->looked_for, rows->where(key), rows->shared);
                     },
                 .set_up = fmt::format("SET SESSION innodb_lock_wait_timeout={}", key_waiters::longest_wait.count()),
                 .patience = settings_.statement_timeout}) {}
@@ -97,7 +97,11 @@ void for_update_store::prepare() {
   made->table = table.table();
   made->key = table.key(settings_.key);
   made->begin = fmt::format("FROM {} WHERE {}=", made->table, made->key.quoted());
-  made->shared = client_.is_mariadb() ? "LOCK IN SHARE MODE" : "FOR SHARE";
+  // A shared lock of what the key's index has all of locks the entry of that index alone, while other programs may have
+  // locked the row by its primary key.
+  const auto* const outside = table.outside_index_of(made->key);
+  made->looked_for = outside == nullptr ? "1" : "1, " + outside->quoted();
+  made->shared = outside == nullptr ? "FOR UPDATE" : client_.is_mariadb() ? "LOCK IN SHARE MODE" : "FOR SHARE";
   // A limit of the server's for transactions that rest would end our leases early.
   if (client_.is_mariadb()) {
     made->idle_limits =
@@ -105,7 +109,7 @@ void for_update_store::prepare() {
   }
   mysql_rows none;
   for (const auto* lock : {"FOR UPDATE", made->shared}) {
-    const auto sql = fmt::format("SELECT 1 FROM {} WHERE FALSE {} NOWAIT", made->table, lock);
+    const auto sql = fmt::format("SELECT {} FROM {} WHERE FALSE {} NOWAIT", made->looked_for, made->table, lock);
     if (with->query(sql, "locking rows", &none, nullptr, why) != outcome::yes) fail(name(), why);
   }
   const base::lock_guard lock(mutex_);
@@ -282,7 +286,7 @@ reply for_update_store::look(waiting_connection& by, const request& request) con
   reply answer;
   mysql_rows found;
   const auto rows = known();
-  const auto sql = fmt::format("SELECT 1 {} {} NOWAIT", rows->where(request.resource), rows->shared);
+  const auto sql = fmt::format("SELECT {} {} {} NOWAIT", rows->looked_for, rows->where(request.resource), rows->shared);
   answer.result = by.query(sql, "look", &found, nullptr, answer.why);
   if (answer.result == outcome::yes) {
     if (found.empty()) answer.result = outcome::absent;

@@ -71,7 +71,9 @@ class for_update_store final : public store, private store_admin {
     shared_table::column key{};
     std::string begin{};        ///< "FROM <table> WHERE <key>="
     std::string idle_limits{};  ///< settings of a new connection; may be empty
-    const char* shared = "";    ///< how a look asks for the row
+    std::string
+        looked_for{};  ///< what a look selects, so that it locks the row itself and not its place in an index alone
+    const char* shared = "";  ///< how a look asks for the row
     std::string where(std::string_view key) const;
   };
 

@@ -68,7 +68,8 @@ reply keeper::renew(microseconds ttl, const caller_signal& by) {
   }
   auto mine = link_.wait_turn(by, answer.why);
   mysql_rows rows;
-  if (mine) answer.result = mine->query(still_primary_sql, "renew", &rows, answer.why);
+  answer.result = outcome::unknown;
+  if (mine && settle(*mine, answer.why)) answer.result = mine->query(still_primary_sql, "renew", &rows, answer.why);
   if (answer.result == outcome::yes && is_no_primary(rows)) link_.end();
   if (!usable()) return {.result = outcome::no};
   return answer;
@@ -112,21 +113,21 @@ std::vector<holder_info> keeper::all_held() const {
 
 // ---- verbs ----------------------------------------------------------------------------------------------------------
 
-bool keeper::settle(turn& mine) {
+bool keeper::settle(turn& mine, fault& why) {
   if (unsure_.empty()) return true;
-  fault why;
-  if (mine.query(release_locks(unsure_), "free", nullptr, why) != outcome::yes) return false;
-  unsure_.clear();
-  return true;
+  fault reason;
+  if (mine.query(release_locks(unsure_), "free", nullptr, reason) == outcome::yes) {
+    unsure_.clear();
+    return true;
+  }
+  why = make_own_fault("what an earlier statement took is not known yet", true, reason.connection);
+  return false;
 }
 
 void keeper::take(std::span<const request> requests, std::span<reply> replies, const caller_signal& by) {
   reply all{.result = outcome::failed};
   auto mine = link_.wait_turn(by, all.why);
-  if (mine && !settle(*mine)) {
-    all.why = make_own_fault("what an earlier statement took is not known yet", true);
-    mine.reset();
-  }
+  if (mine && !settle(*mine, all.why)) mine.reset();
   if (!mine) return std::fill(replies.begin(), replies.end(), all);
   chosen wanted;
   for (std::size_t i = 0; i != requests.size(); ++i) {
@@ -153,7 +154,8 @@ void keeper::take(std::span<const request> requests, std::span<reply> replies, c
   };
   fault why;
   auto result = mine->run(get_locks(wanted.names), "take", noted, why);
-  if (result == outcome::failed && !settle(*mine)) result = outcome::unknown;
+  fault unsettled;
+  if (result == outcome::failed && !settle(*mine, unsettled)) result = outcome::unknown;
   for (std::size_t i = 0; i != wanted.of.size(); ++i) {
     auto& answer = replies[wanted.of[i]];
     answer = {.result = result, .why = why, .statements = 0};
@@ -179,6 +181,11 @@ void keeper::free(std::span<const request> requests, std::span<reply> replies, c
   auto mine = link_.wait_turn(by, all.why);
   // They went with their connection.
   if (!mine && !usable()) all = {.result = outcome::no, .statements = 0};
+  // Otherwise a grant that the books don't show would be said to be free.
+  if (mine && !settle(*mine, all.why)) {
+    all.result = outcome::unknown;
+    mine.reset();
+  }
   if (!mine) return std::fill(replies.begin(), replies.end(), all);
   chosen wanted;
   for (std::size_t i = 0; i != requests.size(); ++i) {

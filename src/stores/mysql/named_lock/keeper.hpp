@@ -60,8 +60,8 @@ class keeper {
 
   void note_taken(const std::string& name, held grant);
   void forget(const std::string& name);
-  /// Frees what a failed statement may have taken. False: not known yet.
-  bool settle(turn& mine);
+  /// Frees what a failed statement may have taken. False, and the reason: not known yet.
+  bool settle(turn& mine, fault& why);
   bool is_held_by(const request& request, const std::string& name) const;
 
   const id128 session_;

@@ -124,8 +124,11 @@ reply named_lock_store::session(connection& connection, session_verb action, con
       case session_verb::open: return open(by, record);
       case session_verb::renew: {
         const auto keeper = find(record.id);
-        return keeper == nullptr ? reply{.result = outcome::no, .statements = 0}
-                                 : keeper->renew(record.ttl, by.caller());
+        if (keeper == nullptr) return {.result = outcome::no, .statements = 0};
+        auto answer = keeper->renew(record.ttl, by.caller());
+        // This tells of its locks already: those of other sessions need not end for that.
+        if (answer.result == outcome::no) static_cast<void>(keeper->found_lost());
+        return answer;
       }
       case session_verb::close: {
         std::shared_ptr<keeper> last;  // ends without the lock
@@ -177,9 +180,10 @@ void named_lock_store::change(waiting_connection& by, std::span<const request> r
     keeper->end();  // nobody knows what it holds
     throw;
   }
-  if (keeper->usable() || !takes) return;
+  if (keeper->usable()) return;
   // All leases of the service end with a new connection, and the next call begins with a new session.
   if (keeper->found_lost()) ++losses_;
+  if (!takes) return;
   for (auto& reply : replies) {
     if (reply.result != outcome::unknown) reply = lost_session();
   }

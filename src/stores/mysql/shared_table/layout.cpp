@@ -83,7 +83,8 @@ layout layout::read(mysql_connection& connection, const table_settings& settings
   }
   for (const auto& row : rows_of(connection, settings.name,
                                  "SELECT COLUMN_NAME, DATA_TYPE, CHARACTER_MAXIMUM_LENGTH, CHARACTER_SET_NAME, "
-                                 "COLLATION_NAME, DATETIME_PRECISION, IS_NULLABLE FROM information_schema.COLUMNS "
+                                 "COLLATION_NAME, DATETIME_PRECISION, IS_NULLABLE, EXTRA LIKE '%VIRTUAL GENERATED%' "
+                                 "FROM information_schema.COLUMNS "
                                  "WHERE " +
                                      here)) {
     found.columns_.push_back({.name = row[0].value_or(""),
@@ -92,7 +93,8 @@ layout layout::read(mysql_connection& connection, const table_settings& settings
                               .charset = row[3].value_or(""),
                               .collation = row[4].value_or(""),
                               .digits = static_cast<unsigned>(number_in(row[5])),
-                              .nullable = row[6].value_or("") == "YES"});
+                              .nullable = row[6].value_or("") == "YES",
+                              .computed = row[7].value_or("") == "1"});
   }
   for (const auto& row :
        rows_of(connection, settings.name,
@@ -155,6 +157,13 @@ const column& layout::number(const std::string& name, const char* parameter) con
   const auto& found = get(name, parameter);
   if (found.type != column_type::integer) refuse(fmt::format("column '{}' ({}=) is no integer", name, parameter));
   return found;
+}
+
+const column* layout::outside_index_of(const column& key) const noexcept {
+  const auto found = std::find_if(columns_.begin(), columns_.end(), [&](const column& each) {
+    return each.name != key.name && each.name != primary_.name && !each.computed && each.type != column_type::other;
+  });
+  return found == columns_.end() ? nullptr : &*found;
 }
 
 std::string unfit_for(const column& key, std::string_view text) {

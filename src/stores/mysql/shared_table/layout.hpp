@@ -22,6 +22,7 @@ struct column {
   std::string collation{};
   unsigned digits = 0;  ///< of a second, that an expiry keeps
   bool nullable = false;
+  bool computed = false;  ///< from others, when it is read
 
   std::string quoted() const;
   /// The unit in which an expiry is kept.
@@ -61,6 +62,8 @@ class layout {
   const column& expiry(const std::string& name) const;
   /// The same for a number.
   const column& number(const std::string& name, const char* parameter) const;
+  /// A column whose value is neither in that column's index nor in the primary key's entry there; null: there is none.
+  const column* outside_index_of(const column& key) const noexcept;
   [[noreturn]] void refuse(const std::string& why) const;
 
  private:
