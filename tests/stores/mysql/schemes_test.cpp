@@ -85,7 +85,7 @@ TEST_CASE("mysql schemes: a scheme that does not exist is refused with its name 
   CHECK_THROWS_MATCHES(open_store(owner + "?scheme=zookeeper"), std::invalid_argument,
                        Catch::Matchers::Message(
                            "dlock: mysql URL: scheme=zookeeper is not one of lease_table, unique_insert, state_row, "
-                           "t_lock, for_update, named_lock"));
+                           "t_lock, named_lock, for_update"));
   CHECK_NOTHROW(open_store(owner + "?scheme=lease_table&prefix=x_"));
   CHECK_THROWS_AS(open_store(owner + "?scheme=unique_insert&prefix=x_"), std::invalid_argument);
   CHECK_THROWS_AS(open_store(owner + "?scheme=state_row&schema=create"), std::invalid_argument);
