@@ -9,75 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "by_hand.hpp"
 #include "dlock/dlock.hpp"
 #include "dlock/store/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
-#include "harness.hpp"
 
 namespace {
 
+using dlock::bench::by_hand;
 using dlock::bench::figures;
 using dlock::bench::need_env;
-
-/// A connection with two prepared statements, each with the key as its text or without any.
-class by_hand {
- public:
-  by_hand(const dlock::store_url& at, const std::string& take, const std::string& free) : my_(mysql_init(nullptr)) {
-    check(mysql_real_connect(my_, nullptr, at.user.c_str(), at.password.c_str(), at.path.c_str(), 0,
-                             need_env("DLOCK_TEST_MYSQL_SOCKET").c_str(), 0) != nullptr);
-    take_ = prepared(take);
-    free_ = prepared(free);
-  }
-  ~by_hand() {
-    mysql_stmt_close(take_);
-    mysql_stmt_close(free_);
-    mysql_close(my_);
-  }
-  by_hand(const by_hand&) = delete;
-  by_hand& operator=(const by_hand&) = delete;
-
-  void run(const std::string& sql) { check(mysql_query(my_, sql.c_str()) == 0); }
-  std::string one(const std::string& sql) {
-    run(sql);
-    MYSQL_RES* const result = mysql_store_result(my_);
-    const MYSQL_ROW row = mysql_fetch_row(result);
-    std::string value = row[0];
-    mysql_free_result(result);
-    return value;
-  }
-  void pair() {
-    run(take_);
-    run(free_);
-  }
-
- private:
-  void check(bool good) {
-    if (!good) throw std::runtime_error(mysql_error(my_));
-  }
-  MYSQL_STMT* prepared(const std::string& sql) {
-    MYSQL_STMT* const made = mysql_stmt_init(my_);
-    check(mysql_stmt_prepare(made, sql.c_str(), static_cast<unsigned long>(sql.size())) == 0);
-    return made;
-  }
-  void run(MYSQL_STMT* statement) {
-    MYSQL_BIND key;
-    std::memset(&key, 0, sizeof key);
-    key.buffer_type = MYSQL_TYPE_STRING;
-    key.buffer = key_.data();
-    key.buffer_length = static_cast<unsigned long>(key_.size());
-    check(mysql_stmt_param_count(statement) == 0 || !mysql_stmt_bind_param(statement, &key));
-    check(mysql_stmt_execute(statement) == 0);
-    if (mysql_stmt_field_count(statement) == 0) return;
-    check(mysql_stmt_store_result(statement) == 0);
-    if (mysql_stmt_num_rows(statement) != 1) throw std::runtime_error("there is no row");
-    mysql_stmt_free_result(statement);
-  }
-
-  MYSQL* my_;
-  MYSQL_STMT* take_ = nullptr;
-  MYSQL_STMT* free_ = nullptr;
-  std::string key_ = "raw:4711";
-};
+using dlock::bench::raw_database;
 
 void compare(const char* name, const dlock::store_url& at, const std::string& more, by_hand& raw) {
   dlock::lock_service locks{dlock::bench::by_socket(at) + "&scheme=" + name + more};
@@ -88,10 +30,10 @@ void compare(const char* name, const dlock::store_url& at, const std::string& mo
       [&] { const dlock::lease held = locks.acquire(key, options); });
 }
 
-int connections(by_hand& by) { return std::stoi(by.one("select count(*) from information_schema.processlist")); }
+int connections(raw_database& by) { return std::stoi(by.one("select count(*) from information_schema.processlist")); }
 
 void many(const dlock::store_url& at) {
-  by_hand raw(at, "select ?", "select ?");
+  raw_database raw(at);
   const int before = connections(raw);
   dlock::lock_service locks{dlock::bench::by_socket(at) + "&scheme=named_lock"};
   std::vector<dlock::lease> held;
@@ -119,7 +61,7 @@ int main() {
     compare("named_lock", at, "", raw);
   }
   many(at);
-  by_hand tables(at, "select ?", "select ?");
+  raw_database tables(at);
   tables.run("drop table if exists bench_rows");
   tables.run(
       "create table bench_rows (id bigint not null auto_increment primary key, resource varchar(64) not null unique) "

@@ -9,63 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "by_hand.hpp"
 #include "dlock/dlock.hpp"
 #include "dlock/store/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
-#include "harness.hpp"
 
 namespace {
 
+using dlock::bench::by_hand;
 using dlock::bench::figures;
 using dlock::bench::need_env;
-
-/// Two prepared statements, each with one text: the key.
-class by_hand {
- public:
-  by_hand(const dlock::store_url& at, const std::string& take, const std::string& free) : my_(mysql_init(nullptr)) {
-    check(mysql_real_connect(my_, nullptr, at.user.c_str(), at.password.c_str(), at.path.c_str(), 0,
-                             need_env("DLOCK_TEST_MYSQL_SOCKET").c_str(), CLIENT_FOUND_ROWS) != nullptr);
-    take_ = prepared(take);
-    free_ = prepared(free);
-  }
-  ~by_hand() {
-    mysql_stmt_close(take_);
-    mysql_stmt_close(free_);
-    mysql_close(my_);
-  }
-  by_hand(const by_hand&) = delete;
-  by_hand& operator=(const by_hand&) = delete;
-
-  void run(const std::string& sql) { check(mysql_query(my_, sql.c_str()) == 0); }
-  void pair() {
-    run(take_);
-    run(free_);
-  }
-
- private:
-  void check(bool good) {
-    if (!good) throw std::runtime_error(mysql_error(my_));
-  }
-  MYSQL_STMT* prepared(const std::string& sql) {
-    MYSQL_STMT* const made = mysql_stmt_init(my_);
-    check(mysql_stmt_prepare(made, sql.c_str(), sql.size()) == 0);
-    return made;
-  }
-  void run(MYSQL_STMT* statement) {
-    MYSQL_BIND key;
-    std::memset(&key, 0, sizeof key);
-    key.buffer_type = MYSQL_TYPE_STRING;
-    key.buffer = key_.data();
-    key.buffer_length = static_cast<unsigned long>(key_.size());
-    check(!mysql_stmt_bind_param(statement, &key) && mysql_stmt_execute(statement) == 0);
-    if (mysql_stmt_affected_rows(statement) != 1) throw std::runtime_error("nothing was changed");
-  }
-
-  MYSQL* my_;
-  MYSQL_STMT* take_ = nullptr;
-  MYSQL_STMT* free_ = nullptr;
-  std::string key_ = "raw:4711";
-};
 
 struct scheme {
   const char* name;
@@ -106,7 +59,7 @@ constexpr scheme schemes[] = {
 
 void compare(const scheme& of, const dlock::store_url& at) {
   {
-    by_hand tables(at, "select ?", "select ?");
+    dlock::bench::raw_database tables(at);
     tables.run("drop table if exists bench_locks");
     tables.run(std::string("create table bench_locks (") + of.columns + ") engine=InnoDB charset=utf8mb4");
     if (*of.make_row != '\0') tables.run(of.make_row);
@@ -125,6 +78,6 @@ void compare(const scheme& of, const dlock::store_url& at) {
 int main() {
   const auto at = dlock::store_url::parse(need_env("DLOCK_TEST_MYSQL_OWNER_URL"));
   for (const auto& each : schemes) compare(each, at);
-  by_hand(at, "select ?", "select ?").run("drop table bench_locks");
+  dlock::bench::raw_database(at).run("drop table bench_locks");
   return figures::exit_code();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What each store costs and how it hands over, measured alike: docs/stores.md has the table. Nothing is promised of these.
 #include <fmt/format.h>
-#include <mysql.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "by_hand.hpp"
 #include "dlock/dlock.hpp"
 #include "dlock/stores/linked.hpp"
 #include "dlock/stores/memory.hpp"
@@ -124,34 +124,22 @@ void measure(const candidate& at) {
   std::fflush(stdout);
 }
 
-class database {
+class database : public bench::raw_database {
  public:
-  database() : at_(store_url::parse(bench::need_env("DLOCK_TEST_MYSQL_OWNER_URL"))), my_(mysql_init(nullptr)) {
-    if (mysql_real_connect(my_, nullptr, at_.user.c_str(), at_.password.c_str(), at_.path.c_str(), 0,
-                           bench::need_env("DLOCK_TEST_MYSQL_SOCKET").c_str(), 0) == nullptr) {
-      throw std::runtime_error(mysql_error(my_));
-    }
-  }
-  ~database() { mysql_close(my_); }
-  database(const database&) = delete;
-  database& operator=(const database&) = delete;
+  explicit database(store_url at) : raw_database(at), at_(std::move(at)) {}
 
   void table(const std::string& columns) {
     run("DROP TABLE IF EXISTS bench_stores");
     run("CREATE TABLE bench_stores (" + columns + ") ENGINE=InnoDB CHARSET=utf8mb4");
   }
-  void run(const std::string& sql) {
-    if (mysql_query(my_, sql.c_str()) != 0) throw std::runtime_error(mysql_error(my_));
-  }
   std::string url(const std::string& more = {}) const { return bench::by_socket(at_) + more; }
 
  private:
-  store_url at_;
-  MYSQL* my_;
+  const store_url at_;
 };
 
 void on_mysql() {
-  database here;
+  database here(store_url::parse(bench::need_env("DLOCK_TEST_MYSQL_OWNER_URL")));
   measure({"mysql:", here.url()});
   here.table(
       "lock_key varchar(32) PRIMARY KEY NOT NULL, request_id varchar(64) NOT NULL DEFAULT '', lock_count INT NOT "

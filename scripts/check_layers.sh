@@ -96,11 +96,11 @@ folder_rule() {
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
-    src/stores/redis/client/*) echo 4 stores/redis/client base/printable_text.hpp ;;
+    src/stores/redis/client/*) echo 4 stores/guarded.hpp stores/redis/client base/printable_text.hpp ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
-      echo 4 stores/redis base/printable_text.hpp ;;
+      echo 4 stores/guarded.hpp stores/redis base/printable_text.hpp ;;
     src/stores/zookeeper/client/*) echo 4 stores/zookeeper/client ;;
-    src/stores/zookeeper/recipe/*) echo 4 stores/zookeeper base/printable_text.hpp ;;
+    src/stores/zookeeper/recipe/*) echo 4 stores/guarded.hpp stores/zookeeper base/printable_text.hpp ;;
     src/stores/*) echo 4 ;;
     src/engine/machines/*) echo 4 base engine/machines ;;
     src/engine/statements/*) echo 4 engine/machines engine/statements ;;

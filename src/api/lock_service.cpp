@@ -38,6 +38,14 @@ using detail::access;
 
 namespace {
 
+lease one_lease(engine::service_core& core, const lock_key& key, const lock_options& options,
+                const engine::lock_request::patience& patience, bool must) {
+  if (!detail::gives_any(options)) {
+    if (auto held = engine::enter_again(core, key)) return access::make(std::move(held), true, false);
+  }
+  return access::result(engine::acquire(core, key, core.shared().settled(options), patience), must);
+}
+
 multi_lease all_leases(engine::service_core& core, const lock_keys& keys, const lock_options& options,
                        const engine::lock_request::patience& patience, bool must) {
   std::vector<lease> room;
@@ -49,10 +57,7 @@ multi_lease all_leases(engine::service_core& core, const lock_keys& keys, const 
 }  // namespace
 
 lease lock_service::acquire(const lock_key& key, const lock_options& options) {
-  if (!detail::gives_any(options)) {
-    if (auto held = engine::enter_again(*core_, key)) return access::make(std::move(held), true, false);
-  }
-  return access::result(engine::acquire(*core_, key, core_->shared().settled(options)), true);
+  return one_lease(*core_, key, options, {}, true);
 }
 
 multi_lease lock_service::acquire_all(const lock_keys& keys, const lock_options& options) {
@@ -60,11 +65,7 @@ multi_lease lock_service::acquire_all(const lock_keys& keys, const lock_options&
 }
 
 lease lock_service::try_acquire(const lock_key& key, const lock_options& options) {
-  if (!detail::gives_any(options)) {
-    if (auto held = engine::enter_again(*core_, key)) return access::make(std::move(held), true, false);
-  }
-  return access::result(engine::acquire(*core_, key, core_->shared().settled(options), access::of_a_try(options)),
-                        false);
+  return one_lease(*core_, key, options, access::of_a_try(options), false);
 }
 
 multi_lease lock_service::try_acquire_all(const lock_keys& keys, const lock_options& options) {

@@ -16,28 +16,7 @@
 
 namespace dlock::test {
 
-namespace {
-
-struct kept_fixture : service_fixture {
-  bool is_free(const lock_key& key) {
-    const owner_scope stranger;
-    return static_cast<bool>(b.locks.try_acquire(key));
-  }
-};
-
-template <class F>
-std::string refusal(F&& call) {
-  try {
-    static_cast<void>(call());
-  } catch (const std::logic_error& e) {  // std::invalid_argument too
-    return e.what();
-  }
-  return {};
-}
-
-}  // namespace
-
-TEST_CASE_METHOD(kept_fixture, "kept only: one holder at a time, who waits gets the key, and the fence grows") {
+TEST_CASE_METHOD(service_fixture, "kept only: one holder at a time, who waits gets the key, and the fence grows") {
   auto mine = a.locks.acquire("k");
   const auto first = mine.fencing_token();
   CHECK_FALSE(b.locks.try_acquire("k"));
@@ -53,7 +32,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: one holder at a time, who waits gets 
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: a free key is one statement, its release another, and re-entry none",
+TEST_CASE_METHOD(service_fixture, "kept only: a free key is one statement, its release another, and re-entry none",
                  "[T41]") {
   a.locks.acquire("k").release();
   const auto before = a.locks.statements();
@@ -66,7 +45,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: a free key is one statement, its rele
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: a lease lasts longer than its ttl while its process lives", "[T13]") {
+TEST_CASE_METHOD(service_fixture, "kept only: a lease lasts longer than its ttl while its process lives", "[T13]") {
   const auto held = a.locks.acquire("k", {.ttl = 1s});
   pass(2500ms);
   CHECK_NOTHROW(held.ensure_held());
@@ -74,7 +53,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: a lease lasts longer than its ttl whi
   CHECK(a.store->count(session_verb::renew) >= 4);
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: attempts without an answer hold nothing in the end", "[T14]") {
+TEST_CASE_METHOD(service_fixture, "kept only: attempts without an answer hold nothing in the end", "[T14]") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   a.locks.acquire("old").release();
   for (const auto at : {verb::take, verb::insert}) a.store->next(at, {.what = fate});
@@ -91,7 +70,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: attempts without an answer hold nothi
   CHECK(is_free("old"));
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: a release without an answer is repeated, a late one frees nobody's key",
+TEST_CASE_METHOD(service_fixture, "kept only: a release without an answer is repeated, a late one frees nobody's key",
                  "[T07][T08]") {
   for (const auto fate : {fate::drop, fate::ghost, fate::vanish}) {
     auto held = a.locks.acquire("k");
@@ -104,7 +83,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: a release without an answer is repeat
   }
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: a forced holder is told, and its key goes to the next", "[T15]") {
+TEST_CASE_METHOD(service_fixture, "kept only: a forced holder is told, and its key goes to the next", "[T15]") {
   auto forced = a.locks.acquire("k", {.ttl = 1s});
   const auto kin = a.locks.acquire("kin", {.ttl = 1s});
   CHECK(b.locks.force_release("k"));
@@ -114,7 +93,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: a forced holder is told, and its key 
   CHECK(b.locks.acquire("k", {.wait = 20s}).fencing_token() > forced.fencing_token());
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: several keys are taken together, or none of them", "[T76]") {
+TEST_CASE_METHOD(service_fixture, "kept only: several keys are taken together, or none of them", "[T76]") {
   auto theirs = b.locks.acquire("c");
   CHECK_FALSE(a.locks.try_acquire_all({"d", "c", "b"}));
   for (const auto* key : {"b", "d"}) CHECK(is_free(key));
@@ -130,7 +109,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: several keys are taken together, or n
   for (const auto* key : {"b", "c", "d"}) CHECK(is_free(key));
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: who waited in vain leaves nothing in the way of the next", "[T90]") {
+TEST_CASE_METHOD(service_fixture, "kept only: who waited in vain leaves nothing in the way of the next", "[T90]") {
   auto mine = a.locks.acquire("k");
   CHECK(thrown([&] { return b.locks.acquire("k", {.wait = 300ms}); }) == errc::timed_out);
   mine.release();
@@ -138,7 +117,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: who waited in vain leaves nothing in 
   CHECK(eventually([&] { return static_cast<bool>(c.locks.try_acquire("k")); }));
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: a closed service takes back what is held, and its holders are told",
+TEST_CASE_METHOD(service_fixture, "kept only: a closed service takes back what is held, and its holders are told",
                  "[T90]") {
   const auto kept = a.locks.acquire("kept", {.ttl = 1s});
   CHECK(a.locks.close(0ms, release_all) == std::vector<std::string>{"kept"});
@@ -146,7 +125,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: a closed service takes back what is h
   CHECK(is_free("kept"));
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: what the store can't do is refused at the call, with its name",
+TEST_CASE_METHOD(service_fixture, "kept only: what the store can't do is refused at the call, with its name",
                  "[capabilities]") {
   const auto names_store = [&](const std::string& text) { return text.find(a.locks.name()) != std::string::npos; };
   for (const auto how : {renewal::none, renewal::manual}) {
@@ -158,7 +137,7 @@ TEST_CASE_METHOD(kept_fixture, "kept only: what the store can't do is refused at
   CHECK(names_store(refusal([&] { return held.verification(); })));
 }
 
-TEST_CASE_METHOD(kept_fixture, "kept only: many threads of several processes, never two on a key", "[T48][T57]") {
+TEST_CASE_METHOD(service_fixture, "kept only: many threads of several processes, never two on a key", "[T48][T57]") {
   constexpr int threads_in_all = 6, rounds = 12;
   std::array<process*, 2> all{&a, &b};
   std::atomic<int> inside{0}, wrong{0}, failed{0};

@@ -22,22 +22,7 @@ namespace {
 
 struct lease_fixture : service_fixture {
   const capabilities can = a.store->caps();
-
-  bool is_free(const lock_key& key) {
-    const owner_scope stranger;
-    return static_cast<bool>(b.locks.try_acquire(key));
-  }
 };
-
-template <class F>
-std::string refusal(F&& call) {
-  try {
-    static_cast<void>(call());
-  } catch (const std::logic_error& e) {  // std::invalid_argument too
-    return e.what();
-  }
-  return {};
-}
 
 }  // namespace
 

@@ -3,24 +3,10 @@
 /// What a lock_service does beside lease_test.cpp on every store without sessions whose leases end by an expiry of their own.
 
 #include "contract/service/service_contract.hpp"
-#include "dlock/owner.hpp"
 
 namespace dlock::test {
 
-namespace {
-
-struct lease_fixture : service_fixture {
-  const capabilities can = a.store->caps();
-
-  bool is_free(const lock_key& key) {
-    const owner_scope stranger;
-    return static_cast<bool>(b.locks.try_acquire(key));
-  }
-};
-
-}  // namespace
-
-TEST_CASE_METHOD(lease_fixture, "lease: one that nobody renews is lost before its key goes to the next", "[T30]") {
+TEST_CASE_METHOD(service_fixture, "lease: one that nobody renews is lost before its key goes to the next", "[T30]") {
   const auto dead = a.locks.acquire("k", {.ttl = 1s, .renewal = renewal::none});
   CHECK_FALSE(b.locks.try_acquire("k"));
   const auto mine = b.locks.acquire("k", {.wait = 20s});
@@ -29,7 +15,7 @@ TEST_CASE_METHOD(lease_fixture, "lease: one that nobody renews is lost before it
   CHECK_NOTHROW(mine.ensure_held());
 }
 
-TEST_CASE_METHOD(lease_fixture, "lease: renewed by hand, it lasts as long as it is renewed") {
+TEST_CASE_METHOD(service_fixture, "lease: renewed by hand, it lasts as long as it is renewed") {
   auto held = a.locks.acquire("k", {.ttl = 1s, .renewal = renewal::manual});
   for (int i = 0; i < 8; ++i) {
     pass(300ms);
@@ -40,7 +26,7 @@ TEST_CASE_METHOD(lease_fixture, "lease: renewed by hand, it lasts as long as it 
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(lease_fixture, "lease: a forced holder is told, and its key goes to the next", "[T15]") {
+TEST_CASE_METHOD(service_fixture, "lease: a forced holder is told, and its key goes to the next", "[T15]") {
   auto forced = a.locks.acquire("k", {.ttl = 1s});
   CHECK(b.locks.force_release("k"));
   CHECK_FALSE(b.locks.force_release("nobody's"));
@@ -50,7 +36,7 @@ TEST_CASE_METHOD(lease_fixture, "lease: a forced holder is told, and its key goe
   CHECK_NOTHROW(mine.ensure_held());
 }
 
-TEST_CASE_METHOD(lease_fixture, "lease: operators see who holds what, until it has ended", "[T22]") {
+TEST_CASE_METHOD(service_fixture, "lease: operators see who holds what, until it has ended", "[T22]") {
   auto held = a.locks.acquire("k", {.ttl = 60s});
   const auto brief = b.locks.acquire("brief", {.ttl = 10s, .renewal = renewal::none});
   CHECK_FALSE(a.locks.holder("nobody's"));

@@ -7,9 +7,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
+#include <string>
 
 #include "contract/place.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/owner.hpp"
 #include "dlock/store/clock.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
@@ -38,6 +41,22 @@ struct service_fixture {
     const auto end = now() + time;
     CHECK(eventually([&] { return now() >= end; }));
   }
+  /// For somebody who holds nothing.
+  bool is_free(const lock_key& key) {
+    const owner_scope stranger;
+    return static_cast<bool>(b.locks.try_acquire(key));
+  }
 };
+
+/// What a call is refused with; empty: it was not.
+template <class F>
+std::string refusal(F&& call) {
+  try {
+    static_cast<void>(call());
+  } catch (const std::logic_error& e) {  // std::invalid_argument too
+    return e.what();
+  }
+  return {};
+}
 
 }  // namespace dlock::test

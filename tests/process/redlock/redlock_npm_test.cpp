@@ -7,8 +7,6 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
-#include <cstdio>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,6 +16,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/redis.hpp"
 #include "dlock/stores/redlock.hpp"
+#include "support/program_output.hpp"
 #include "support/redis_masters.hpp"
 
 namespace dlock::test {
@@ -26,34 +25,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A program for Node.js, and what it prints.
-class node_program {
- public:
-  node_program(const std::string& ports, const std::string& words)
-      : output_(::popen(
-            fmt::format("DLOCK_TEST_NPM={} exec node {} {} {}", DLOCK_TEST_NPM, DLOCK_TEST_REDLOCK_NPM, ports, words)
-                .c_str(),
-            "re")) {
-    if (output_ == nullptr) throw std::runtime_error("node does not start");
-  }
-  ~node_program() {
-    if (output_ != nullptr) ::pclose(output_);
-  }
-  node_program(const node_program&) = delete;
-  node_program& operator=(const node_program&) = delete;
-
-  /// Waits for its end, which must be a good one.
-  std::string end() {
-    std::string text;
-    for (int next = 0; (next = std::fgetc(output_)) != EOF;) text.push_back(static_cast<char>(next));
-    const int code = ::pclose(std::exchange(output_, nullptr));
-    REQUIRE(code == 0);
-    return text.substr(0, text.find('\n'));
-  }
-
- private:
-  std::FILE* output_;
-};
+std::string node(const std::string& ports, const std::string& words) {
+  return fmt::format("DLOCK_TEST_NPM={} exec node {} {} {}", DLOCK_TEST_NPM, DLOCK_TEST_REDLOCK_NPM, ports, words);
+}
 
 struct neighbours {
   explicit neighbours(std::size_t count) : masters(count) {}
@@ -63,13 +37,13 @@ struct neighbours {
     for (auto& each : masters) all += fmt::format("{}{}", all.empty() ? "" : ",", each.port());
     return all;
   }
-  std::string run(const std::string& words) { return node_program(ports(), words).end(); }
+  std::string run(const std::string& words) { return program_output(node(ports(), words)).end(); }
 
   void exclude_each_other(const std::string& url) {
     constexpr auto length = 3s;
     lock_service locks{url, {.close_limit = 0ms}};
     const auto words = fmt::format("count stock counter {}", length.count());
-    node_program one(ports(), words), two(ports(), words);
+    program_output one(node(ports(), words)), two(node(ports(), words));
     std::atomic<int> done{0};
     std::vector<std::thread> threads;
     for (int i = 0; i < 2; ++i) {

@@ -8,7 +8,6 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -19,6 +18,7 @@
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_places.hpp"
+#include "support/program_output.hpp"
 
 namespace dlock::test {
 
@@ -29,34 +29,12 @@ namespace {
 
 long number(const std::string& text) { return text.empty() ? 0 : std::stol(text); }
 
-/// A program in Python, and what it prints.
-class python_program {
- public:
-  python_program(const redis_server& server, const std::string& words)
-      : output_(::popen(fmt::format("{} {} {}", DLOCK_TEST_REDIS_PY, server.socket(), words).c_str(), "re")) {
-    if (output_ == nullptr) throw std::runtime_error("python3 does not start");
-  }
-  ~python_program() {
-    if (output_ != nullptr) ::pclose(output_);
-  }
-  python_program(const python_program&) = delete;
-  python_program& operator=(const python_program&) = delete;
-
-  /// Waits for its end, which must be a good one.
-  std::string end() {
-    std::string text;
-    for (int next = 0; (next = std::fgetc(output_)) != EOF;) text.push_back(static_cast<char>(next));
-    const int code = ::pclose(std::exchange(output_, nullptr));
-    REQUIRE(code == 0);
-    return text.substr(0, text.find('\n'));
-  }
-
- private:
-  std::FILE* output_;
-};
+std::string python(const redis_server& server, const std::string& words) {
+  return fmt::format("{} {} {}", DLOCK_TEST_REDIS_PY, server.socket(), words);
+}
 
 struct setnx_fixture {
-  std::string run(const std::string& words) const { return python_program(server, words).end(); }
+  std::string run(const std::string& words) const { return program_output(python(server, words)).end(); }
 
   redis_server server{};
   lock_service locks{server.url("&scheme=setnx"), {.close_limit = 0ms}};
@@ -66,8 +44,8 @@ struct setnx_fixture {
 
 TEST_CASE_METHOD(setnx_fixture, "redis setnx: dlock and redis-py exclude each other", "[redis]") {
   constexpr auto length = 3s;
-  python_program one(server, fmt::format("count stock counter {}", length.count()));
-  python_program two(server, fmt::format("count stock counter {}", length.count()));
+  program_output one(python(server, fmt::format("count stock counter {}", length.count())));
+  program_output two(python(server, fmt::format("count stock counter {}", length.count())));
   std::atomic<int> done{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {

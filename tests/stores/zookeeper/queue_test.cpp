@@ -32,7 +32,7 @@ int watched_nodes(const zookeeper_server& server) { return count(server.ask("wch
 
 TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in which they came", "[zookeeper][T32]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor holder(place);
   auto fence = holder.acquire("k");
   std::vector<std::unique_ptr<actor>> waiting;
@@ -66,7 +66,7 @@ TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in 
 
 TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who goes on waiting", "[zookeeper][T39]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor holder(place), leaving(place), staying(place);
   const auto fence = holder.acquire("k");
   counting_listener first, second;
@@ -85,7 +85,7 @@ TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who 
 
 TEST_CASE("zookeeper: who was the first and did not take it gives way to the next", "[zookeeper]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor holder(place), idle(place), next(place);
   const auto fence = holder.acquire("k");
   counting_listener idle_told, next_told;
@@ -104,7 +104,7 @@ TEST_CASE("zookeeper: who was the first and did not take it gives way to the nex
 
 TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has gone", "[zookeeper]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor holder(place), other(place);
   const auto fence = holder.acquire("k");
   counting_listener told, also_told;
@@ -123,7 +123,7 @@ TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is 
           "[zookeeper][T14]") {
   using namespace stores::zookeeper;
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor a(place), b(place);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   constexpr std::uint64_t late = 77;
@@ -166,11 +166,11 @@ TEST_CASE("zookeeper: services get a key in the order in which they asked", "[zo
 TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "[zookeeper][T14]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  url_place direct(server.url());
+  zookeeper_place direct(server.url());
   actor b(direct);
   const auto url = "zookeeper://127.0.0.1:" + std::to_string(proxy.port());
   SECTION("of a take") {
-    url_place place(url);
+    zookeeper_place place(url);
     actor a(place);
     REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
     proxy.lose_next(tcp_proxy::loss::answer);
@@ -183,7 +183,7 @@ TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "
     CHECK(answer(b.take("k")) == outcome::yes);
   }
   SECTION("of a place in the queue") {
-    url_place place(url);
+    zookeeper_place place(url);
     actor a(place);
     const auto fence = b.acquire("k");
     counting_listener told;
@@ -200,7 +200,7 @@ TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "
     CHECK(a.at("k").fence == granted.fence);
   }
   SECTION("of a place in the queue, whose request did not arrive") {
-    url_place place(url);
+    zookeeper_place place(url);
     actor a(place);
     const auto fence = b.acquire("k");
     counting_listener told;

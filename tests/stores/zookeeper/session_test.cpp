@@ -92,7 +92,7 @@ TEST_CASE("zookeeper: a server that is killed and started again has all locks", 
 
 TEST_CASE("zookeeper: a renewal that is too far from the one before proves too little and is no yes", "[zookeeper]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor a(place, 1s);  // its session lives for 1.5 s
   std::this_thread::sleep_for(700ms);
   const auto renew = [&] { return a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = 1s}); };
@@ -140,7 +140,7 @@ TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough b
 TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the parent's session alone",
           "[zookeeper][T47]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor parent(place), other(place);
   parent.acquire("k");
   const auto child = ::fork();

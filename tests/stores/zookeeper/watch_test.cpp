@@ -64,7 +64,7 @@ class slow_listener final : public key_listener {
 
 TEST_CASE("zookeeper: who waits is told when its session ends, that nothing more will be told", "[zookeeper]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor holder(place), other(place);
   holder.acquire("k");
   counting_listener queued, watching;
@@ -85,7 +85,7 @@ TEST_CASE("zookeeper: who waits is told that nothing more will be told when the 
           "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  url_place direct(server.url()), cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  zookeeper_place direct(server.url()), cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
   actor holder(direct), other(cut_off, 1s);
   holder.acquire("k");
   counting_listener queued, watching;
@@ -105,7 +105,7 @@ TEST_CASE("zookeeper: who waits is told that nothing more will be told when the 
 TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although its session has ended meanwhile",
           "[zookeeper]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor a(place);
   a.release("k", a.acquire("k"));
   slow_listener listener;
@@ -132,7 +132,7 @@ TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although i
 
 TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is told so", "[zookeeper]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor a(place);
   a.release("k", a.acquire("k"));
   // Its nodes are readable for itself alone.
@@ -153,7 +153,7 @@ TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is
 TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that nothing more will be told",
           "[zookeeper]") {
   const zookeeper_server server;
-  url_place place(server.url());
+  zookeeper_place place(server.url());
   actor holder(place), waiting(place);
   const auto fence = holder.acquire("k");
   zookeeper_handle somebody(settings_of(server.url()), 10s);

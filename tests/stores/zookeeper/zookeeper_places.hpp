@@ -7,28 +7,20 @@
 #include <utility>
 
 #include "contract/store/store_contract.hpp"
+#include "contract/url_place.hpp"
 #include "dlock/stores/zookeeper.hpp"
 #include "support/eventually.hpp"
 #include "support/zookeeper_server.hpp"
 
 namespace dlock::test {
 
-/// Locks at a URL, wherever that leads.
-class url_place final : public store_place {
+/// Locks at a URL. A free key leaves nothing behind, and fences are those of the whole ensemble.
+class zookeeper_place final : public url_place {
  public:
-  explicit url_place(std::string at) : url_(std::move(at)) {}
-  std::shared_ptr<store> open() override {
-    auto opened = open_store(url_);
-    opened->prepare();
-    return opened;
-  }
-  std::string url() const override { return url_; }
+  using url_place::url_place;
   bool counts_grants() const override { return false; }
   bool deletes_free_rows() const override { return true; }
   bool forgets_expired() const override { return true; }
-
- private:
-  const std::string url_;
 };
 
 /// Who waits, as the engine does.

@@ -3,11 +3,10 @@
 
 /// What any answer to a verb means.
 
-#include <exception>
-#include <span>
 #include <string>
 
 #include "dlock/store/store_types.hpp"
+#include "stores/guarded.hpp"
 #include "stores/redis/client/answer.hpp"
 #include "stores/redis/client/errors.hpp"
 
@@ -26,19 +25,6 @@ inline reply yes_or_no(const answer& told, const char* doing) {
   if (!told) return unanswered(doing);
   if (told.is_error()) return refused(told, doing);
   return {.result = told.number() == 1 ? outcome::yes : outcome::no};
-}
-
-/// Runs the body of a verb, which must not throw: without memory it is not known what was sent.
-template <class Body>
-void guarded(std::span<reply> replies, Body&& body) noexcept {
-  try {
-    body();
-  } catch (const std::exception&) {
-    for (auto& each : replies) {
-      each = reply{.result = outcome::unknown};
-      each.why.transient = true;
-    }
-  }
 }
 
 }  // namespace dlock::stores::redis

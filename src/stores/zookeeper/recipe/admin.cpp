@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "base/printable_text.hpp"
-#include "stores/zookeeper/recipe/guarded.hpp"
+#include "stores/guarded.hpp"
+#include "stores/zookeeper/client/errors.hpp"
 #include "stores/zookeeper/recipe/store.hpp"
 
 namespace dlock::stores::zookeeper {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "stores/guarded.hpp"
 #include "stores/zookeeper/client/errors.hpp"
-#include "stores/zookeeper/recipe/guarded.hpp"
 #include "stores/zookeeper/recipe/store.hpp"
 
 namespace dlock::stores::zookeeper {

@@ -8,7 +8,8 @@
 
 #include "dlock/error.hpp"
 #include "dlock/stores/zookeeper.hpp"
-#include "stores/zookeeper/recipe/guarded.hpp"
+#include "stores/guarded.hpp"
+#include "stores/zookeeper/client/errors.hpp"
 
 namespace dlock::stores {
 

@@ -5,9 +5,8 @@
 #include <span>
 
 #include "dlock/store/store_types.hpp"
-#include "stores/zookeeper/client/errors.hpp"
 
-namespace dlock::stores::zookeeper {
+namespace dlock::stores {
 
 /// Runs the body of a verb, which must not throw: without memory it is not known what was sent.
 template <class Body>
@@ -28,4 +27,4 @@ reply guarded(Body&& body) noexcept {
   return told;
 }
 
-}  // namespace dlock::stores::zookeeper
+}  // namespace dlock::stores
