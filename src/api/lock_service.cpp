@@ -156,7 +156,9 @@ std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, re
   return left;
 }
 
-std::uint64_t lock_service::count(event::kind kind) const noexcept { return core_->shared().count(kind); }
+std::uint64_t lock_service::count(event::kind kind) const noexcept {
+  return core_->shared().count(kind) + (kind == event::kind::reentered ? core_->all().table.entered() : 0);
+}
 std::uint64_t lock_service::statements() const noexcept { return core_->all().statements.statements(); }
 
 namespace detail {

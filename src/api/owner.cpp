@@ -4,11 +4,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
+#include "base/printable_text.hpp"
 #include "engine/blocking_calls.hpp"
 #include "engine/fork_guard.hpp"
+#include "engine/owner_state.hpp"
 
 namespace dlock {
 
@@ -65,8 +72,10 @@ const thread_place::state& thread_place::current() {
 /// A forked child owns nothing. What its parent held is left alone, not even its memory is touched.
 const thread_place::state& thread_place::alive(state& owner) {
   if (owner->generation != engine::fork_generation()) {
+    const std::string id = owner->request_id;
     static_cast<void>(new state(std::move(owner)));
-    owner = std::make_shared<engine::owner_state>();
+    // A request is the same one in both; what the parent holds in its name the store has to say.
+    owner = id.empty() ? std::make_shared<engine::owner_state>() : engine::owner_of_request(id);
   }
   return owner;
 }
@@ -86,6 +95,21 @@ bool is_own_owner(const owner_state& who) noexcept {
 }  // namespace engine
 
 owner::owner() : state_(std::make_shared<engine::owner_state>()) {}
+
+namespace {
+constexpr std::size_t longest_request_id = 64;
+}  // namespace
+
+owner::owner(std::string_view request_id) {
+  const bool plain = std::all_of(request_id.begin(), request_id.end(),
+                                 [](char each) { return each > ' ' && each <= '~' && each != '/'; });
+  if (request_id.empty() || request_id.size() > longest_request_id || !plain) {
+    throw std::invalid_argument(
+        fmt::format("dlock::owner: request id '{}': 1 to {} printable ASCII characters without blanks and '/'",
+                    detail::printable_text(request_id), longest_request_id));
+  }
+  state_ = engine::owner_of_request(request_id);
+}
 
 owner owner::current() { return owner(engine::current_owner()); }
 

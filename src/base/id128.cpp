@@ -23,11 +23,11 @@ id128 id128::random() {
 
 std::string id128::hex() const {
   static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
+  std::string text(2 * bytes.size(), '0');
+  char* at = text.data();
   for (const unsigned char byte : bytes) {
-    text.push_back(digits[byte >> 4U]);
-    text.push_back(digits[byte & 15U]);
+    *at++ = digits[byte >> 4U];
+    *at++ = digits[byte & 15U];
   }
   return text;
 }

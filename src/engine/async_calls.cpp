@@ -25,6 +25,7 @@ void check_may_wait_here(service_core& core, const lock_key& key) {
 
 void check(service_core& core, const lock_key& key, const detail::lock_settings& terms) {
   check_request(core, key, terms);
+  check_owner(core, terms);
   check_may_wait_here(core, key);
 }
 

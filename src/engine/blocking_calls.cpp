@@ -60,9 +60,7 @@ std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key) {
   if (owner.grants.load(std::memory_order_relaxed) == 0) return nullptr;
   auto& shared = core.shared();
   auto held = core.all().table.enter(owner, key, in_owner_scope(), shared.time.now());
-  if (held == nullptr) return held;
-  shared.count_up(event::kind::reentered);
-  if (shared.options.observer != nullptr) {
+  if (held != nullptr && shared.options.observer != nullptr) {
     shared.deliver({.what = event::kind::reentered, .key = key.view(), .fence = held->fence_shown()});
   }
   return held;
@@ -74,6 +72,7 @@ acquired acquire(service_core& core, const lock_key& key, const detail::lock_set
                  const lock_request::patience& patience) {
   core.refuse_if_forked();
   check_request(core, key, terms);
+  check_owner(core, terms);
   check_cancelled(key, terms);
   const auto begun = core.shared().time.now();
   if (auto again = enter_again(core, key, terms, begun); again.held != nullptr) return again;
@@ -91,6 +90,7 @@ acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail
                          const lock_request::patience& patience) {
   core.refuse_if_forked();
   for (const auto& key : keys) check_request(core, key, terms);
+  check_owner(core, terms);
   check_cancelled(keys[0], terms);
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);

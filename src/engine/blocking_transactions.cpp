@@ -81,6 +81,7 @@ std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock
   core.refuse_if_forked();
   validate(terms, core.shared().options);
   check_request(core, "rows to be claimed", &renewal, terms);
+  check_owner(core, terms);
   if (terms.cancel.stop_requested()) throw lock_refused(errc::cancelled, "rows to be claimed");
   const service_core::call here(core);
   if (core.closing().stop_requested()) throw lock_refused(errc::closed, "rows to be claimed");

@@ -61,6 +61,25 @@ void check_request(const service_core& core, const lock_key& key, const detail::
                 row != nullptr ? &row->table->renewal : nullptr, terms);
 }
 
+void check_owner(const service_core& core, const detail::lock_settings& terms) {
+  if (!in_owner_scope() || current_owner()->request_id.empty()) return;
+  const auto refuse = [](const std::string& why) {
+    throw std::invalid_argument(fmt::format("dlock: owner '{}': {}", current_owner()->request_id, why));
+  };
+  if (!core.all().caps.request_ids) {
+    refuse(core.where().name() + " knows no requests that lock through several processes: an owner without an id");
+  }
+  // Whether the request holds the key through another process nobody asks before: its take is granted.
+  if (terms.reentry != reentry::allow) {
+    refuse("reentry = refuse or busy, and distributed_mutex: it enters again what it holds elsewhere");
+  }
+  // Another program of that request reads the row and then frees it if it is as it was read: a renewal in between would make
+  // that do nothing, without a word. So does every other change, but renewals go on and on.
+  if (terms.renewal == renewal::automatic) {
+    refuse("renewal = automatic may undo what other programs of that request do: renewal::none or renewal::manual");
+  }
+}
+
 void check_cancelled(const lock_key& key, const detail::lock_settings& terms) {
   if (terms.cancel.stop_requested()) {
     throw lock_refused(errc::cancelled, fmt::format("key '{}': cancelled before it was asked for", printable(key)));

@@ -21,6 +21,8 @@ namespace dlock::engine {
 void check_request(const service_core& core, const std::string& which, const row_renewal* row,
                    const detail::lock_settings& terms);
 void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms);
+/// Throws std::invalid_argument where the thread's owner has a request id, and the store or its terms don't fit that.
+void check_owner(const service_core& core, const detail::lock_settings& terms);
 /// Throws lock_refused where the wait was cancelled before it began.
 void check_cancelled(const lock_key& key, const detail::lock_settings& terms);
 

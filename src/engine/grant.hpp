@@ -121,7 +121,8 @@ struct grant : std::enable_shared_from_this<grant> {
             .nonce = nonce,
             .fence = fence,
             .kind = kind,
-            .min_hold = min_hold};
+            .min_hold = min_hold,
+            .request_id = owner->request_id};
   }
   /// When a release of it that begins now is given up: by then its expiry has freed it.
   instant release_given_up(instant now) const noexcept {

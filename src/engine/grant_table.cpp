@@ -65,8 +65,19 @@ std::shared_ptr<grant> grant_table::enter(const owner_state& owner, const lock_k
   }
   if (mine->leases.load(std::memory_order_relaxed) == 0) return nullptr;
   auto alive = mine->alive();
-  if (alive != nullptr) mine->leases.fetch_add(1, std::memory_order_relaxed);
+  if (alive == nullptr) return alive;
+  mine->leases.fetch_add(1, std::memory_order_relaxed);
+  ++in.entered;
   return alive;
+}
+
+std::uint64_t grant_table::entered() noexcept {
+  std::uint64_t all = 0;
+  for (auto& in : shards_) {
+    const base::lock_guard lock(in.mutex);
+    all += in.entered;
+  }
+  return all;
 }
 
 grant_table::left grant_table::leave(grant& grant, bool in_transaction) noexcept {

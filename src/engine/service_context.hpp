@@ -72,7 +72,7 @@ class service_context {
     count_up(happened.what);
     if (options.observer != nullptr) deliver(happened);
   }
-  /// The two halves of it.
+  /// The two halves of it. Most re-entries are counted by grant_table::enter().
   void count_up(event::kind kind) noexcept {
     counts_[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
   }

@@ -69,7 +69,10 @@ struct request {
   lease_kind kind = lease_kind::session;  ///< take, insert, take_over: what is asked for
   microseconds ttl{0};                    ///< take, insert, take_over, extend: the own expiry; 0 for session
   microseconds min_hold{0};               ///< release
-  const seen* expected = nullptr;         ///< take_over: the holder that was seen. Must outlive the call
+  /// capabilities::request_ids: in whose name it is asked for, which enters again what it holds through others, and to whom
+  /// a look says that nobody has that. Empty: in nobody's. Must outlive the call.
+  std::string_view request_id{};
+  const seen* expected = nullptr;  ///< take_over: the holder that was seen. Must outlive the call
   bool looked = false;  ///< take: it follows a look, so what makes it wait may be a transaction of a dead holder
 };
 
@@ -114,9 +117,10 @@ struct capabilities {
   bool renewed_leases =
       false;          ///< lease_kind::column of keys: an expiry of their own, which the service renews by `extend`
   bool fence = true;  ///< a grant's fence is greater than all before of its key; false: it names the grant and no more
-  bool min_hold = true;     ///< request::min_hold; false: nothing tells the store when a key was granted
-  bool tells_free = false;  ///< store::watch(): who waits for a key is told when it may be free
-  bool any_key = true;      ///< any 1 to 255 bytes are a key of their own; false: unfit_key() is asked about each
+  bool min_hold = true;      ///< request::min_hold; false: nothing tells the store when a key was granted
+  bool tells_free = false;   ///< store::watch(): who waits for a key is told when it may be free
+  bool request_ids = false;  ///< who says who he is (request::request_id) enters again what he holds, from any process
+  bool any_key = true;       ///< any 1 to 255 bytes are a key of their own; false: unfit_key() is asked about each
 };
 
 }  // namespace dlock

@@ -20,6 +20,9 @@
 /// the table or sets a version back, which neither dlock nor the protocol does. There are no verify(), min_hold and rows
 /// locked in place. Keys are at most as long as the column (32 characters); those that it takes for equal are one lock.
 ///
+/// A request that several processes or programs serve by one id, dlock::owner{id}, enters again what any of them holds. Its
+/// leases are not renewed automatically, and take a statement more. Other programs of it must not lock for less time.
+///
 /// A program whose clock is wrong by more than `skew` can take any lock early, as it can take those of its own kind: hand
 /// the fencing token to what the lock protects.
 

@@ -160,7 +160,7 @@ action key_attempt::ask(instant now) {
   }
   if (!grants(at_)) {
     statement_.what = statement::kind::keyed;
-    statement_.ask = {.action = verb::look, .resource = key_.view(), .row = key_.row()};
+    statement_.ask = request_.look_at(key_);
     return send(doing::asking, now, statement_patience);
   }
   if (!pin() || pin()->deadline.left(now) == 0us) {
@@ -190,7 +190,7 @@ action key_attempt::pinned(action next, instant now) {
 statement& key_attempt::look(instant now) noexcept {
   at_ = machine_.paused();
   statement_.what = statement::kind::keyed;
-  statement_.ask = {.action = verb::look, .resource = key_.view(), .row = key_.row()};
+  statement_.ask = request_.look_at(key_);
   send(doing::asking, now, statement_patience);
   return statement_;
 }

@@ -68,8 +68,7 @@ action key_round::pin_follow(action next, instant now) {
 // ---- looking around, before a take that might wait ------------------------------------------------------------------
 
 action key_round::look(instant now) {
-  for (auto& each : parts_)
-    each.send.ask = {.action = verb::look, .resource = each.attempt.key().view(), .row = each.attempt.key().row()};
+  for (auto& each : parts_) each.send.ask = request_.look_at(each.attempt.key());
   return send(line::takes, request_.limit(now), statement_patience);
 }
 

@@ -41,6 +41,10 @@ struct lock_request {
   const instant deadline;    ///< of the whole wait
   const instant line_until;  ///< of the wait for other threads of this process
 
+  /// Who keeps it from this caller.
+  request look_at(const lock_key& key) const noexcept {
+    return {.action = verb::look, .resource = key.view(), .row = key.row(), .request_id = owner->request_id};
+  }
   /// Of one statement.
   instant limit(instant now) const noexcept { return std::max(deadline, now + statement_patience); }
   /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.

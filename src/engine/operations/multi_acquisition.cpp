@@ -266,7 +266,7 @@ action multi_acquisition::pause_now(instant now) {
   }
   doing_ = doing::pausing;
   const auto& key = keys_[machine_.busy_key()];
-  look_.ask = {.action = verb::look, .resource = key.view(), .row = key.row()};
+  look_.ask = request_.look_at(key);
   look_.until = request_.limit(now);
   look_.patience = statement_patience;
   looks_ = machine_.paused() == multi_step::look;

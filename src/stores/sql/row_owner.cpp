@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/sql/row_owner.hpp"
 
-#include <fmt/format.h>
-
 namespace dlock::stores::sql {
 
 namespace {
@@ -18,7 +16,14 @@ int digit(char c) noexcept {
 
 }  // namespace
 
-std::string row_owner::text() const { return fmt::format("{}/{:016x}", session.hex(), nonce); }
+std::string row_owner::text() const {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string made = session.hex();
+  made.reserve(plain_size + 1);
+  made.push_back('/');
+  for (int shift = 60; shift >= 0; shift -= 4) made.push_back(digits[nonce >> static_cast<unsigned>(shift) & 15U]);
+  return made;
+}
 
 std::optional<row_owner> row_owner::parse(std::string_view text) noexcept {
   if (text.size() == plain_size + 1 && text.back() == '+') text.remove_suffix(1);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -40,12 +41,23 @@ void caller_signal::raise() noexcept {
 bound_link::bound_link(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience)
     : link_(std::move(link)), process_(::getpid()), patience_(patience) {}
 
-bound_link::~bound_link() { leave_to_parent(link_, process_); }
+bound_link::~bound_link() {
+  if (process_ != ::getpid()) {
+    for (const auto& each : statements_) each->statement_.leave();
+  }
+  leave_to_parent(link_, process_);
+}
+
+key_statement* bound_link::add(std::string sql, const char* doing, bool bytes, fault& why) {
+  auto& added = statements_.emplace_back(std::make_unique<key_statement>(std::move(sql), doing, bytes));
+  const bool good = !mysql_statement::in_two_steps || link_->prepare(added->statement_, why);
+  return good ? added.get() : nullptr;
+}
 
 std::optional<bound_link::turn> bound_link::wait_turn(const caller_signal& by, fault& why) {
   {
     base::unique_lock lock(mutex_);
-    const bool got = freed_.wait(lock, by.token(), [this] {
+    const bool got = !taken_ || freed_.wait(lock, by.token(), [this] {
       mutex_.assert_held();
       return !taken_;
     });
@@ -56,13 +68,14 @@ std::optional<bound_link::turn> bound_link::wait_turn(const caller_signal& by, f
     taken_ = true;
   }
   turn mine(*this, by);
-  if (open_ && finish(by, why) == outcome::unknown && open_) {
+  const auto now = clock::now();
+  if (open_ && finish(by, now, why) == outcome::unknown && open_) {
     why = make_own_fault("the connection that keeps the locks has not answered yet", true);
     return std::nullopt;
   }
   why = {};
   // What rested may have been ended by the server. Then nothing is sent that might have been done.
-  const bool rested = clock::now() - used_ > shortest_rest;
+  const bool rested = now - used_ > shortest_rest;
   if (rested ? link_->alive() : link_->usable()) return mine;
   // Also where the connection stands, but its server takes no locks any more: usable() has to say so from here on, or what it
   // holds would stay in the books for ever.
@@ -81,37 +94,58 @@ bound_link::turn::~turn() {
 }
 
 outcome bound_link::turn::run(const std::string& sql, const char* doing, handler done, fault& why) {
-  auto& connection = *link_->link_;
   why = {};
-  bool sent = false;
+  bool good = false;
   try {
-    sent = send_mysql(connection.handle(), sql, doing, why);
-    if (!sent) connection.heed(why);
+    good = send_mysql(link_->link_->handle(), sql, doing, why);
+    if (!good) link_->link_->heed(why);
   } catch (...) {
     link_->lose(done, {});
     throw;
   }
-  if (!sent) {
+  return sent(good, nullptr, doing, std::move(done), why);
+}
+
+outcome bound_link::turn::run(key_statement& statement, std::string_view key, handler done, fault& why) {
+  auto& native = statement.statement_;
+  statement.key_.assign(key);
+  why = {};
+  bool good = false;
+  try {
+    good = native.prepared() ? native.send(why)
+                             : send_mysql(link_->link_->handle(), native.written_out(), native.name(), why);
+    if (!good) link_->link_->heed(why);
+  } catch (...) {
+    link_->lose(done, {});
+    throw;
+  }
+  return sent(good, &statement, native.name(), std::move(done), why);
+}
+
+outcome bound_link::turn::sent(bool good, key_statement* statement, const char* doing, handler done, fault& why) {
+  if (!good) {
     link_->lose(done, why);  // a part of it may be on its way
     return outcome::unknown;
   }
-  link_->open_.emplace(left_open{doing, std::move(done), clock::now() + link_->patience_});
-  return link_->finish(*by_, why);
+  const auto now = clock::now();
+  link_->open_.emplace(left_open{doing, statement, std::move(done), now + link_->patience_});
+  return link_->finish(*by_, now, why);
 }
 
 outcome bound_link::turn::query(const std::string& sql, const char* doing, mysql_rows* rows, fault& why) {
+  if (rows == nullptr) return run(sql, doing, {}, why);
   const auto read = std::make_shared<mysql_rows>();  // it may be answered when nobody is here any more
   const auto result = run(
       sql, doing, [read](bound_answer& answer) { *read = std::move(answer.rows); }, why);
-  if (rows != nullptr && result == outcome::yes) *rows = std::move(*read);
+  if (result == outcome::yes) *rows = std::move(*read);
   return result;
 }
 
-bound_link::event bound_link::wait_next(const caller_signal& by, clock::time_point until) const noexcept {
+bound_link::event bound_link::wait_next(const caller_signal& by, clock::time_point now) const noexcept {
   using namespace std::chrono;
   std::array<pollfd, 2> watched{{{mysql_socket(link_->handle()), POLLIN, 0}, {by.descriptor(), POLLIN, 0}}};
-  for (;;) {
-    const auto left = std::max<milliseconds::rep>(0, ceil<milliseconds>(until - clock::now()).count());
+  for (;; now = clock::now()) {
+    const auto left = std::max<milliseconds::rep>(0, ceil<milliseconds>(open_->until - now).count());
     const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(left));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return event::nothing;
@@ -126,11 +160,32 @@ void bound_link::lose(const handler& done, const fault& why) {
   if (done) done(lost);
 }
 
-void bound_link::read(event next, const char* doing, bound_answer& answer) {
+bool bound_link::read_number(key_statement& statement, bound_answer& answer) const {
+  auto& native = statement.statement_;
+  if (!native.prepared()) {
+    if (!read_mysql(link_->handle(), native.name(), &answer.rows, answer.why)) return false;
+    answer.found = !answer.rows.empty();
+    if (!answer.found) return true;
+    const auto& text = answer.rows.front().at(0);
+    if (text) answer.number = std::strtoll(text->c_str(), nullptr, 10);
+    return true;
+  }
+  if (native.receive(answer.why) != outcome::yes) return false;
+  std::int64_t number = 0;
+  mysql_bool null = 0;
+  const std::array columns{mysql_field::number_or_null(number, null)};
+  const auto fetched = native.fetch(columns, answer.why);
+  answer.found = fetched == outcome::yes;
+  if (answer.found && !null) answer.number = number;
+  return answer.found || fetched == outcome::absent;
+}
+
+void bound_link::read(event next, const left_open& open, bound_answer& answer) {
   if (next == event::nothing) {
-    answer.why = make_own_fault(std::string(doing) + ": no answer for too long", true, true);
+    answer.why = make_own_fault(std::string(open.doing) + ": no answer for too long", true, true);
     link_->heed(answer.why);
-  } else if (read_mysql(link_->handle(), doing, &answer.rows, answer.why)) {
+  } else if (open.statement != nullptr ? read_number(*open.statement, answer)
+                                       : read_mysql(link_->handle(), open.doing, &answer.rows, answer.why)) {
     answer.result = outcome::yes;
   } else {
     answer.result = outcome_of_mysql_error(static_cast<unsigned>(answer.why.native));
@@ -140,8 +195,8 @@ void bound_link::read(event next, const char* doing, bound_answer& answer) {
 }
 
 /// Reads the answer that is to come.
-outcome bound_link::finish(const caller_signal& by, fault& why) {
-  const auto next = wait_next(by, open_->until);
+outcome bound_link::finish(const caller_signal& by, clock::time_point now, fault& why) {
+  const auto next = wait_next(by, now);
   if (next == event::raised) {
     why = make_own_fault(std::string(open_->doing) + ": no answer in time", true);
     return outcome::unknown;
@@ -149,7 +204,7 @@ outcome bound_link::finish(const caller_signal& by, fault& why) {
   const auto open = std::exchange(open_, std::nullopt);
   bound_answer answer;
   try {
-    read(next, open->doing, answer);
+    read(next, *open, answer);
   } catch (...) {
     lose(open->done, {});  // no memory; who reads next would take the rest of this answer for another one
     throw;

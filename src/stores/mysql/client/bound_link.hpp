@@ -10,6 +10,9 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/mutex.hpp"
 #include "stores/mysql/client/connection.hpp"
@@ -38,8 +41,24 @@ class caller_signal {
 /// What a statement on a bound_link was answered.
 struct bound_answer {
   outcome result = outcome::unknown;
-  mysql_rows rows{};
+  mysql_rows rows{};                     ///< of a text
+  bool found = false;                    ///< a key_statement found a row,
+  std::optional<std::int64_t> number{};  ///< with this number, or NULL, in its first column
   fault why{};
+};
+
+/// A statement of a bound_link with one parameter, a key, and an answer of one number.
+class key_statement {
+ public:
+  /// `doing`, which messages show, must outlive it. `bytes`: the key is; otherwise it is a text.
+  key_statement(std::string sql, const char* doing, bool bytes)
+      : sql_(std::move(sql)), statement_(sql_, doing, {bytes ? mysql_field::bytes(key_) : mysql_field::text(key_)}) {}
+
+ private:
+  friend class bound_link;
+  const std::string sql_;
+  mysql_bytes<256> key_{};
+  mysql_statement statement_;
 };
 
 /// A connection that locks are bound to at the server: they end when it ends. So a caller that has no more time does not end
@@ -47,7 +66,7 @@ struct bound_answer {
 /// any thread; whoever has the turn sends.
 class bound_link {
  public:
-  /// Told of the answer, exactly once, by whoever reads it, who has the turn. It must not throw.
+  /// Told of the answer, exactly once, by whoever reads it, who has the turn: maybe when the caller is gone. It must not throw.
   using handler = std::function<void(bound_answer&)>;
 
   /// `patience`: without an answer for so long, the connection is ended.
@@ -65,15 +84,21 @@ class bound_link {
     ~turn();
     /// One round trip. unknown: it may be done still, and then `done` is told later.
     outcome run(const std::string& sql, const char* doing, handler done, fault& why);
+    /// The same for one that was added, prepared where the client library can wait for its answer as this one does.
+    outcome run(key_statement& statement, std::string_view key, handler done, fault& why);
     /// The same, for what needs no handler.
     outcome query(const std::string& sql, const char* doing, mysql_rows* rows, fault& why);
 
    private:
     friend class bound_link;
     turn(bound_link& link, const caller_signal& by) noexcept : link_(&link), by_(&by) {}
+    outcome sent(bool good, key_statement* statement, const char* doing, handler done, fault& why);
     bound_link* link_;
     const caller_signal* by_;
   };
+
+  /// Before anything else is done with it. One round trip. Null, and the reason, if the server does not take the statement.
+  key_statement* add(std::string sql, const char* doing, bool bytes, fault& why);
 
   /// Waits for the turn, and reads an answer that was left. Nothing, and the reason: `by` was raised, or (why.connection) the
   /// connection is gone.
@@ -87,17 +112,20 @@ class bound_link {
  private:
   struct left_open {
     const char* doing;
+    key_statement* statement;  ///< null: another text was sent
     handler done;
     std::chrono::steady_clock::time_point until;
   };
   enum class event { answer, raised, nothing };
 
-  event wait_next(const caller_signal& by, std::chrono::steady_clock::time_point until) const noexcept;
-  outcome finish(const caller_signal& by, fault& why);
-  void read(event next, const char* doing, bound_answer& answer);
+  event wait_next(const caller_signal& by, std::chrono::steady_clock::time_point now) const noexcept;
+  outcome finish(const caller_signal& by, std::chrono::steady_clock::time_point now, fault& why);
+  void read(event next, const left_open& open, bound_answer& answer);
+  bool read_number(key_statement& statement, bound_answer& answer) const;
   void lose(const handler& done, const fault& why);
 
   std::unique_ptr<mysql_connection> link_;
+  std::vector<std::unique_ptr<key_statement>> statements_{};  // end before their connection
   const pid_t process_;
   const std::chrono::milliseconds patience_;
   base::mutex mutex_;

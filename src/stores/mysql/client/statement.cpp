@@ -36,6 +36,7 @@ std::string mysql_field::literal() const {
 }
 
 void mysql_field::put(const std::optional<std::string>& value) const {
+  if (null_ != nullptr && !value) *null_ = 1;
   const std::string text = value.value_or("");
   switch (type_) {
     case type::integer: *static_cast<std::int64_t*>(at_) = std::strtoll(text.c_str(), nullptr, 10); return;
@@ -86,6 +87,31 @@ outcome mysql_statement::execute(fault& why) {
   why = fault_now();
   return outcome_of_mysql_error(mysql_stmt_errno(native_));
 }
+
+#if defined(MARIADB_PACKAGE_VERSION_ID) && MARIADB_PACKAGE_VERSION_ID >= 30300
+const bool mysql_statement::in_two_steps = true;
+
+bool mysql_statement::send(fault& why) {
+  MYSQL* const handle = native_->mysql;
+  mysql_bool skips = 1;
+  if (handle != nullptr) mysql_optionsv(handle, MARIADB_OPT_SKIP_READ_RESPONSE, &skips);
+  const bool sent = mysql_stmt_execute(native_) == 0;
+  if (!sent) why = fault_now();
+  skips = 0;
+  if (handle != nullptr) mysql_optionsv(handle, MARIADB_OPT_SKIP_READ_RESPONSE, &skips);
+  return sent;
+}
+
+outcome mysql_statement::receive(fault& why) {
+  if (native_->mysql->methods->db_read_execute_response(native_) == 0) return outcome::yes;
+  why = fault_now();
+  return outcome_of_mysql_error(static_cast<unsigned>(why.native));
+}
+#else
+const bool mysql_statement::in_two_steps = false;
+bool mysql_statement::send(fault&) { return false; }
+outcome mysql_statement::receive(fault&) { return outcome::unknown; }
+#endif
 
 mysql_done mysql_statement::done() const noexcept {
   return {mysql_stmt_affected_rows(native_), mysql_stmt_insert_id(native_)};

@@ -48,7 +48,7 @@ class mysql_field {
   }
   static mysql_field number(std::int64_t& at) noexcept { return {type::integer, &at, sizeof at, nullptr}; }
   static mysql_field number(std::uint64_t& at) noexcept { return {type::natural, &at, sizeof at, nullptr}; }
-  /// A parameter that is NULL whenever `null` says so.
+  /// A parameter that is NULL whenever `null` says so. A column sets it where it is.
   static mysql_field number_or_null(std::int64_t& at, mysql_bool& null) noexcept {
     auto bound = number(at);
     bound.null_ = &null;
@@ -98,6 +98,14 @@ class mysql_statement {
   mysql_done done() const noexcept;
   /// After execute() of a SELECT: yes, and its first row in the columns' places, or absent.
   outcome fetch(std::span<const mysql_field> columns, fault& why);
+
+  /// Whether execute() can be done in two steps, between which the caller may wait for the answer as it likes: send() it, and
+  /// receive() what execute() returns. MySQL's own library can't.
+  static const bool in_two_steps;
+  bool send(fault& why);
+  outcome receive(fault& why);
+  /// Leaves it to the parent of this process, which has the same connection.
+  void leave() noexcept { native_ = nullptr; }
 
   /// The text with its parameters written in, for servers that prepare no more.
   std::string written_out() const;

@@ -19,7 +19,10 @@ struct row_link {
       : link(std::move(connection), patience) {}
 
   bound_link link;
-  std::int64_t seconds = 0;  ///< of silence after which the server ends it; of who has the turn
+  key_statement* take = nullptr;
+  // Of who has the turn:
+  bool found = false;        ///< the last take has found a row
+  std::int64_t seconds = 0;  ///< of silence after which the server ends it
 };
 
 /// The connections of a store, each for one held lock, and what they hold. Thread safety: all functions from any thread; no

@@ -9,6 +9,7 @@
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/lone_server.hpp"
 #include "stores/mysql/client/quoting.hpp"
 #include "stores/sql/row_owner.hpp"
@@ -99,6 +100,7 @@ void for_update_store::prepare() {
   made->begin = fmt::format("FROM {} WHERE {}=", made->table, made->key.quoted());
   // A shared lock of what the key's index has all of locks the entry of that index alone, while other programs may have
   // locked the row by its primary key.
+  made->take = fmt::format("SELECT 1 {}{} FOR UPDATE NOWAIT", made->begin, shared_table::key_parameter(made->key, "?"));
   const auto* const outside = table.outside_index_of(made->key);
   made->looked_for = outside == nullptr ? "1" : "1, " + outside->quoted();
   made->shared = outside == nullptr ? "FOR UPDATE" : client_.is_mariadb() ? "LOCK IN SHARE MODE" : "FOR SHARE";
@@ -121,9 +123,13 @@ void for_update_store::prepare() {
 std::shared_ptr<row_link> for_update_store::open(waiting_connection& by, fault& why) {
   auto link = client_.open<mysql_connection>(settings_.connect_timeout, by.caller().token(), why);
   if (!link) return nullptr;
-  const auto sql = "SET SESSION autocommit=0" + known()->idle_limits;
+  const auto rows = known();
+  const mysql_io_bound bound(std::chrono::steady_clock::now() + settings_.connect_timeout, by.caller().token());
+  const auto sql = "SET SESSION autocommit=0" + rows->idle_limits;
   if (link->query(sql, "set up a connection for locks", nullptr, nullptr, why) != outcome::yes) return nullptr;
-  return std::make_shared<row_link>(std::move(link), settings_.statement_timeout);
+  auto made = std::make_shared<row_link>(std::move(link), settings_.statement_timeout);
+  made->take = made->link.add(rows->take, "take", rows->key.type == shared_table::column_type::bytes, why);
+  return made->take == nullptr ? nullptr : made;
 }
 
 bool for_update_store::set_silence(bound_link::turn& mine, row_link& on, microseconds ttl, fault& why) {
@@ -194,10 +200,9 @@ reply for_update_store::lock_row(waiting_connection& by, const request& request,
     on->link.end();
     return answer;
   }
-  mysql_rows rows;
-  const auto sql = "SELECT 1 " + known()->where(request.resource) + " FOR UPDATE NOWAIT";
-  answer.result = mine->query(sql, "take", &rows, answer.why);
-  if (answer.result == outcome::yes && !rows.empty()) return answer;
+  const auto noted = [link = on.get()](bound_answer& told) { link->found = told.found; };
+  answer.result = mine->run(*on->take, request.resource, noted, answer.why);
+  if (answer.result == outcome::yes && on->found) return answer;
   if (answer.result == outcome::yes) answer.result = outcome::absent;
   if (answer.result == outcome::failed && answer.why.contended) answer = {.result = outcome::no};
   // The transaction has begun, and would keep the table's definition from being changed.

@@ -70,6 +70,7 @@ class for_update_store final : public store, private store_admin {
     std::string table{};
     shared_table::column key{};
     std::string begin{};        ///< "FROM <table> WHERE <key>="
+    std::string take{};         ///< with the key as a parameter
     std::string idle_limits{};  ///< settings of a new connection; may be empty
     std::string
         looked_for{};  ///< what a look selects, so that it locks the row itself and not its place in an index alone

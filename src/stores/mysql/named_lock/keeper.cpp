@@ -28,6 +28,8 @@ std::string call_for_each(std::string_view call, std::string_view end, const std
 std::string get_locks(const std::vector<std::string>& names) { return call_for_each("GET_LOCK(", ", 0)", names); }
 std::string release_locks(const std::vector<std::string>& names) { return call_for_each("RELEASE_LOCK(", ")", names); }
 
+constexpr const char* failed_at_server = "take: GET_LOCK failed at the server";
+
 /// A statement's answers, one for each name: they may come when whoever sent it is gone.
 struct answers {
   std::vector<std::optional<std::string>> values{};
@@ -46,6 +48,12 @@ keeper::keeper(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds
       link_(std::move(link), patience) {}
 
 // ---- its life -------------------------------------------------------------------------------------------------------
+
+bool keeper::prepare(fault& why) {
+  take_one_ = link_.add("SELECT GET_LOCK(?, 0)", "take", false, why);
+  if (take_one_ != nullptr) free_one_ = link_.add("SELECT RELEASE_LOCK(?)", "release", false, why);
+  return free_one_ != nullptr;
+}
 
 bool keeper::live_for(microseconds ttl, const caller_signal& by, fault& why) {
   auto mine = link_.wait_turn(by, why);
@@ -77,14 +85,19 @@ reply keeper::renew(microseconds ttl, const caller_signal& by) {
 
 // ---- its books ------------------------------------------------------------------------------------------------------
 
-void keeper::note_taken(const std::string& name, held grant) {
+void keeper::note_taken(const std::string& name, const held& grant) {
   const base::lock_guard lock(mutex_);
-  held_.insert_or_assign(name, std::move(grant));
+  held_.insert_or_assign(name, grant);
 }
 
 void keeper::forget(const std::string& name) {
   const base::lock_guard lock(mutex_);
   held_.erase(name);
+}
+
+bool keeper::has(const std::string& name) const {
+  const base::lock_guard lock(mutex_);
+  return held_.contains(name);
 }
 
 std::optional<keeper::held> keeper::holds(const std::string& name) const {
@@ -124,17 +137,48 @@ bool keeper::settle(turn& mine, fault& why) {
   return false;
 }
 
+/// The same for one, which is the rule.
+reply keeper::take(turn& mine, const request& request) {
+  one_.name = lock_name(prefix_, request.resource);
+  reply answer{.result = outcome::no, .statements = 0};
+  if (has(one_.name)) return answer;
+  one_.grant.key = request.resource;
+  one_.grant.nonce = request.nonce;
+  const auto noted = [this](bound_answer& told) {
+    one_.number = told.number;
+    if (told.result != outcome::yes) {
+      unsure_.push_back(one_.name);  // it may be taken
+    } else if (told.number == 1) {
+      note_taken(one_.name, one_.grant);
+    }
+  };
+  answer.statements = 1;
+  answer.result = mine.run(*take_one_, one_.name, noted, answer.why);
+  fault unsettled;
+  if (answer.result == outcome::failed && !settle(mine, unsettled)) answer.result = outcome::unknown;
+  if (answer.result != outcome::yes) return answer;
+  answer.fence = request.nonce;
+  if (one_.number == 1) return answer;
+  answer.result = one_.number == 0 ? outcome::no : outcome::failed;
+  if (!one_.number) answer.why = make_own_fault(failed_at_server, true);
+  return answer;
+}
+
 void keeper::take(std::span<const request> requests, std::span<reply> replies, const caller_signal& by) {
   reply all{.result = outcome::failed};
   auto mine = link_.wait_turn(by, all.why);
   if (mine && !settle(*mine, all.why)) mine.reset();
   if (!mine) return std::fill(replies.begin(), replies.end(), all);
+  if (requests.size() == 1) {
+    replies[0] = take(*mine, requests[0]);
+    return;
+  }
   chosen wanted;
   for (std::size_t i = 0; i != requests.size(); ++i) {
     replies[i] = {.result = outcome::no, .statements = 0};
     auto name = lock_name(prefix_, requests[i].resource);
     // The server would count it, and free it by as many releases.
-    if (holds(name)) continue;
+    if (has(name)) continue;
     wanted.names.push_back(std::move(name));
     wanted.of.push_back(i);
   }
@@ -163,7 +207,7 @@ void keeper::take(std::span<const request> requests, std::span<reply> replies, c
     answer.fence = requests[wanted.of[i]].nonce;
     if (got->values[i] == "1") continue;
     answer.result = got->values[i] == "0" ? outcome::no : outcome::failed;
-    if (answer.result == outcome::failed) answer.why = make_own_fault("take: GET_LOCK failed at the server", true);
+    if (answer.result == outcome::failed) answer.why = make_own_fault(failed_at_server, true);
   }
   replies[wanted.of.front()].statements = 1;
 }
@@ -174,6 +218,19 @@ bool keeper::is_held_by(const request& request, const std::string& name) const {
   const auto found = held_.find(name);
   const auto nonce = request.action == verb::cancel ? request.nonce : request.fence;
   return found != held_.end() && found->second.nonce == nonce;
+}
+
+/// The same for one.
+reply keeper::free(turn& mine, const request& request) {
+  one_.name = lock_name(prefix_, request.resource);
+  reply answer{.result = outcome::no, .statements = 0};
+  if (!is_held_by(request, one_.name)) return answer;
+  const auto noted = [this](bound_answer& told) {
+    if (told.result == outcome::yes) forget(one_.name);
+  };
+  answer.statements = 1;
+  answer.result = mine.run(*free_one_, one_.name, noted, answer.why);
+  return answer;
 }
 
 void keeper::free(std::span<const request> requests, std::span<reply> replies, const caller_signal& by) {
@@ -187,6 +244,10 @@ void keeper::free(std::span<const request> requests, std::span<reply> replies, c
     mine.reset();
   }
   if (!mine) return std::fill(replies.begin(), replies.end(), all);
+  if (requests.size() == 1) {
+    replies[0] = free(*mine, requests[0]);
+    return;
+  }
   chosen wanted;
   for (std::size_t i = 0; i != requests.size(); ++i) {
     replies[i] = {.result = outcome::no, .statements = 0};

@@ -30,6 +30,8 @@ class keeper {
   keeper(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience, const session_record& of,
          const std::string& prefix);
 
+  /// Before anything else. Two round trips. False, and the reason, if the server does not take the statements.
+  bool prepare(fault& why);
   /// Has the server end it after so long a silence. False, and the reason, if that was not done.
   bool live_for(microseconds ttl, const caller_signal& by, fault& why);
   /// One round trip. no: it is lost, or its server is to take no more locks.
@@ -58,7 +60,10 @@ class keeper {
     std::vector<std::size_t> of{};  ///< which requests they are about
   };
 
-  void note_taken(const std::string& name, held grant);
+  reply take(turn& mine, const request& request);
+  reply free(turn& mine, const request& request);
+  bool has(const std::string& name) const;
+  void note_taken(const std::string& name, const held& grant);
   void forget(const std::string& name);
   /// Frees what a failed statement may have taken. False, and the reason: not known yet.
   bool settle(turn& mine, fault& why);
@@ -70,9 +75,17 @@ class keeper {
   const std::string label_;
   const std::string prefix_;
   bound_link link_;
+  key_statement* take_one_ = nullptr;
+  key_statement* free_one_ = nullptr;
   std::atomic<bool> lost_{false};
   std::int64_t seconds_ = 0;           // of silence; of who has the turn
   std::vector<std::string> unsure_{};  // names that it may hold and does not want; of who has the turn
+  // What was sent about one key, and its answer; of who has the turn.
+  struct {
+    std::string name{};
+    held grant{};
+    std::optional<std::int64_t> number{};
+  } one_{};
   mutable base::mutex mutex_;
   std::unordered_map<std::string, held> held_ DLOCK_GUARDED_BY(mutex_){};  // by name
 };

@@ -10,6 +10,7 @@
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/lone_server.hpp"
 #include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/named_lock/name.hpp"
@@ -111,6 +112,10 @@ reply named_lock_store::open(waiting_connection& by, const session_record& recor
     return answer;
   }
   auto made = std::make_shared<keeper>(std::move(link), settings_.statement_timeout, record, settings_.prefix);
+  {
+    const mysql_io_bound bound(std::chrono::steady_clock::now() + settings_.connect_timeout, by.caller().token());
+    if (!made->prepare(answer.why)) return answer;
+  }
   if (!made->live_for(record.ttl, by.caller(), answer.why)) return answer;
   const base::lock_guard lock(mutex_);
   answer.result = keepers_.emplace(record.id, std::move(made)).second ? outcome::yes : outcome::no;

@@ -15,7 +15,8 @@ mysql_field shared_values::field(std::size_t parameter, bool bytes) noexcept {
     case 1: return mysql_field::text(owner);
     case 2: return mysql_field::text(holder);
     case 3: return mysql_field::number(ttl);
-    default: return mysql_field::number(fence);
+    case 4: return mysql_field::number(fence);
+    default: return mysql_field::number(until);
   }
 }
 
@@ -23,10 +24,12 @@ std::string text(std::string_view sql, std::initializer_list<sql::named_part> pa
   return sql::in_one_line(sql::expand_any(sql, parts));
 }
 
+sql::statement_text statement_of(const char* name, std::string_view sql, std::initializer_list<sql::named_part> parts) {
+  return sql::find_parameters(name, text(sql, parts), parameter_names, sql::marker::question);
+}
+
 shared_statements statements_of(const scheme_texts& texts, std::initializer_list<sql::named_part> parts) {
-  const auto make = [&](const char* name, const char* sql) {
-    return sql::find_parameters(name, text(sql, parts), parameter_names, sql::marker::question);
-  };
+  const auto make = [&](const char* name, const char* sql) { return statement_of(name, sql, parts); };
   shared_statements made;
   made.verbs = {make("take", texts.take),           make("insert", texts.insert), make("look", texts.look),
                 make("take over", texts.take_over), make("extend", texts.extend), make("release", texts.release),
@@ -38,15 +41,19 @@ shared_statements statements_of(const scheme_texts& texts, std::initializer_list
 }
 
 shared_connection::shared_connection(mysql_opened from, const shared_statements& sql, mysql_hosts& hosts)
-    : mysql_connection(std::move(from), hosts) {
-  statements_.reserve(sql.verbs.size());
-  for (std::size_t i = 0; i != sql.verbs.size(); ++i) {
-    const bool quick = static_cast<verb>(i) == verb::take && sql.take_is_quick;
-    texts_[i] = std::string(quick ? quick_prefix() : std::string_view{}) + sql.verbs[i].sql;
+    : mysql_connection(std::move(from), hosts), verbs_(sql.verbs.size()) {
+  texts_.reserve(verbs_ + sql.others.size());
+  statements_.reserve(texts_.capacity());
+  const auto add = [&](const sql::statement_text& statement, bool quick) {
+    texts_.push_back(std::string(quick ? quick_prefix() : std::string_view{}) + statement.sql);
     std::vector<mysql_field> fields;
-    for (const auto parameter : sql.verbs[i].parameters) fields.push_back(values_.field(parameter, sql.key_is_bytes));
-    statements_.emplace_back(texts_[i], sql.verbs[i].name, std::move(fields));
+    for (const auto parameter : statement.parameters) fields.push_back(values_.field(parameter, sql.key_is_bytes));
+    statements_.emplace_back(texts_.back(), statement.name, std::move(fields));
+  };
+  for (const auto& each : sql.verbs) {
+    add(each, &each == &sql.verbs[static_cast<std::size_t>(verb::take)] && sql.take_is_quick);
   }
+  for (const auto& each : sql.others) add(each.text, each.quick);
   fault why;
   for (const auto& each : sql.at_start) {
     if (query(each, "setting up a connection", nullptr, nullptr, why) != outcome::yes)
@@ -54,10 +61,10 @@ shared_connection::shared_connection(mysql_opened from, const shared_statements&
   }
 }
 
-reply shared_connection::change(verb action) {
+reply shared_connection::change(mysql_statement& statement) {
   reply answer;
   mysql_done done;
-  answer.result = run(at(action), done, answer.why);
+  answer.result = run(statement, done, answer.why);
   if (answer.why.native == static_cast<int>(mysql_duplicate_key)) return {.result = outcome::no};
   if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
   if (answer.result == outcome::yes) answer.fence = done.insert_id;

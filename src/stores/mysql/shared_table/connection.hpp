@@ -13,7 +13,7 @@
 namespace dlock::stores::mysql::shared_table {
 
 /// The parameters that statements may have, in this order.
-inline constexpr std::array<std::string_view, 5> parameter_names{"key", "owner", "holder", "ttl", "fence"};
+inline constexpr std::array<std::string_view, 6> parameter_names{"key", "owner", "holder", "ttl", "fence", "until"};
 
 /// Room for them, one for each connection.
 struct shared_values {
@@ -22,15 +22,23 @@ struct shared_values {
   mysql_bytes<64> holder{};  ///< as it was seen
   std::int64_t ttl = 0;
   std::uint64_t fence = 0;
+  std::int64_t until = 0;
 
   /// `bytes`: the key is.
   mysql_field field(std::size_t parameter, bool bytes) noexcept;
+};
+
+struct other_statement {
+  sql::statement_text text{};
+  bool quick = false;  ///< not to wait for a locked row, where the server can be told so
 };
 
 /// The statements of a scheme on one table.
 struct shared_statements {
   /// In the order of `verb`; an empty one is not used.
   std::array<sql::statement_text, 7> verbs{};
+  /// Others, that the scheme runs by their places here.
+  std::vector<other_statement> others{};
   bool take_is_quick = true;  ///< it may be told not to wait for a locked row
   /// What operators see: key, holder's name, left, fence (or 0). A condition about the key follows.
   std::string held{};
@@ -58,6 +66,7 @@ struct scheme_texts {
 
 /// With these texts for their placeholders; a statement need not have each. Throws std::logic_error, as named_sql does.
 shared_statements statements_of(const scheme_texts& texts, std::initializer_list<sql::named_part> parts);
+sql::statement_text statement_of(const char* name, std::string_view sql, std::initializer_list<sql::named_part> parts);
 std::string text(std::string_view sql, std::initializer_list<sql::named_part> parts);
 
 /// A connection with those statements prepared.
@@ -68,15 +77,23 @@ class shared_connection final : public mysql_connection {
 
   shared_values& values() noexcept { return values_; }
   /// Runs the statement of a verb that writes. No row matched, or the key was there: no.
-  reply change(verb action);
+  reply change(verb action) { return change(at(action)); }
   /// Runs that of verb::look.
   outcome look(std::span<const mysql_field> row, fault& why) { return fetch(at(verb::look), row, why); }
+  /// The same for shared_statements::others.
+  reply change(std::size_t other) { return change(other_at(other)); }
+  outcome look(std::size_t other, std::span<const mysql_field> row, fault& why) {
+    return fetch(other_at(other), row, why);
+  }
   bool prepare_all(fault& why);
 
  private:
   mysql_statement& at(verb action) noexcept { return statements_[static_cast<std::size_t>(action)]; }
+  mysql_statement& other_at(std::size_t other) noexcept { return statements_[verbs_ + other]; }
+  reply change(mysql_statement& statement);
 
-  std::array<std::string, 7> texts_{};
+  const std::size_t verbs_;
+  std::vector<std::string> texts_{};  // never grows: statements refer to them
   shared_values values_{};
   std::vector<mysql_statement> statements_{};
 };

@@ -42,10 +42,11 @@ mysql_rows rows_of(mysql_connection& connection, const std::string& store, const
 }  // namespace
 
 std::string checked_name(const std::string& parameter, std::string name) {
-  if (name.empty() || name.size() > longest_name || !is_utf8(name)) {
+  // A '?' in a statement's text is the place of a parameter.
+  if (name.empty() || name.size() > longest_name || !is_utf8(name) || name.find('?') != std::string::npos) {
     throw std::invalid_argument(
-        fmt::format("dlock: mysql URL: {}={} is not the name of a table or column (1 to {} characters)", parameter,
-                    name, longest_name));
+        fmt::format("dlock: mysql URL: {}={} is not the name of a table or column (1 to {} characters, no '?')",
+                    parameter, name, longest_name));
   }
   return name;
 }
@@ -139,8 +140,8 @@ const column& layout::key(const std::string& name) const {
 const column& layout::owner(const std::string& name, std::size_t characters) const {
   const auto& found = get(name, "owner");
   if (found.type != column_type::text || found.room < characters) {
-    refuse(fmt::format("column '{}' (owner=) has no room for a text of {} characters, which names session and attempt",
-                       name, characters));
+    refuse(fmt::format("column '{}' (owner=) has no room for a text of {} characters, which names the holder", name,
+                       characters));
   }
   return found;
 }
@@ -185,9 +186,10 @@ std::string unfit_for(const column& key, std::string_view text) {
   return {};
 }
 
-std::string key_parameter(const column& key) {
-  if (key.type == column_type::bytes) return ":key";
-  return fmt::format("CONVERT(:key USING {}) COLLATE {}", key.charset, key.collation);
+std::string key_parameter(const column& key, std::string_view marker) {
+  // The connection speaks utf8mb4, and a parameter has the collation of what it is compared with.
+  if (key.type == column_type::bytes || key.charset == "utf8mb4") return std::string(marker);
+  return fmt::format("CONVERT({} USING {}) COLLATE {}", marker, key.charset, key.collation);
 }
 
 std::string value_literal(const column& of, std::string_view value) {

@@ -12,8 +12,6 @@
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::shared_table {
-namespace {}  // namespace
-
 std::string shared_table_store::our_name(const request& request) const {
   // The number that names a grant is its attempt's: release and extend have it as the fence.
   const bool held = request.action == verb::release || request.action == verb::extend;
@@ -65,7 +63,7 @@ void shared_table_store::execute(connection& connection, std::span<const request
 
 reply shared_table_store::take(native& with, const request&) const { return with.change(verb::take); }
 
-reply shared_table_store::change(native& with, const request& request) const {
+reply shared_table_store::change(native& with, const request& request) {
   auto& values = with.values();
   values.key.assign(request.resource);
   values.owner.assign(our_name(request));
@@ -93,6 +91,7 @@ reply shared_table_store::look(native& with, const request& request) const {
   answer.result = with.look(row, answer.why);
   answer.holder.fence = fence;
   if (answer.result != outcome::yes || held == 0) return answer;
+  if (!request.request_id.empty() && owner.view() == request.request_id) return answer;  // it may enter again
   answer.holder = holder_named(owner.view(), fence);
   answer.holder.expired = left <= 0;
   answer.holder.left = microseconds{std::max<std::int64_t>(0, left)};

@@ -62,6 +62,8 @@ class shared_table_store : public store, private store_admin {
   const table_settings& settings() const noexcept { return settings_; }
   /// The statements for this table. Throws store_error where it lacks something.
   virtual scheme_sql make_sql(const layout& table) const = 0;
+  /// Every verb but look.
+  virtual reply change(native& with, const request& request);
   /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
   virtual reply take(native& with, const request& request) const;
   /// How the row names us: what is written at a grant, and what the row must have for the other verbs.
@@ -77,7 +79,6 @@ class shared_table_store : public store, private store_admin {
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
   reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept override;
 
-  reply change(native& with, const request& request) const;
   reply look(native& with, const request& request) const;
   reply holders(connection& connection, const std::string& condition, std::vector<holder_info>& found) noexcept;
 

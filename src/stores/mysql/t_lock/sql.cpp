@@ -16,7 +16,7 @@ using namespace shared_table;
 
 namespace {
 
-constexpr std::size_t longest_owner = 60;  // session, attempt, and a fence of ten digits
+constexpr std::size_t longest_owner = 64;  // that of a request; ours are session, attempt, and a fence of ten digits
 constexpr long longest_skew_ms = 3'600'000;
 
 // Ours are "<session>/<attempt>/<fence>", by the server's clock on both sides. Another program's clock may be behind. What it adds
@@ -87,6 +87,53 @@ WHERE request_id <> ''
   AND NOT ({passed})
 )";
 
+// A request that other programs have too. Its id is theirs, byte by byte; the column may compare without case.
+constexpr const char* mine_sql = R"(
+CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(:owner USING utf8mb4) AS BINARY)
+)";
+
+// What the request had is counted on also where its time has passed, as other programs do: one that comes late with its release,
+// which does not look at the time, must not free what we have by then.
+constexpr const char* enter_sql = R"(
+UPDATE {table}
+SET lock_count = IF({mine}, GREATEST(lock_count, 0) + 1, 1),
+    timeout = GREATEST(IF({mine} AND NOT ({passed}), timeout, 0), :until + {skew}),
+    request_id = :owner,
+    version = LAST_INSERT_ID(version + 1)
+WHERE lock_key = {:key}
+  AND (request_id = '' OR {mine} OR {passed})
+)";
+
+constexpr const char* row_sql = R"(
+INSERT INTO {table}
+SET lock_key = :key,
+    request_id = '',
+    lock_count = 0,
+    timeout = 0,
+    version = 0
+)";
+
+constexpr const char* stay_sql = R"(
+UPDATE {table}
+SET timeout = GREATEST(timeout, LAST_INSERT_ID({now} + :ttl DIV 1000) + {skew}),
+    version = version + 1
+WHERE lock_key = {:key}
+  AND {mine}
+  AND {now} < :until
+)";
+
+constexpr const char* leave_sql = R"(
+UPDATE {table}
+SET request_id = IF(lock_count > 1, request_id, ''),
+    timeout = IF(lock_count > 1, timeout, 0),
+    version = version + 1,
+    lock_count = lock_count - 1
+WHERE lock_key = {:key}
+  AND {mine}
+  AND lock_count > 0
+  AND {now} < :until
+)";
+
 }  // namespace
 
 t_lock_settings::t_lock_settings(store_url url, const t_lock_options& options)
@@ -104,6 +151,7 @@ scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
   const auto end = text(end_sql, {{"skew", margin}});
   const auto passed = fmt::format("{} < {}", end, now);
   const auto left = fmt::format("({} + 1) * 1000 - {}", end, server_clock);
+  const auto mine = text(mine_sql, {});
   const scheme_texts texts{.take = take_sql,
                            .insert = insert_sql,
                            .look = look_sql,
@@ -111,15 +159,22 @@ scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
                            .extend = extend_sql,
                            .release = release_sql,
                            .held = held_sql};
-  scheme_sql made{.statements = statements_of(texts, {{"table", table.table()},
-                                                      {":key", value},
-                                                      {"skew", margin},
-                                                      {"now", now},
-                                                      {"passed", passed},
-                                                      {"left", left}}),
+  const auto parts = {sql::named_part{"table", table.table()},
+                      {":key", value},
+                      {"skew", margin},
+                      {"now", now},
+                      {"passed", passed},
+                      {"left", left},
+                      {"mine", mine}};
+  scheme_sql made{.statements = statements_of(texts, parts),
                   .key = key,
                   .primary = table.primary(),
                   .unit = std::chrono::milliseconds{1}};
+  made.statements.others = {{.text = statement_of("read the clock", "SELECT {now}", parts)},
+                            {.text = statement_of("make a row", row_sql, parts)},
+                            {.text = statement_of("enter", enter_sql, parts), .quick = true},
+                            {.text = statement_of("stay", stay_sql, parts)},
+                            {.text = statement_of("leave", leave_sql, parts)}};
   made.statements.key_is_bytes = key.type == column_type::bytes;
   return made;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/mysql/t_lock/store.hpp"
 
-#include <fmt/format.h>
-
+#include <array>
 #include <charconv>
+#include <chrono>
+#include <string>
+#include <utility>
 
+#include "stores/mysql/client/errors.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::t_lock {
@@ -17,7 +20,10 @@ constexpr std::size_t name_size = 49;  // of session and attempt
 std::string t_lock_store::our_name(const request& request) const {
   switch (request.action) {
     case verb::release:
-    case verb::extend: return fmt::format("{}/{:_>16}/{}", request.session.hex(), "", request.fence);
+    case verb::extend: {
+      auto grant = request.session.hex();
+      return grant.append("/________________/").append(std::to_string(request.fence));
+    }
     case verb::cancel: return sql::row_owner{request.session, request.nonce}.text() + "/%";
     default: return sql::row_owner{request.session, request.nonce}.text();
   }
@@ -31,6 +37,86 @@ seen t_lock_store::holder_named(std::string_view owner, std::uint64_t fence) con
   }
   if (granted == 0) return {.holder = sql::foreign_owner, .fence = fence, .who = std::string(owner)};
   return {.holder = ours->session, .fence = granted, .nonce = ours->nonce};
+}
+
+// ---- in the name of a request ---------------------------------------------------------------------------------------
+
+reply t_lock_store::change(native& with, const request& request) {
+  if (request.request_id.empty()) return shared_table_store::change(with, request);
+  auto& values = with.values();
+  values.key.assign(request.resource);
+  values.owner.assign(request.request_id);
+  switch (request.action) {
+    case verb::extend: return stay(with, request);
+    case verb::release:
+    case verb::cancel: return leave(with, request);
+    case verb::insert: {
+      // As the other programs do: a row that nobody has, and then the same as with a row that was there.
+      auto made = with.change(static_cast<std::size_t>(other::row));
+      if (made.result != outcome::yes) return made;
+      auto answer = enter(with, request);
+      answer.statements += made.statements;
+      return answer;
+    }
+    default: return enter(with, request);
+  }
+}
+
+/// Two statements: the row has the latest end of all that the request holds, and ours must be known by itself.
+reply t_lock_store::enter(native& with, const request& request) {
+  auto& values = with.values();
+  reply answer;
+  std::int64_t now = 0;
+  const std::array row{mysql_field::number(now)};
+  if (with.look(static_cast<std::size_t>(other::clock), row, answer.why) != outcome::yes) return answer;  // not done
+  values.until = now + std::chrono::ceil<std::chrono::milliseconds>(request.ttl).count();
+  holds_.expect(request, now);
+  try {
+    answer = with.change(static_cast<std::size_t>(other::enter));
+  } catch (...) {
+    holds_.forget(request);
+    throw;
+  }
+  answer.statements = 2;
+  // Not answered: it may be counted, until the end of its time. Nothing in the row would tell ours from another's.
+  if (answer.result == outcome::yes)
+    holds_.keep(request, values.until);
+  else
+    holds_.forget(request);
+  return answer;
+}
+
+reply t_lock_store::stay(native& with, const request& request) {
+  auto& values = with.values();
+  const auto until = holds_.use(request, false);
+  if (!until) return {.result = outcome::no, .statements = 0};
+  values.until = *until;
+  values.ttl = request.ttl.count();
+  auto answer = with.change(static_cast<std::size_t>(other::stay));
+  if (answer.result == outcome::yes) {
+    holds_.keep(request, static_cast<std::int64_t>(std::exchange(answer.fence, 0)));
+  }
+  return answer;
+}
+
+reply t_lock_store::leave(native& with, const request& request) {
+  if (holds_.spent(request)) {
+    return {
+        .result = outcome::failed,
+        .why = make_own_fault("in the name of a request a release is sent once: the key is free now, or when the time "
+                              "of all that the request holds is over",
+                              false),
+        .statements = 0};
+  }
+  const auto until = holds_.use(request, true);
+  if (!until) return {.result = outcome::no, .statements = 0};
+  with.values().until = *until;
+  auto answer = with.change(static_cast<std::size_t>(other::leave));
+  if (answer.result == outcome::failed)
+    holds_.unspend(request);
+  else if (answer.result != outcome::unknown)
+    holds_.forget(request);
+  return answer;
 }
 
 }  // namespace dlock::stores::mysql::t_lock

@@ -5,25 +5,38 @@
 #include <string_view>
 #include <utility>
 
+#include "stores/mysql/t_lock/request_holds.hpp"
 #include "stores/mysql/t_lock/sql.hpp"
 
 namespace dlock::stores::mysql::t_lock {
 
 /// The published table t_lock, beside programs that run its published protocol. A request id of ours is
-/// "<session>/<attempt>/<fence>": whatever comes late names its grant.
+/// "<session>/<attempt>/<fence>": whatever comes late names its grant. Where the program says which request it serves
+/// (request::request_id), the row has that id, and counts what the request holds through all programs.
 class t_lock_store final : public shared_table::shared_table_store {
  public:
   explicit t_lock_store(t_lock_settings settings)
       : shared_table_store(settings, true), settings_(std::move(settings)) {}
+
+  capabilities caps() const noexcept override {
+    auto made = shared_table_store::caps();
+    made.request_ids = true;
+    return made;
+  }
 
  private:
   shared_table::scheme_sql make_sql(const shared_table::layout& table) const override {
     return t_lock::make_sql(table, settings_);
   }
   std::string our_name(const request& request) const override;
+  reply change(native& with, const request& request) override;
+  reply enter(native& with, const request& request);
+  reply stay(native& with, const request& request);
+  reply leave(native& with, const request& request);
   seen holder_named(std::string_view owner, std::uint64_t fence) const override;
 
   const t_lock_settings settings_;
+  request_holds holds_{};
 };
 
 }  // namespace dlock::stores::mysql::t_lock

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <fmt/format.h>
-
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <initializer_list>
 #include <string>
@@ -20,8 +20,7 @@ class command_text {
   }
   void word(std::string_view text) {
     put('$', text.size());
-    text_.append(text);
-    text_.append("\r\n");
+    text_.append(text).append("\r\n", 2);
   }
   void add(std::initializer_list<std::string_view> words) {
     begin(words.size());
@@ -33,14 +32,20 @@ class command_text {
     ++commands_;
   }
 
+  /// Room for commands of so many bytes.
+  void reserve(std::size_t bytes) { text_.reserve(bytes); }
+
   std::string_view text() const noexcept { return text_; }
   std::size_t commands() const noexcept { return commands_; }
 
  private:
   void put(char kind, std::size_t count) {
-    const fmt::format_int digits(count);
-    text_.push_back(kind);
-    text_.append(digits.data(), digits.size()).append("\r\n");
+    std::array<char, 24> head;
+    head[0] = kind;
+    char* const end = std::to_chars(head.data() + 1, head.data() + 22, count).ptr;
+    end[0] = '\r';
+    end[1] = '\n';
+    text_.append(head.data(), static_cast<std::size_t>(end - head.data()) + 2);
   }
 
   std::string text_{};

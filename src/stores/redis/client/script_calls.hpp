@@ -12,7 +12,12 @@ namespace dlock::stores::redis {
 /// Calls of scripts that are sent in one go.
 class script_calls {
  public:
-  explicit script_calls(script_connection& on) noexcept : on_(on) {}
+  /// `commands`: so many will be added.
+  explicit script_calls(script_connection& on, std::size_t commands = 1) : on_(on) {
+    constexpr std::size_t usual = 300;
+    text_.reserve(commands * usual);
+    begins_.reserve(commands);
+  }
 
   /// `which`: counts the scheme's scripts in their order. `words`: names of `keys` keys, then values.
   template <class Script>

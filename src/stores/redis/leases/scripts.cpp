@@ -10,24 +10,28 @@ namespace dlock::stores::redis::leases {
 
 namespace {
 
-constexpr std::string_view common = R"(
+// Each call of redis.call() takes about a microsecond, and each function that a script defines a tenth of one.
+constexpr std::string_view clock = R"(
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
+)";
+
+constexpr std::string_view whole = R"(
 local function whole(n) return string.format('%.0f', n) end
 )";
 
+/// The end of a script that grants: `fence` and `expires` are the row's.
 /// Rule 1: a grant that its session keeps clears an expiry left from before, which would free it.
 constexpr std::string_view grant = R"(
-local function grant(fence, expires)
-  fence = whole(math.max(tonumber(fence), tonumber(ARGV[4])) + 1)
-  redis.call('HSET', KEYS[1], 'session', ARGV[1], 'nonce', ARGV[2], 'fence', fence, 'acquired', whole(now))
-  if ARGV[3] ~= '' then
-    redis.call('HSET', KEYS[1], 'expires', whole(now + ARGV[3]))
-  elseif expires then
-    redis.call('HDEL', KEYS[1], 'expires')
-  end
-  return fence
+fence = string.format('%.0f', math.max(fence, ARGV[4]) + 1)
+redis.call('HSET', KEYS[1], 'session', ARGV[1], 'nonce', ARGV[2], 'fence', fence,
+           'acquired', string.format('%.0f', now))
+if ARGV[3] ~= '' then
+  redis.call('HSET', KEYS[1], 'expires', string.format('%.0f', now + ARGV[3]))
+elseif expires then
+  redis.call('HDEL', KEYS[1], 'expires')
 end
+return fence
 )";
 
 constexpr std::string_view hello = R"(
@@ -45,13 +49,13 @@ constexpr std::string_view take = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
 if not row[2] then return false end
 if row[1] and not (row[3] and tonumber(row[3]) <= now) then return false end
-return grant(row[2], row[3])
+local fence, expires = row[2], row[3]
 )";
 
 constexpr std::string_view insert = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 then return false end
 redis.call('ZADD', KEYS[3], 0, ARGV[5])
-return grant(redis.call('HGET', KEYS[2], 'floor') or 0, false)
+local fence, expires = redis.call('HGET', KEYS[2], 'floor') or 0, false
 )";
 
 /// Rule 2: always about the holder and the fence that were seen.
@@ -63,7 +67,7 @@ if row[3] then
 elseif redis.call('EXISTS', KEYS[2]) == 1 then
   return false
 end
-return grant(row[2], row[3])
+local fence, expires = row[2], row[3]
 )";
 
 constexpr std::string_view look = R"(
@@ -82,14 +86,19 @@ redis.call('HSET', KEYS[1], 'expires', whole(math.max(tonumber(row[3]), now + AR
 return 1
 )";
 
-/// Rule 12: with min_hold holder and fence stay, and who waits learns until when. Without the right to publish nobody is
-/// told, but the key is freed.
+/// Rule 12: with min_hold holder and fence stay, and who waits learns until when; without it the clock does not matter. Without
+/// the right to publish nobody is told, but the key is freed.
 constexpr std::string_view release = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'acquired')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
-local ends = row[3] + ARGV[3]
-if ends > now then
-  redis.call('HSET', KEYS[1], 'expires', whole(ends))
+local ends
+if ARGV[3] ~= '0' then
+  local t = redis.call('TIME')
+  ends = row[3] + ARGV[3]
+  if ends <= t[1] * 1000000 + t[2] then ends = nil end
+end
+if ends then
+  redis.call('HSET', KEYS[1], 'expires', string.format('%.0f', ends))
 else
   redis.call('HDEL', KEYS[1], 'session', 'expires')
 end
@@ -208,7 +217,7 @@ return dead
 )";
 
 std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text(common);
+  std::string text;
   for (const auto part : parts) text += part;
   return text;
 }
@@ -216,11 +225,25 @@ std::string joined(std::initializer_list<std::string_view> parts) {
 }  // namespace
 
 std::span<const std::string> scripts() {
-  static const std::array all{
-      joined({hello}),          joined({grant, take}),   joined({grant, insert}),  joined({grant, take_over}),
-      joined({look}),           joined({extend}),        joined({release}),        joined({cancel}),
-      joined({open_session}),   joined({renew_session}), joined({remove_session}), joined({describe, inspect}),
-      joined({describe, list}), joined({revoke}),        joined({sweep_keys}),     joined({dead_sessions})};
+  const auto timed = [](std::string_view script, std::string_view before = "") {
+    return joined({clock, whole, before, script});
+  };
+  static const std::array all{timed(hello),
+                              joined({clock, take, grant}),
+                              joined({clock, insert, grant}),
+                              joined({clock, take_over, grant}),
+                              timed(look),
+                              timed(extend),
+                              std::string(release),
+                              std::string(cancel),
+                              timed(open_session),
+                              timed(renew_session),
+                              timed(remove_session),
+                              timed(inspect, describe),
+                              timed(list, describe),
+                              std::string(revoke),
+                              timed(sweep_keys),
+                              timed(dead_sessions)};
   return all;
 }
 

@@ -98,7 +98,7 @@ void redis_store::execute(connection& on, std::span<const request> requests, std
   const auto action = requests.front().action;
   guarded(replies, [&] {
     auto& link = static_cast<lease_connection&>(on);
-    script_calls calls(link);
+    script_calls calls(link, requests.size());
     for (const auto& each : requests) add(calls, each, link.epoch);
     const auto told = calls.run();
     for (std::size_t i = 0; i < told.size(); ++i) {

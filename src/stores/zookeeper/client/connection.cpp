@@ -32,6 +32,7 @@ void zookeeper_connection::interrupt() noexcept {
   {
     const base::lock_guard lock(mutex_);
     interrupted_ = true;
+    usable_ = false;  // each request of another statement would seem to have had no answer
     round = current_;
   }
   if (round != nullptr) round->interrupt();

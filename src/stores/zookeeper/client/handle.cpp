@@ -48,6 +48,10 @@ std::string without(const std::string& servers, std::string_view one) {
   return others.empty() ? servers : others;
 }
 
+/// Nobody listens there. The library compares addresses without their ports: with that of the server which it is to leave, as
+/// 127.0.0.1 may be, it would stay.
+constexpr const char* nowhere = "127.255.255.254:1";
+
 /// What the library has to say is no business of the application's standard error.
 void say_nothing(const char*) {}
 
@@ -142,7 +146,8 @@ void zookeeper_handle::leave(zhandle_t* left) noexcept {
     leaving_.reserve(leaving_.size() + 1);
     stuck_.reserve(stuck_.size() + 1);
     // While it is connected its end would be that of the session. With other servers to go to it closes its connection at once.
-    if (::zoo_set_servers(left, "127.0.0.1:1") != ZOK) return stuck_.push_back(left);
+    const bool left_it = ::zoo_set_servers(left, nowhere) == ZOK && ::zoo_state(left) != ZOO_CONNECTED_STATE;
+    if (!left_it) return stuck_.push_back(left);
     try {
       leaving_.push_back(std::async(std::launch::async, [left] { ::zookeeper_close(left); }));
     } catch (const std::system_error&) {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/owner_state.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+
+#include "base/mutex.hpp"
+#include "engine/fork_guard.hpp"
+
+namespace dlock::engine {
+
+namespace {
+
+class request_owners {
+ public:
+  const unsigned generation = fork_generation();
+
+  std::shared_ptr<owner_state> find(std::string_view id) {
+    const base::lock_guard lock(mutex_);
+    const auto at = known_.find(id);
+    if (at != known_.end()) {
+      if (auto known = at->second.lock()) return known;
+    }
+    auto made = std::make_shared<owner_state>(std::string(id));
+    if (at != known_.end()) {
+      at->second = made;
+    } else {
+      forget_gone();
+      known_.emplace(id, made);
+    }
+    return made;
+  }
+
+ private:
+  /// Costs each new one as much as a look at two others.
+  void forget_gone() DLOCK_REQUIRES(mutex_) {
+    if (known_.size() < enough_) return;
+    std::erase_if(known_, [](const auto& each) { return each.second.expired(); });
+    enough_ = std::max<std::size_t>(64, 2 * known_.size());
+  }
+
+  base::mutex mutex_;
+  std::map<std::string, std::weak_ptr<owner_state>, std::less<>> known_ DLOCK_GUARDED_BY(mutex_){};
+  std::size_t enough_ DLOCK_GUARDED_BY(mutex_) = 64;
+};
+
+/// Never destroyed: owners may be asked for while static objects end.
+constinit std::atomic<request_owners*> present{nullptr};
+
+}  // namespace
+
+std::shared_ptr<owner_state> owner_of_request(std::string_view id) {
+  auto* all = present.load(std::memory_order_acquire);
+  // A thread of the parent may have had its mutex when this process was forked, so a child begins anew.
+  while (all == nullptr || all->generation != fork_generation()) {
+    auto made = std::make_unique<request_owners>();
+    if (present.compare_exchange_strong(all, made.get(), std::memory_order_acq_rel)) all = made.release();
+  }
+  return all->find(id);
+}
+
+}  // namespace dlock::engine
