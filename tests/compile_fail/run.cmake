@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Compiles SOURCE twice with the command in COMMAND_FILE (one word per line): with DLOCK_SHOULD_COMPILE defined it must
 # build; without, it must fail and print what the file's line "// fails: <regex>" says.
-# Usage: cmake -D SOURCE=... -D COMMAND_FILE=... -P run.cmake
+# Usage: cmake -D SOURCE=... -D COMMAND_FILE=... [-D HEADERS=...] -P run.cmake
+# Without SOURCE it only compiles HEADERS, for the others.
 
 cmake_minimum_required(VERSION 3.25)
 
 file(STRINGS "${COMMAND_FILE}" command)
+if(NOT DEFINED SOURCE)
+  list(REMOVE_ITEM command -fsyntax-only)
+  execute_process(COMMAND ${command} -x c++-header "${HEADERS}" -o "${HEADERS}.gch" COMMAND_ERROR_IS_FATAL ANY)
+  return()
+endif()
+if(DEFINED HEADERS)
+  list(APPEND command -Winvalid-pch -include "${HEADERS}")
+endif()
 file(STRINGS "${SOURCE}" expected REGEX "^// fails: " LIMIT_COUNT 1)
 string(REGEX REPLACE "^// fails: " "" expected "${expected}")
 if(expected STREQUAL "")

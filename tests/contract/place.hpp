@@ -28,10 +28,19 @@ class store_place {
   virtual std::chrono::microseconds rounding() const { return {}; }
   /// Whether a key is free by having no row.
   virtual bool deletes_free_rows() const { return false; }
+  /// Whether the first take of a key only makes its row, and an insert is another take.
+  virtual bool makes_rows_first() const { return false; }
   /// Whether nothing is left of a grant once its own expiry has passed.
   virtual bool forgets_expired() const { return false; }
+  /// Whether a take or a release may be told that a row's lock was not to be had in time (fault::contended), which counts as a
+  /// busy key.
+  virtual bool may_be_contended() const { return false; }
   /// Whether of many that ask for a free key at once none may get it, each having won a part of several servers.
   virtual bool votes_may_split() const { return false; }
+  /// Whether others than the holder are only told that a key is held, and not by whom.
+  virtual bool hides_holders() const { return false; }
+  /// Whether it keeps sessions alive by itself, however little of the service's gets through, until the process has died.
+  virtual bool keeps_by_itself() const { return false; }
   /// For a service in any process of this host. Empty: other processes can't reach it.
   virtual std::string url() const { return {}; }
   /// For a child of fork() whose parent has url() open: the same, if the store can be opened there.

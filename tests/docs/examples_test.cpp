@@ -4,6 +4,8 @@
 // compares the regions between "// [name]" and "// [/name]" with the pages.
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -245,6 +247,18 @@ TEST_CASE_METHOD(two_workers, "example: a coroutine, or any task, with an owner 
   CHECK_FALSE(locks.try_acquire("order:42"));
   const dlock::owner_scope here{me};
   CHECK(locks.try_acquire("order:42").reentered());
+}
+
+TEST_CASE_METHOD(two_workers, "example: a request that several processes serve") {
+  const std::string request_id = "7f3a0c52-9d1e-4b7a-8c1f-0e5d2a6b4c11";
+  const auto work = [&] {
+    // [request_id]
+    const dlock::owner_scope here{dlock::owner{request_id}};  // as the caller's header names it
+    const auto held = locks.acquire("order:42", {.ttl = 30s, .wait = 2s, .renewal = dlock::renewal::none});
+    // [/request_id]
+  };
+  // These locks are in memory, which no other process sees.
+  CHECK_THROWS_WITH(work(), Catch::Matchers::ContainsSubstring(request_id));
 }
 
 TEST_CASE_METHOD(two_workers, "example: the example of errors.md") { CHECK(ship_42(locks) == 42); }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
-#   -D COMPILER=... -D BUILD_TYPE=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D FAILS=<regex>] -P run.cmake
+#   -D COMPILER=... -D BUILD_TYPE=... -D DEBUG_FLAGS=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D FAILS=<regex>] -P run.cmake
 # FAILS: what CMake must say of it; it is not built then.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -11,7 +11,7 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE "${WORK}")
-set(options -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
+set(options -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_FLAGS_DEBUG=${DEBUG_FLAGS})
 if(DEFINED INSTALL_FROM)
   run(${CMAKE_COMMAND} --install ${INSTALL_FROM} --prefix ${WORK}/prefix)
   foreach(file grants.sql schema-mysql.sql schema-sqlite.sql)
@@ -35,5 +35,6 @@ if(DEFINED FAILS)
   return()
 endif()
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build ${options})
-run(${CMAKE_COMMAND} --build ${WORK}/build)
+# Other tests run beside this one.
+run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 1)
 run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/build/consumer ${URL})

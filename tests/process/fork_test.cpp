@@ -148,3 +148,19 @@ TEST_CASE_METHOD(engine_fixture, "fork: the child may set a default service of i
         }) == 0);
   CHECK(&default_service() == locks.get());
 }
+
+TEST_CASE_METHOD(engine_fixture, "fork: a request is one owner in the child as well, and holds nothing there",
+                 "[fork][request]") {
+  store->can().request_ids = true;
+  const auto locks = service();
+  const owner_scope here{owner{"request-1"}};
+  const auto parents = owner::current();
+  const auto held = locks->acquire("k", {.renewal = renewal::none});
+  CHECK(in_child([&] {
+          const auto childs = owner::current();
+          if (childs == parents) return 1;
+          return childs == owner{"request-1"} && owner{"request-2"} == owner{"request-2"} ? 0 : 2;
+        }) == 0);
+  CHECK(owner::current() == parents);
+  CHECK_NOTHROW(held.ensure_held());
+}

@@ -17,15 +17,16 @@ namespace dlock::test {
 /// One line of the log. Times are CLOCK_BOOTTIME in microseconds, which all processes of a host share.
 struct hold_record {
   enum class kind : char {
-    asked = 'A',    ///< an acquire begins; without an answer (N or B) its process died in it
+    asked = 'A',    ///< an acquire begins; without an answer (N or H) its process died in it
     refused = 'N',  ///< it ended with nothing, and certainly nothing is left behind
     unknown = 'X',  ///< it ended with an error that leaves its outcome open
-    held = 'H',     ///< the lease was trusted at this time; the first one of a fence is also the answer
+    held = 'H',     ///< the lease was trusted at this time; the first one of an attempt is also the answer
+    lost = 'L',     ///< it was granted, and its holder was told that it is lost
   };
   kind what{};
   std::string key{};
-  std::uint64_t fence = 0;    ///< of held
-  std::int64_t at = 0;        ///< of held: read before the lease was asked whether it can be trusted
+  std::uint64_t fence = 0;    ///< of held; 0: its store has none
+  std::int64_t at = 0;        ///< of asked; of held: read before the lease was asked whether it can be trusted
   std::int64_t process = 0;   ///< its pid
   std::uint64_t attempt = 0;  ///< counts a process's acquires
 
@@ -38,17 +39,50 @@ struct hold_record {
 
 using hold_log = record_log<hold_record>;
 
-struct hold_check {
-  std::vector<std::string> violations{};
-  std::size_t grants = 0;  ///< seen by their holder
-  std::uint64_t lost = 0;  ///< fences that nobody logged
-  std::uint64_t open = 0;  ///< acquires whose outcome their process never learned
+/// A part of time, CLOCK_BOOTTIME in microseconds.
+struct time_span {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
 };
 
-/// Of one key no two periods of trust overlap; fences grow in the order in which the periods begin; a fence belongs to
-/// one attempt; and fences are left out only by acquires whose answer was lost, or, `pauses` times, that answered too
-/// late. `first` is the fence before the first grant of every key, `last` that of its last grant.
-hold_check check_holds(const std::vector<hold_record>& log, std::uint64_t first,
-                       const std::map<std::string, std::uint64_t>& last, std::uint64_t pauses);
+/// What a store promises of the holders of a log, and what was done to them.
+struct hold_terms {
+  bool fenced = true;  ///< each grant has a fence that is greater than those of the grants of its key before it
+  bool counts = true;  ///< these are 1, 2, 3 ..., but for acquires whose answer was lost
+  /// When two may trust their leases, since the store promises no more: what a fault of that time ended, its holder learns
+  /// only by the end of the span.
+  std::vector<time_span> doubts{};
+  std::uint64_t first = 0;                      ///< the fence before the first grant of every key
+  std::map<std::string, std::uint64_t> last{};  ///< that of the last grant of each key
+  std::uint64_t pauses =
+      0;  ///< so many grants may have had no holder: their answers came too late, or were lost and asked for again
+};
+
+struct hold_check {
+  std::vector<std::string> violations{};
+  std::size_t grants = 0;   ///< seen by their holder
+  std::size_t certain = 0;  ///< those of them that began outside of all times of doubt
+  std::size_t told = 0;     ///< leases whose holder was told that they are lost
+  std::size_t doubles = 0;  ///< periods of trust that began before the end of another one, in a time of doubt
+  std::uint64_t lost = 0;   ///< fences that nobody logged; counted where they count
+  std::uint64_t open = 0;   ///< acquires whose outcome their process never learned
+};
+
+/// Of one key no two periods of trust overlap, but in a time of doubt; fences grow in the order in which the periods begin, and
+/// who asked after the beginning of a period always has a greater one than that; a fence belongs to one attempt; and fences
+/// are left out only by acquires whose answer was lost, or, `pauses` times, that answered too late.
+hold_check check_holds(const std::vector<hold_record>& log, const hold_terms& terms);
+
+/// A process that held a key was killed.
+struct holder_death {
+  std::string key{};
+  std::int64_t at = 0;       ///< read before it was killed
+  std::int64_t process = 0;  ///< its pid
+};
+/// What is wrong, where a store frees a key at once when its holder dies: keys that nobody else had `limit` microseconds after
+/// that. Who had the key next is who began after the dead one's last period began: that may be before its death was seen, and,
+/// in a time of doubt, before it died.
+std::vector<std::string> check_freed(const std::vector<hold_record>& log, const std::vector<holder_death>& deaths,
+                                     std::int64_t limit);
 
 }  // namespace dlock::test

@@ -115,19 +115,10 @@ dlock::lock_options options(unsigned wait) {
   return {.ttl = std::chrono::milliseconds{settings.ttl}, .wait = std::chrono::milliseconds{wait}};
 }
 
-/// 0: this store has none.
-std::uint64_t fence_of(const dlock::lease& mine) {
-  try {
-    return mine.fencing_token();
-  } catch (const std::logic_error&) {
-    return 0;
-  }
-}
-
 void say_held(const dlock::lease& mine) {
   const auto at = now();
   const auto holder = service->holder(mine.key());
-  const auto fence = fence_of(mine);
+  const auto fence = dlock::test::fence_of(mine);
   const bool mine_indeed = holder && holder->fence == fence;
   say("held {} {} {}", fence, mine_indeed ? holder->session.hex() : "?", at);
 }

@@ -36,15 +36,19 @@ class record_log {
     if (!in) fail(path);
     return records_of(in);
   }
-  /// What Record::holder_after() says of the last records, from 0 on.
-  static std::int64_t last_holder(const std::string& path) {
+  /// The last ones, oldest first.
+  static std::vector<Record> tail(const std::string& path) {
     std::ifstream in(path, std::ios::ate);
-    const std::streamoff near_end = 4096;
+    const std::streamoff near_end = 16'384;
     in.seekg(std::max<std::streamoff>(in.tellg() - std::streampos{near_end}, 0));
     std::string part;
     std::getline(in, part);  // probably not a whole line
+    return records_of(in);
+  }
+  /// What Record::holder_after() says of the last records, from 0 on.
+  static std::int64_t last_holder(const std::string& path) {
     std::int64_t holder = 0;
-    for (const auto& record : records_of(in)) holder = record.holder_after(holder);
+    for (const auto& record : tail(path)) holder = record.holder_after(holder);
     return holder;
   }
 
@@ -54,7 +58,8 @@ class record_log {
   }
   static std::vector<Record> records_of(std::ifstream& in) {
     std::vector<Record> all;
-    for (std::string line; std::getline(in, line);) all.push_back(Record::parse(line));
+    // One without its end is just being written: a reader may see a part of that.
+    for (std::string line; std::getline(in, line) && !in.eof();) all.push_back(Record::parse(line));
     return all;
   }
 

@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
 #include "dlock/error.hpp"
@@ -28,11 +30,15 @@ bool told_to_stop() {
 class tormentor {
  public:
   tormentor(lock_service& locks, const torture_settings& settings)
-      : locks_(locks), settings_(settings), log_(settings.log), random_(settings.seed) {}
+      : locks_(locks), settings_(settings), log_(settings.log), random_(settings.seed) {
+    record_.attempt = settings.seed % 1'000'000'000 * 1'000'000;  // another process may get our pid
+  }
 
   void once() {
-    record_ = {
-        .key = settings_.keys[below(settings_.keys.size())], .process = ::getpid(), .attempt = record_.attempt + 1};
+    record_ = {.key = settings_.keys[below(settings_.keys.size())],
+               .at = now(),
+               .process = ::getpid(),
+               .attempt = record_.attempt + 1};
     log(hold_record::kind::asked);
     try {
       const auto wait = below(4) == 0 ? 0ms : 2000ms;
@@ -42,23 +48,27 @@ class tormentor {
     } catch (const lock_timeout&) {
       log(hold_record::kind::refused);
     } catch (const lock_lost&) {
-      // Expected of a process that was stopped; the log says until when the lease was trusted.
+      log(hold_record::kind::lost);  // expected of a process that was stopped
     } catch (const store_error&) {
       log(hold_record::kind::unknown);
+      std::this_thread::sleep_for(10ms);
     }
   }
 
  private:
   void hold(const lease& mine) {
-    record_.fence = mine.fencing_token();
-    const auto end = now() + static_cast<std::int64_t>(below(40'000));
+    record_.fence = fence_of(mine);
+    const auto ttl = std::chrono::duration_cast<std::chrono::microseconds>(settings_.ttl).count();
+    const auto longest =
+        below(8) == 0 ? std::min<std::uint64_t>(static_cast<std::uint64_t>(ttl) * 3 / 2, 2'500'000) : 40'000;
+    const auto end = now() + static_cast<std::int64_t>(below(longest));
     for (;;) {
       // The clock first: if it is trusted afterwards, it was at that time, because lost is never taken back.
       record_.at = now();
       mine.ensure_held();
       log(hold_record::kind::held);
       if (record_.at >= end) return;
-      std::this_thread::sleep_for(std::chrono::microseconds{below(1000)});
+      std::this_thread::sleep_for(std::chrono::microseconds{below(2000)});
     }
   }
   void log(hold_record::kind kind) {
@@ -75,6 +85,14 @@ class tormentor {
 };
 
 }  // namespace
+
+std::uint64_t fence_of(const lease& mine) {
+  try {
+    return mine.fencing_token();
+  } catch (const std::logic_error&) {
+    return 0;
+  }
+}
 
 void run_torture(lock_service& locks, const torture_settings& settings) {
   tormentor tormentor(locks, settings);

@@ -7,8 +7,9 @@
 #include <vector>
 
 namespace dlock {
+class lease;
 class lock_service;
-}
+}  // namespace dlock
 
 namespace dlock::test {
 
@@ -19,8 +20,11 @@ struct torture_settings {
   std::chrono::milliseconds ttl{1000};
 };
 
-/// Takes and releases the keys at random and logs what it holds, until somebody says something on standard input or
-/// closes it.
+/// 0: its store has none.
+std::uint64_t fence_of(const lease& mine);
+
+/// Takes and releases the keys at random, holds one now and then for longer than a ttl of a second, and logs what it holds, until somebody
+/// says something on standard input or closes it.
 void run_torture(lock_service& locks, const torture_settings& settings);
 
 }  // namespace dlock::test

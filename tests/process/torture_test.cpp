@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <map>
-#include <random>
-#include <thread>
 
 #include "contract/place.hpp"
-#include "dlock/lock_service.hpp"
 #include "process/hold_log.hpp"
-#include "process/taker.hpp"
-#include "support/scratch_folder.hpp"
+#include "process/torture/driver.hpp"
 
 using namespace std::chrono_literals;
 
@@ -19,59 +11,16 @@ namespace dlock::test {
 
 namespace {
 
-const std::vector<std::string> keys{"red", "green", "blue"};
-
-/// Kills, stops and replaces takers at random.
-class tormented {
+/// A place without servers.
+class file_torture final : public tortured_place {
  public:
-  tormented(std::string url, std::string log, std::uint64_t seed)
-      : url_(std::move(url)), log_(std::move(log)), random_(seed) {
-    for (int i = 0; i != 4; ++i) processes_.push_back(start());
-  }
-
-  void run(std::chrono::milliseconds length) {
-    const auto end = std::chrono::steady_clock::now() + length;
-    while (std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{30 + random_() % 200});
-      auto& taker = victim();
-      if (random_() % 2 != 0) {
-        taker.kill();
-        taker = start();
-      } else {
-        taker.stop();
-        ++stops;
-        // Sometimes a moment, sometimes longer than the session lives.
-        std::this_thread::sleep_for(std::chrono::milliseconds{random_() % 2 == 0 ? 20 : 1200});
-        taker.go_on();
-      }
-    }
-    for (auto& each : processes_) each.say("enough");
-    for (auto& each : processes_) codes.push_back(each.end());
-  }
-
-  std::uint64_t stops = 0;
-  std::vector<int> codes{};
+  std::string url() const override { return place_->url(); }
+  bool has_servers() const override { return false; }
+  void cut(dice&) override {}
+  void restart(dice&, bool) override {}
 
  private:
-  /// Anybody, or whoever was the last to hold something: the one that it may hurt most.
-  taker& victim() {
-    if (random_() % 3 != 0) {
-      const auto holder = hold_log::last_holder(log_);
-      for (auto& each : processes_) {
-        if (each.pid() == holder) return each;
-      }
-    }
-    return processes_[random_() % processes_.size()];
-  }
-  taker start() {
-    return taker(url_, {"--torture", log_, "--keys", fmt::format("{},{},{}", keys[0], keys[1], keys[2]), "--seed",
-                        std::to_string(random_())});
-  }
-
-  const std::string url_;
-  const std::string log_;
-  std::mt19937_64 random_;
-  std::vector<taker> processes_{};
+  const std::unique_ptr<store_place> place_ = make_store_place();
 };
 
 hold_record at(char kind, std::uint64_t fence, std::int64_t when, std::int64_t process, std::uint64_t attempt = 1) {
@@ -83,53 +32,75 @@ hold_record at(char kind, std::uint64_t fence, std::int64_t when, std::int64_t p
           .attempt = attempt};
 }
 
+/// Two in turn; the first one asks again in vain.
+const std::vector<hold_record> good{at('A', 0, 1, 7),  at('H', 1, 10, 7),    at('H', 1, 20, 7),   at('A', 0, 2, 8),
+                                    at('H', 2, 30, 8), at('A', 0, 31, 7, 2), at('N', 0, 32, 7, 2)};
+
+std::vector<hold_record> good_and(std::initializer_list<hold_record> more) {
+  auto all = good;
+  all.insert(all.end(), more);
+  return all;
+}
+
+hold_check check(const std::vector<hold_record>& log, std::uint64_t last, hold_terms terms = {}) {
+  terms.last["k"] = last;
+  return check_holds(log, terms);
+}
+
 }  // namespace
 
 TEST_CASE("torture: processes that are killed and stopped at random never hold a key at the same time", "[crash]") {
-  const auto place = make_store_place();
-  const scratch_folder folder;
-  const auto log = folder / "holds";
-  const auto seed = std::random_device{}();
-  CAPTURE(seed);
-  lock_service locks(place->url());
-  tormented processes(place->url(), log, seed);
-  processes.run(5s);
-  CHECK(std::all_of(processes.codes.begin(), processes.codes.end(), [](int code) { return code == 0; }));
-
-  // Whatever the killed have left behind, every key can be had again.
-  std::map<std::string, std::uint64_t> last;
-  for (const auto& key : keys) {
-    last[key] = locks.acquire(key, {.ttl = 1s, .wait = 20s}).fencing_token() - 1;
-  }
-  const auto found = check_holds(hold_log::read(log), 0, last, processes.stops);
-  CAPTURE(found.violations, found.grants, found.lost, found.open, processes.stops);
-  CHECK(found.violations.empty());
-  CHECK(found.grants >= 20);
+  file_torture place;
+  check_torture(place, {.counts = true, .length = 5s});
 }
 
 TEST_CASE("torture: the check of the log finds what it is there to find", "[crash]") {
-  const std::vector<hold_record> good{at('A', 0, 1, 7),  at('H', 1, 10, 7),    at('H', 1, 20, 7),   at('A', 0, 2, 8),
-                                      at('H', 2, 30, 8), at('A', 0, 31, 7, 2), at('N', 0, 32, 7, 2)};
-  CHECK(check_holds(good, 0, {{"k", 2}}, 0).violations.empty());
-  CHECK(check_holds(good, 0, {{"k", 2}}, 0).grants == 2);
-
-  auto overlap = good;
-  overlap.push_back(at('H', 1, 30, 7));
-  CHECK(check_holds(overlap, 0, {{"k", 2}}, 0).violations.size() == 1);
-  auto backwards = good;
-  backwards.push_back(at('H', 3, 5, 9));
-  CHECK(check_holds(backwards, 0, {{"k", 3}}, 0).violations.size() == 1);
-  auto twice = good;
-  twice.push_back(at('H', 2, 33, 9));
-  CHECK(check_holds(twice, 0, {{"k", 2}}, 0).violations.size() == 1);
-  CHECK(check_holds(good, 0, {{"k", 1}}, 0).violations.size() == 1);  // went back
-  CHECK(check_holds(good, 0, {{"k", 3}}, 0).violations.size() == 1);  // a grant to nobody
-  CHECK(check_holds(good, 0, {{"k", 3}}, 1).violations.empty());
-  auto cut_off = good;
-  cut_off.push_back(at('A', 0, 40, 8, 2));
-  CHECK(check_holds(cut_off, 0, {{"k", 3}}, 0).violations.empty());
+  CHECK(check(good, 2).violations.empty());
+  CHECK(check(good, 2).grants == 2);
+  CHECK(check(good_and({at('H', 1, 30, 7)}), 2).violations.size() == 1);  // two at one time
+  CHECK(check(good_and({at('H', 3, 5, 9)}), 3).violations.size() == 2);   // both others have smaller fences
+  CHECK(check(good_and({at('H', 2, 33, 9)}), 2).violations.size() == 1);  // the same fence twice
+  CHECK(check(good, 1).violations.size() == 1);                           // went back
+  CHECK(check(good, 3).violations.size() == 1);                           // a grant to nobody
+  CHECK(check(good, 3, {.pauses = 1}).violations.empty());
+  CHECK(check(good_and({at('A', 0, 40, 8, 2)}), 3).violations.empty());  // which was cut off
+  CHECK(check(good_and({at('A', 0, 40, 8, 2), at('L', 0, 0, 8, 2)}), 3).told == 1);
   CHECK_THROWS_AS(hold_record::parse("H k 1 2 3 4"), std::invalid_argument);  // cut short
   CHECK(hold_record::parse(good[1].line()).fence == 1);
+}
+
+TEST_CASE("torture: the check of the log lets two trust their leases in a time of doubt alone, and counts them",
+          "[crash]") {
+  const auto two = good_and({at('A', 0, 12, 9), at('H', 3, 15, 9), at('H', 3, 18, 9)});
+  CHECK(check(two, 3).violations.size() == 2);  // they overlap, and the fence of the one after is smaller
+  const auto excused = check(good_and({at('H', 1, 35, 7)}), 2, {.doubts = {{30, 35}}});
+  CHECK(excused.violations.empty());
+  CHECK(excused.doubles == 1);
+  CHECK(excused.grants == 2);
+  CHECK(excused.certain == 1);  // the other one began in that time
+  CHECK(check(good_and({at('H', 1, 35, 7), at('H', 2, 36, 8)}), 2, {.doubts = {{31, 40}}}).violations.size() == 1);
+  CHECK(check(good_and({at('H', 1, 35, 7), at('H', 2, 36, 8)}), 2, {.doubts = {{25, 34}}}).violations.size() == 1);
+  // In that time a fence may be logged late, but whoever asks then gets a greater one.
+  const std::vector<hold_record> late{at('A', 0, 1, 7), at('A', 0, 2, 8), at('H', 2, 10, 8), at('H', 1, 12, 7)};
+  CHECK(check(late, 2).violations.size() == 1);
+  CHECK(check(late, 2, {.doubts = {{10, 20}}}).violations.empty());
+  auto asked_after = late;
+  asked_after[0].at = 11;
+  CHECK(check(asked_after, 2, {.doubts = {{10, 20}}}).violations.size() == 1);
+}
+
+TEST_CASE("torture: the check of the log finds a key that was not free at once", "[crash]") {
+  CHECK(check_freed(good, {{"k", 20, 7}}, 10).empty());
+  CHECK(check_freed(good, {{"k", 20, 7}}, 9).size() == 1);
+  CHECK(check_freed(good, {{"k", 30, 8}}, 100).size() == 1);
+  CHECK(check_freed(good, {{"other", 20, 7}}, 100).size() == 1);
+  CHECK(check_freed(good, {{"k", 31, 7}}, 1).empty());  // somebody had it before the death was seen
+  // The dead one's own periods are not those of somebody else, also not one that began after the time was read.
+  const auto again = good_and({at('A', 0, 33, 7, 3), at('H', 3, 40, 7, 3)});
+  CHECK(check_freed(again, {{"k", 35, 7}}, 100).size() == 1);
+  const auto freed = good_and({at('A', 0, 33, 7, 3), at('H', 3, 40, 7, 3), at('A', 0, 41, 9), at('H', 4, 45, 9)});
+  CHECK(check_freed(freed, {{"k", 35, 7}}, 10).empty());
+  CHECK(check_freed(freed, {{"k", 35, 7}}, 9).size() == 1);
 }
 
 }  // namespace dlock::test

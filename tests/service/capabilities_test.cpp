@@ -7,6 +7,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <stdexcept>
 
+#include "dlock/async.hpp"
+#include "dlock/owner.hpp"
 #include "service/row_fixture.hpp"
 
 namespace dlock::test {
@@ -50,6 +52,33 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without expiring leases on
     });
   }
   CHECK(locks->acquire("k"));
+}
+
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without request ids nobody locks for a request of one",
+                 "[capabilities]") {
+  const auto locks = service();
+  const lock_options options{.renewal = renewal::none};
+  auto outside = locks->acquire("outside", {.renewal = renewal::manual});
+  {
+    const owner_scope here{owner{"request-1"}};
+    check_refused<std::invalid_argument>(*locks, "'request-1'", [&] { return locks->acquire("k", options); });
+    check_refused<std::invalid_argument>(*locks, "'request-1'", [&] { return locks->try_acquire("k", options); });
+    check_refused<std::invalid_argument>(*locks, "'request-1'", [&] {
+      return locks->try_acquire_all({"a", "b"}, options);
+    });
+    check_refused<std::invalid_argument>(*locks, "'request-1'", [&] {
+      locks->async_try_acquire("k", options, [](const std::exception_ptr&, const lease&) {});
+    });
+    CHECK_NOTHROW(outside.renew());  // whose lease it is says the lease
+    const owner_scope inner;
+    CHECK(locks->acquire("k", options));
+  }
+  store->can().request_ids = true;
+  const auto able = service();
+  const owner_scope here{owner{"request-1"}};
+  CHECK_THROWS_AS(able->acquire("k"), std::invalid_argument);  // renewed automatically
+  CHECK(able->acquire("k", options));
+  CHECK(able->acquire_all({"a", "b"}, {.renewal = renewal::manual}));
 }
 
 TEST_CASE_METHOD(capabilities_fixture,

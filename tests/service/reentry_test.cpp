@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -320,4 +323,24 @@ TEST_CASE_METHOD(engine_fixture, "owner: services do not share what an owner hol
   const auto second = service();
   const auto held = first->acquire("k");
   CHECK_FALSE(second->try_acquire("k"));
+}
+
+TEST_CASE("re-entry: a request is one owner, however often it is made and forgotten", "[reentry][request]") {
+  const owner first{"request-1"};
+  CHECK(first == owner{"request-1"});
+  CHECK_FALSE(first == owner{"request-2"});
+  for (int i = 0; i < 1000; ++i) static_cast<void>(owner{"passing-" + std::to_string(i)});
+  CHECK(first == owner{"request-1"});
+  CHECK_FALSE(owner{} == owner{});
+  CHECK(owner{std::string(64, 'x')} == owner{std::string(64, 'x')});
+}
+
+TEST_CASE("re-entry: a request id that no column could hold as it is, is refused with its text", "[reentry][request]") {
+  for (const std::string bad : {"", " ", "a b", "a/b", "caf\xc3\xa9", "tab\there"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_MATCHES(owner{bad}, std::invalid_argument,
+                         Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("1 to 64 printable")));
+  }
+  CHECK_THROWS_AS(owner{std::string(65, 'x')}, std::invalid_argument);
+  CHECK_THROWS_AS(owner{std::string_view("a\0b", 3)}, std::invalid_argument);
 }

@@ -19,6 +19,7 @@
 #include "support/connect_faults.hpp"
 #include "support/fault_script.hpp"
 #include "support/key_watches.hpp"
+#include "support/watch_relays.hpp"
 
 namespace dlock::test {
 
@@ -107,6 +108,8 @@ class faulty_store final : public store,
   /// How often the store was asked to execute a verb, however many requests came together.
   std::size_t batches(verb of) const { return batches_[static_cast<std::size_t>(of)]; }
   std::size_t settled() const { return settled_; }
+  /// How often the other store has told somebody that waits something. While this one is cut off, that does not arrive.
+  std::size_t told() const { return relays_.told(); }
   /// How often blocker() was asked.
   std::size_t blockers_asked() const { return blockers_asked_; }
   /// Requests that named a row, and those that did not.
@@ -180,8 +183,14 @@ class faulty_store final : public store,
         by, action, nullptr, [&] { return inner_->session(*by.inner, action, of); }, of.ttl);
   }
 
-  void watch(std::string_view key, const id128&, key_listener& to) noexcept override { add_watch(key, to); }
-  void unwatch(std::string_view key, const id128&, key_listener& to) noexcept override { end_watch(key, to); }
+  void watch(std::string_view key, const id128& session, key_listener& to) noexcept override {
+    add_watch(key, to);
+    relays_.begin(key, session, to);
+  }
+  void unwatch(std::string_view key, const id128& session, key_listener& to) noexcept override {
+    relays_.end(key, session, to);
+    end_watch(key, to);
+  }
 
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     ++settled_;
@@ -363,6 +372,7 @@ class faulty_store final : public store,
   bool has_admin_ = true;
   bool has_transactions_ = true;
   std::atomic<bool> cut_{false};
+  watch_relays relays_{*inner_, cut_};
   std::atomic<bool> settles_{true};
   std::atomic<bool> runs_late_{false};
   std::atomic<std::size_t> settled_{0};

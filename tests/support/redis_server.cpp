@@ -129,6 +129,12 @@ void redis_server::start() {
 void redis_server::stop() const { ::kill(pid_, SIGSTOP); }
 void redis_server::go_on() const { ::kill(pid_, SIGCONT); }
 
+void redis_server::shut_down() {
+  ::kill(pid_, SIGTERM);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
 void redis_server::kill() {
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);

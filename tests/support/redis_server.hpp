@@ -34,6 +34,8 @@ class redis_server {
   void stop() const;
   void go_on() const;
   void kill();
+  /// SIGTERM; returns when it has ended.
+  void shut_down();
   void start();
   /// Deletes what it has stored, while it does not run.
   void forget() const;

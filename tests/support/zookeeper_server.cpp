@@ -54,9 +54,9 @@ zookeeper_server::zookeeper_server(std::vector<std::string> settings) : settings
   for (int attempt = 0; attempt < 5; ++attempt) {  // somebody else may take the port
     port_ = free_port();
     start();
-    if (eventually([this] { return pid_ < 0 || ::waitpid(pid_, nullptr, WNOHANG) == pid_ || ask("ruok") == "imok"; },
+    if (eventually([this] { return pid_ < 0 || ::waitpid(pid_, nullptr, WNOHANG) == pid_ || try_ask("ruok") == "imok"; },
                    std::chrono::seconds{30}) &&
-        ask("ruok") == "imok") {
+        try_ask("ruok") == "imok") {
       return;
     }
     kill();
@@ -122,31 +122,46 @@ void zookeeper_server::wait() {
 void zookeeper_server::stop() const { ::kill(pid_, SIGSTOP); }
 void zookeeper_server::go_on() const { ::kill(pid_, SIGCONT); }
 
+void zookeeper_server::shut_down() {
+  ::kill(pid_, SIGTERM);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
 void zookeeper_server::kill() {
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
   pid_ = -1;
 }
 
-std::string zookeeper_server::ask(const std::string& word) const {
+std::string zookeeper_server::try_ask(const std::string& word) const {
   const int to = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto address = local(port_);
-  const timeval patience{.tv_sec = 0, .tv_usec = 50'000};  // one that is just starting never answers
+  const timeval patience{.tv_sec = 0, .tv_usec = 50'000};
   ::setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string told;
+  bool whole = false;  // only its end says that it is: half a list of nodes would look like a list of fewer
   if (::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
       ::send(to, word.data(), word.size(), MSG_NOSIGNAL) > 0) {
     char part[4096];
-    for (auto size = ::recv(to, part, sizeof part, 0); size > 0; size = ::recv(to, part, sizeof part, 0)) {
-      told.append(part, static_cast<std::size_t>(size));
-    }
+    auto size = ::recv(to, part, sizeof part, 0);
+    for (; size > 0; size = ::recv(to, part, sizeof part, 0)) told.append(part, static_cast<std::size_t>(size));
+    whole = size == 0;
   }
   ::close(to);
+  return whole ? told : std::string{};
+}
+
+std::string zookeeper_server::ask(const std::string& word) const {
+  std::string told;
+  if (!eventually([&] { return !(told = try_ask(word)).empty(); }, std::chrono::seconds{30})) {
+    throw std::runtime_error("ZooKeeper does not answer to " + word);
+  }
   return told;
 }
 
 std::string zookeeper_server::role() const {
-  const auto text = ask("srvr");
+  const auto text = try_ask("srvr");
   const auto at = text.find("Mode: ");
   return at == std::string::npos ? "" : text.substr(at + 6, text.find('\n', at) - at - 6);
 }

@@ -34,16 +34,21 @@ class zookeeper_server {
   void stop() const;
   void go_on() const;
   void kill();
+  /// SIGTERM; returns when it has ended.
+  void shut_down();
   /// Begins to run it; wait() returns when it answers.
   void start();
   void wait();
-  /// What it answers to one of its words of four letters; empty: nothing.
+  /// The whole of what it answers to one of its words of four letters, however busy the machine is. Throws
+  /// std::runtime_error where it does not come.
   std::string ask(const std::string& word) const;
   /// "leader", "follower" or "standalone"; empty: none of them yet.
   std::string role() const;
 
  private:
   void configure() const;
+  /// Of one attempt, which ends soon: a server that is just starting never answers. Empty: no answer, or not all of it.
+  std::string try_ask(const std::string& word) const;
 
   scratch_folder folder_{};
   std::vector<std::string> settings_;

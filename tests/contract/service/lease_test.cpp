@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What a lock_service does on every store that lacks what lease tables have: its leases end by an expiry of their own, or with
-/// a connection. Expiries may be rounded up to seconds here.
+/// Leases on every store: what they can and what not, how they are renewed, given up and lost, and released without an answer.
+/// Expiries may be rounded up to seconds here.
 
-#include <atomic>
+#include <algorithm>
 #include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <stdexcept>
+#include <memory>
+#include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,32 +16,7 @@
 
 namespace dlock::test {
 
-namespace {
-
-struct lease_fixture : service_fixture {
-  const capabilities can = a.store->caps();
-};
-
-}  // namespace
-
-TEST_CASE_METHOD(lease_fixture, "lease: one holder at a time, and who waits gets the key soon after its release") {
-  auto mine = a.locks.acquire("k");
-  CHECK_FALSE(b.locks.try_acquire("k"));
-  CHECK(thrown([&] { return b.locks.acquire("k", {.wait = 20ms}); }) == errc::timed_out);
-  CHECK(b.locks.try_acquire("other"));
-  std::atomic<bool> got{false};
-  std::thread waiter([&] {
-    const auto theirs = b.locks.acquire("k", {.wait = 20s});
-    got = true;
-  });
-  CHECK(eventually([&] { return b.store->count(verb::look) >= 2; }));
-  CHECK_FALSE(got);
-  mine.release();
-  waiter.join();
-  CHECK(got);
-}
-
-TEST_CASE_METHOD(lease_fixture, "lease: acquired ten times and released nine times, a key is still held", "[T41]") {
+TEST_CASE_METHOD(service_fixture, "lease: acquired ten times and released nine times, a key is still held", "[T41]") {
   std::vector<lease> held;
   const owner me;  // one request, whatever its leases stand in
   {
@@ -61,67 +34,7 @@ TEST_CASE_METHOD(lease_fixture, "lease: acquired ten times and released nine tim
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(lease_fixture, "lease: work longer than the ttl keeps the key, because the service renews the lease",
-                 "[T13]") {
-  const auto held = a.locks.acquire("k", {.ttl = 1s});
-  pass(4s);
-  CHECK_NOTHROW(held.ensure_held());
-  CHECK_FALSE(b.locks.try_acquire("k"));
-  CHECK(a.store->count(verb::extend) + a.store->count(session_verb::renew) >= 4);
-}
-
-TEST_CASE_METHOD(lease_fixture, "lease: a dead process's key is granted after its expiry, and it takes nothing back",
-                 "[T01][T91]") {
-  auto dead = a.locks.acquire("k", {.ttl = 1s});
-  const auto granted = now();
-  a.store->cut();
-  const auto mine = b.locks.acquire("k", {.wait = 30s});
-  CHECK(dead.remaining() == 0us);
-  CHECK(now() - granted >= 900ms);
-  CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
-  a.store->cut(false);
-  CHECK(thrown([&] { return dead.release(), 0; }) == errc::lost);
-  pass(700ms);
-  CHECK_NOTHROW(mine.ensure_held());
-  CHECK_FALSE(is_free("k"));
-}
-
-TEST_CASE_METHOD(lease_fixture, "lease: attempts without an answer hold nothing in the end", "[T14]") {
-  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
-  a.locks.acquire("old").release();
-  for (const char* key : {"old", "new"}) {
-    INFO(key);
-    // Where a take may wait, a look comes first, and then an insert.
-    for (const auto at : {verb::take, verb::insert}) a.store->next(at, {.what = fate});
-    CHECK(thrown([&] { return a.locks.try_acquire(key); }) == errc::outcome_unknown);
-    a.store->forget_scripts();
-    a.store->run_ghosts();
-    CHECK(eventually([&] { return is_free(key); }));
-
-    for (const auto at : {verb::take, verb::insert}) a.store->next(at, {.what = fate});
-    auto held = a.locks.acquire(key, {.wait = 20s});
-    a.store->forget_scripts();
-    a.store->run_ghosts();
-    CHECK_FALSE(is_free(key));
-    held.release();
-    CHECK(is_free(key));
-  }
-}
-
-TEST_CASE_METHOD(lease_fixture, "lease: a release without an answer is repeated, and a late one frees nobody's key",
-                 "[T07][T08]") {
-  for (const auto fate : {fate::drop, fate::ghost, fate::vanish}) {
-    auto held = a.locks.acquire("k");
-    a.store->next(verb::release, {.what = fate});
-    CHECK_NOTHROW(held.release());
-    const auto theirs = b.locks.try_acquire("k");
-    REQUIRE(theirs);
-    a.store->run_ghosts();
-    CHECK_FALSE(a.locks.try_acquire("k"));
-  }
-}
-
-TEST_CASE_METHOD(lease_fixture, "lease: a fencing token is given or refused, as the store's table has it") {
+TEST_CASE_METHOD(service_fixture, "lease: a fencing token is given or refused, as the store's table has it") {
   const auto held = a.locks.acquire("k");
   if (can.fence) {
     CHECK(held.fencing_token() > 0);
@@ -134,10 +47,16 @@ TEST_CASE_METHOD(lease_fixture, "lease: a fencing token is given or refused, as 
   CHECK(b.locks.holder("k")->fence == 0);
 }
 
-TEST_CASE_METHOD(lease_fixture, "lease: what the store can't do is refused at the call, before any statement",
+TEST_CASE_METHOD(service_fixture, "lease: what the store can't do is refused at the call, before any statement",
                  "[capabilities]") {
   const auto sent = a.locks.statements();
   const auto names_store = [&](const std::string& text) { return text.find(a.locks.name()) != std::string::npos; };
+  if (!can.expiring_leases && !can.renewed_leases) {
+    for (const auto how : {renewal::none, renewal::manual}) {
+      CHECK(names_store(refusal([&] { return a.locks.try_acquire("k", {.ttl = 1s, .renewal = how}); })));
+      CHECK(names_store(refusal([&] { return a.locks.try_acquire_all({"k", "l"}, {.ttl = 1s, .renewal = how}); })));
+    }
+  }
   if (!can.min_hold) {
     CHECK(names_store(refusal([&] { return a.locks.try_acquire("k", {.min_hold = 1s}); })));
     CHECK(names_store(refusal([&] { return a.locks.try_acquire_all({"k", "l"}, {.min_hold = 1s}); })));
@@ -152,31 +71,176 @@ TEST_CASE_METHOD(lease_fixture, "lease: what the store can't do is refused at th
   if (place->open()->transactions() == nullptr) CHECK(names_store(refusal([&] { return held.verification(); })));
 }
 
-TEST_CASE_METHOD(lease_fixture, "lease: many threads of several processes, never two on a key", "[T48][T57]") {
-  constexpr int threads_in_all = 6, rounds = 12;
-  std::array<process*, 2> all{&a, &b};
-  std::atomic<int> inside{0}, wrong{0}, failed{0};
-  int visits = 0;  // guarded by the lock alone
-  std::vector<std::thread> threads;
-  for (int t = 0; t < threads_in_all; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < rounds; ++i) {
-        try {
-          const auto held = all[static_cast<std::size_t>(t % 2)]->locks.acquire(
-              "k", {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
-          if (++inside != 1) ++wrong;
-          ++visits;
-          --inside;
-        } catch (const error&) {
-          ++failed;
-        }
-      }
-    });
+TEST_CASE_METHOD(service_fixture, "lease: work longer than the ttl keeps the key, because the service renews the lease",
+                 "[T13]") {
+  const auto held = a.locks.acquire("k", {.ttl = 1s});
+  pass(2s + place->rounding());
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_FALSE(is_free("k"));
+  CHECK(a.store->count(verb::extend) + a.store->count(session_verb::renew) >= 4);
+  const auto row = b.locks.holder("k");
+  REQUIRE(row);
+  CHECK(row->fence == fence_of(held));
+  if (place->hides_holders()) return;
+  CHECK(eventually([&] {  // a renewal may come between the two
+    const auto shown = b.locks.holder("k");
+    return shown && held.remaining() <= shown->left;
+  }));
+}
+
+TEST_CASE_METHOD(service_fixture, "lease: a dead process's key is granted after its expiry, and it takes nothing back",
+                 "[T01][T30][T91][T92]") {
+  if (place->keeps_by_itself()) SKIP("this process is not dead; the tests of processes kill one");
+  const bool renewed = !can.expiring_leases || GENERATE(true, false);
+  const lock_options options{.ttl = renewed || place->rounding() > 0us ? 1s : 300ms,
+                             .renewal = renewed ? renewal::automatic : renewal::none};
+  auto dead = a.locks.acquire("k", options);
+  const auto granted = now();
+  a.store->cut();
+  CHECK_FALSE(b.locks.try_acquire("k"));
+  const auto mine = b.locks.acquire("k", {.wait = 30s});
+  CHECK(dead.remaining() == 0us);
+  CHECK(now() - granted >= *options.ttl - 100ms);  // it was asked for a little before `granted`
+  CHECK(follows(fence_of(mine), fence_of(dead)));
+  CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
+  CHECK(thrown([&] { return dead.ensure_held(), 0; }) == errc::lost);
+
+  // It comes back and wants to tidy up: nothing of ours is touched.
+  a.store->cut(false);
+  CHECK(thrown([&] { return dead.release(), 0; }) == errc::lost);
+  pass(700ms);
+  CHECK_NOTHROW(mine.ensure_held());
+  CHECK_FALSE(is_free("k"));
+  const auto row = b.locks.holder("k");
+  REQUIRE(row);
+  CHECK(row->fence == fence_of(mine));
+}
+
+TEST_CASE_METHOD(service_fixture, "lease: attempts without an answer hold nothing in the end", "[T14]") {
+  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  a.locks.acquire("old").release();
+  // Which of them a store sends for which key is its own affair. Where a take may wait, a look comes first, and then an insert.
+  for (const auto& verbs :
+       {std::vector{verb::take}, std::vector{verb::insert}, std::vector{verb::take, verb::insert}}) {
+    const auto never_used = "new" + std::to_string(verbs.size()) + std::to_string(static_cast<int>(verbs.front()));
+    for (const auto& key : {std::string("old"), never_used}) {
+      INFO(key << ", " << verbs.size() << " verbs from " << static_cast<int>(verbs.front()) << " on");
+      const auto sent = [&] {
+        std::size_t all = 0;
+        for (const auto at : verbs) all += a.store->count(at);
+        return all;
+      };
+      const auto script = [&] {
+        for (const auto at : verbs) a.store->next(at, {.what = fate});
+      };
+      const auto before = sent();
+      script();
+      const auto refused = thrown([&] { return a.locks.try_acquire(key); });
+      CHECK((refused == errc::outcome_unknown) == (sent() != before));
+      a.store->forget_scripts();
+      a.store->run_ghosts();
+      CHECK(eventually([&] { return is_free(key); }));
+
+      script();
+      a.store->next(verb::look, {.what = fate});
+      auto held = a.locks.acquire(key, {.wait = 20s});
+      a.store->forget_scripts();
+      a.store->run_ghosts();
+      CHECK_FALSE(is_free(key));
+      held.release();
+      CHECK(is_free(key));
+    }
   }
-  for (auto& each : threads) each.join();
-  CHECK(failed == 0);
-  CHECK(wrong == 0);
-  CHECK(visits == threads_in_all * rounds);
+  const auto nonces = a.store->nonces();
+  CHECK(std::set<std::uint64_t>(nonces.begin(), nonces.end()).size() == nonces.size());
+}
+
+TEST_CASE_METHOD(service_fixture, "lease: a release without an answer is repeated, and a late one frees nobody's key",
+                 "[T07][T08]") {
+  for (const auto fate : {fate::drop, fate::ghost, fate::vanish}) {
+    auto held = a.locks.acquire("k");
+    a.store->next(verb::release, {.what = fate});
+    CHECK_NOTHROW(held.release());
+    const auto theirs = b.locks.try_acquire("k");
+    REQUIRE(theirs);
+    a.store->run_ghosts();
+    CHECK_FALSE(a.locks.try_acquire("k"));
+  }
+}
+
+TEST_CASE_METHOD(service_fixture, "lease: operators see who holds what, until it has ended", "[T22]") {
+  auto held = a.locks.acquire("k", {.ttl = 60s});
+  CHECK_FALSE(a.locks.holder("nobody's"));
+  const auto row = b.locks.holder("k");
+  REQUIRE(row);
+  CHECK(row->key == "k");
+  CHECK(row->fence == fence_of(held));
+  if (!place->hides_holders()) {
+    CHECK(row->session);
+    CHECK((row->kind == lease_kind::session) == can.session_leases);
+    CHECK(row->left > 30s);
+    CHECK(held.remaining() <= row->left);
+    if (!place->keeps_by_itself()) CHECK(row->left <= 60s + place->rounding());
+  }
+  lease brief;
+  if (can.expiring_leases) {
+    brief = b.locks.acquire("brief", {.ttl = 10s, .renewal = renewal::none});
+  } else {
+    brief = a.locks.acquire("brief");
+  }
+  const auto all = a.locks.held_keys();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].key == "brief");
+  CHECK(all[1].key == "k");
+  if (can.expiring_leases) {
+    CHECK(all[0].kind == lease_kind::expiring);
+    CHECK(brief.remaining() <= all[0].left);
+  }
+  CHECK(a.locks.held_keys(1).size() == 1);
+  CHECK(a.locks.held_keys(10, "brief").size() == 1);
+  held.release();
+  CHECK_FALSE(b.locks.holder("k"));
+}
+
+TEST_CASE_METHOD(service_fixture, "lease: a closed service takes back what is held, and its holders are told",
+                 "[T90]") {
+  const auto kept = a.locks.acquire("kept", {.ttl = 1s});
+  std::vector<std::string> names{"kept"};
+  lease own;
+  if (can.expiring_leases) {
+    own = a.locks.acquire("own", {.ttl = 5s, .renewal = renewal::none});
+    names.push_back("own");
+  }
+  auto keys = a.locks.close(0ms, release_all);
+  std::sort(keys.begin(), keys.end());
+  CHECK(keys == names);
+  CHECK(kept.loss() == loss_reason::closed);
+  if (can.expiring_leases) CHECK(own.lost_token().stop_requested());
+  for (const auto& key : names) CHECK(is_free(lock_key(key)));
+}
+
+TEST_CASE_METHOD(service_fixture, "lease: one that outlives its service is renewed, and nothing else stays behind",
+                 "[T17][T90]") {
+  auto brief = std::make_unique<process>(*place);
+  auto held = brief->locks.acquire("k", {.ttl = 1s});
+  brief->locks.acquire("gone").release();
+  const auto seen_by = brief->store;
+  brief.reset();
+  pass(1500ms);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_FALSE(is_free("k"));
+  held.release();
+  CHECK(seen_by->connections() == 0);
+  CHECK(a.locks.held_keys().empty());
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(service_fixture, "lease: max_hold ends a held one", "[T10][T20]") {
+  auto wedged = a.locks.acquire("k", {.ttl = 2s, .max_hold = 200ms});
+  const auto next = b.locks.acquire("k", {.wait = 20s});
+  CHECK(follows(fence_of(next), fence_of(wedged)));
+  CHECK(wedged.remaining() == 0us);
+  CHECK(wedged.loss() == loss_reason::max_hold);
 }
 
 }  // namespace dlock::test

@@ -18,10 +18,17 @@ namespace dlock::test {
 
 struct multi_service_fixture {
   std::unique_ptr<store_place> place = make_store_place();
+  const capabilities can = place->open()->caps();
   service_options options{.close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()};
   lock_service a{place->open(), options};
   lock_service b{place->open(), options};
 
+  std::uint64_t fence_of(const lease& held) const { return can.fence ? held.fencing_token() : 0; }
+  /// Whether it may be the token of the grant so many after the first.
+  bool is_fence(const lease& held, std::uint64_t grants) const {
+    if (!can.fence) return true;
+    return place->counts_grants() ? held.fencing_token() == grants : held.fencing_token() >= grants;
+  }
   bool is_free(const lock_key& key) {
     const owner_scope stranger;
     return static_cast<bool>(b.try_acquire(key));
@@ -36,15 +43,15 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: new, known and held ones 
   {
     auto held = a.acquire_all({"new", "known", "mine", "also known", "new"});
     REQUIRE(held.size() == 4);
-    CHECK(held["known"].fencing_token() == 2);
-    CHECK(held["also known"].fencing_token() == 2);
-    CHECK(held["new"].fencing_token() == 1);
+    CHECK(is_fence(held["known"], 2));
+    CHECK(is_fence(held["also known"], 2));
+    CHECK(is_fence(held["new"], 1));
     CHECK(held["mine"].reentered());
     for (const auto& each : held) CHECK_FALSE(is_free(lock_key(each.key())));
     for (const auto& each : held) {
       const auto row = b.holder(lock_key(each.key()));
       REQUIRE(row);
-      CHECK(row->fence == each.fencing_token());
+      CHECK(row->fence == fence_of(each));
     }
     held.release();
   }
@@ -65,12 +72,15 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: one that is busy keeps al
     text = e.what();
   }
   CHECK(text.starts_with("dlock: key 'c': waited "));
-  CHECK(text.find("held by") != std::string::npos);
+  if (can.session_leases && !place->hides_holders()) CHECK(text.find("held by") != std::string::npos);
   for (const auto* key : {"a", "b", "d"}) CHECK(is_free(key));
   CHECK_NOTHROW(theirs.ensure_held());
   multi_lease held;
+  const auto before = a.statements();
   std::thread waiter([&] { held = a.acquire_all({"a", "b", "c", "d"}, {.wait = 20s}); });
-  CHECK(eventually([&] { return is_free("a") && is_free("d"); }));  // it waits without them
+  CHECK(eventually([&] { return a.statements() >= before + 4; }));
+  // It waits without the others. They are not tried here: it would find them busy, and is told to try again itself.
+  CHECK(eventually([&] { return !b.holder("a") && !b.holder("b") && !b.holder("d"); }));
   theirs.release();
   waiter.join();
   CHECK(held.size() == 4);
@@ -79,29 +89,22 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: one that is busy keeps al
 
 TEST_CASE_METHOD(multi_service_fixture, "several keys: a dead process's are taken over, its multi_lease is lost before",
                  "[T30][T91]") {
+  if (place->keeps_by_itself()) SKIP("this process is not dead; the tests of processes kill one");
   process dying(*place);
   auto dead = dying.locks.acquire_all({"a", "b"}, {.ttl = 1s});
   dying.store->cut();
   const auto mine = a.acquire_all({"a", "b", "c"}, {.wait = 30s});
   CHECK(dead.remaining() == 0us);
-  CHECK(mine["a"].fencing_token() == 2);
-  CHECK(mine["b"].fencing_token() == 2);
+  for (const auto& each : mine) {
+    // Leases with an expiry each don't end together: the first may be taken, and given back for want of the second.
+    if (each.key() == "c") continue;
+    CHECK((can.session_leases ? is_fence(each, 2) : !can.fence || fence_of(each) >= 2));
+  }
   CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
   dying.store->cut(false);
   CHECK(thrown([&] { return dead.release(), 0; }) == errc::lost);
   CHECK_NOTHROW(mine.ensure_held());
-  CHECK(b.holder("a")->fence == 2);
-}
-
-TEST_CASE_METHOD(multi_service_fixture, "several keys: of one expiry when they have their own", "[T12]") {
-  for (const auto* key : {"a", "b", "c"}) b.acquire(key).release();
-  const auto held = a.acquire_all({"a", "b", "c"}, {.ttl = 10s, .renewal = renewal::none});
-  const auto row = b.holder("a");
-  REQUIRE(row);
-  CHECK(row->kind == lease_kind::expiring);
-  CHECK(row->left <= 10s);
-  CHECK(held.remaining() <= row->left);
-  CHECK(held.remaining() > 5s);
+  CHECK(b.holder("a")->fence == fence_of(mine["a"]));
 }
 
 TEST_CASE_METHOD(multi_service_fixture, "several keys: threads of two processes with random sets, never two on a key",
@@ -128,8 +131,8 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: threads of two processes 
               (t % 2 == 0 ? a : b).acquire_all(names, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
           for (const auto& each : held) {
             auto& counter = data[static_cast<std::size_t>(each.key().back() - '0')];
-            if (++counter.inside != 1 || each.fencing_token() <= counter.last) ++wrong;
-            counter.last = each.fencing_token();
+            if (++counter.inside != 1 || (can.fence && fence_of(each) <= counter.last)) ++wrong;
+            counter.last = fence_of(each);
           }
           for (const auto& each : held) --data[static_cast<std::size_t>(each.key().back() - '0')].inside;
         } catch (const error&) {

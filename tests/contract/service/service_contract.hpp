@@ -6,6 +6,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -27,6 +28,8 @@ struct process {
   explicit process(store_place& at)
       : store(std::make_shared<faulty_store>(at.open())),
         locks(store, {.close_limit = 0ms, .sweep_every = 0ms, .time = &at.time()}) {}
+  /// Whether somebody here has come to wait for a busy key, and hears of its release where the store tells that.
+  bool waits() const { return store->count(verb::look) >= 2 && (!store->caps().tells_free || store->told() > 0); }
   std::shared_ptr<faulty_store> store;
   lock_service locks;
 };
@@ -36,6 +39,15 @@ struct service_fixture {
   process a{*place};
   process b{*place};
 
+  const capabilities can = a.store->caps();
+
+  /// Its fencing token; 0 where there are none.
+  std::uint64_t fence_of(const lease& held) const { return can.fence ? held.fencing_token() : 0; }
+  /// Whether that may be the token of the grant after the one with the token `last`; 0: of the first.
+  bool follows(std::uint64_t fence, std::uint64_t last) const {
+    if (!can.fence) return true;
+    return place->counts_grants() ? fence == last + 1 : fence > last;
+  }
   instant now() { return place->time().now(); }
   void pass(microseconds time) {
     const auto end = now() + time;

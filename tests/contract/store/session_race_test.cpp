@@ -29,7 +29,7 @@ TEST_CASE("store: of many that steal from one dead session exactly one wins, and
       CHECK(replies[i].fence == fence + 1);
       CHECK(who[0]->at("k").holder == who[i]->id);
     } else {
-      CHECK((replies[i].result == outcome::no || contended(replies[i])));
+      CHECK((replies[i].result == outcome::no || contended(*place, replies[i])));
     }
   }
 }

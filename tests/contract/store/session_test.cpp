@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Sessions: what keeps the grants of a process.
-
-#include <memory>
-#include <utility>
-#include <vector>
+/// Sessions that outlive their connections: what they keep, who may end them, and how they are shown.
 
 #include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
+
+namespace {
+
+/// Takes it, or takes it over from a session that has ended, where that leaves a row.
+outcome got(actor& by, std::string_view key) {
+  const auto taken = answer(by.take(key));
+  return taken == outcome::no && !by.deletes ? answer(by.take_over(key, by.at(key))) : taken;
+}
+
+}  // namespace
 
 TEST_CASE("store: a session is opened once", "[contract]") {
   const auto place = make_store_place();
@@ -16,84 +22,6 @@ TEST_CASE("store: a session is opened once", "[contract]") {
   CHECK(a.session(session_verb::open, a.id, for_moments) == outcome::no);
   a.acquire("k");
   CHECK(a.at("k").left > for_moments);
-}
-
-TEST_CASE("store: renewal moves a session's expiry forward, never back", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
-  const auto fence = a.acquire("k");
-  REQUIRE(a.renew(2 * for_long) == outcome::yes);
-  CHECK(b.at("k").left > for_long);
-  REQUIRE(a.renew(1ms) == outcome::yes);
-  CHECK(b.at("k").left > for_long);
-  CHECK(b.at("k").fence == fence);
-}
-
-TEST_CASE("store: renewal prolongs its own session and nobody else's", "[contract][T16]") {
-  const auto place = make_store_place();
-  actor dying(*place, for_moments), renewed(*place), other(*place);
-  dying.acquire("k");
-  REQUIRE(renewed.renew(2 * for_long) == outcome::yes);
-  pass_until(*place, [&] { return other.at("k").expired; });
-  REQUIRE(renewed.renew(2 * for_long) == outcome::yes);
-  CHECK(other.at("k").expired);
-  CHECK(other.kill(dying.id) == outcome::yes);
-  CHECK(other.kill(renewed.id) == outcome::no);
-}
-
-TEST_CASE("store: a grant belongs to its session, each verb about it may go over another connection",
-          "[contract][T95]") {
-  const auto place = make_store_place();
-  actor holder(*place), other(*place);
-  std::vector<std::unique_ptr<connection>> before;  // they stay open
-  const auto connect_anew = [&] {
-    fault why;
-    before.push_back(std::exchange(holder.connection, holder.store->connect(10s, why)));
-    INFO(why.text);
-    REQUIRE(holder.connection != nullptr);
-  };
-  const auto fence = holder.acquire("k");
-  connect_anew();
-  CHECK(holder.at("k").holder == holder.id);
-  CHECK(holder.renew(2 * for_long) == outcome::yes);
-  connect_anew();
-  CHECK(answer(other.take("k")) == outcome::no);
-  CHECK(answer(holder.release("k", fence)) == outcome::yes);
-  CHECK(holder.acquire("k") == fence + 1);
-  connect_anew();
-  CHECK(answer(holder.cancel("k", holder.nonce)) == outcome::yes);
-  connect_anew();
-  CHECK(other.acquire("k") == fence + 2);
-  CHECK(holder.close() == outcome::yes);
-}
-
-TEST_CASE("store: an expired session is not renewed although it still exists", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place, for_moments), b(*place);
-  a.acquire("k");
-  pass_until(*place, [&] { return b.at("k").expired; });
-  CHECK(a.renew(for_long) == outcome::no);
-  CHECK(b.at("k").expired);
-  CHECK_FALSE(b.at("k").gone);
-}
-
-TEST_CASE("store: a session that is killed, closed or unknown is not renewed", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place, for_moments), b(*place);
-  pass_until(*place, [&] { return b.kill(a.id) == outcome::yes; });
-  CHECK(a.renew(for_long) == outcome::no);
-  CHECK(b.close() == outcome::yes);
-  CHECK(b.renew(for_long) == outcome::no);
-  CHECK(b.session(session_verb::renew, id128::random(), for_long) == outcome::no);
-  CHECK(b.session(session_verb::close, id128::random(), 0us) == outcome::no);
-}
-
-TEST_CASE("store: kill does not touch a live session", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
-  CHECK(b.kill(a.id) == outcome::no);
-  CHECK(a.kill(a.id) == outcome::no);
-  CHECK(a.renew(for_long) == outcome::yes);
 }
 
 TEST_CASE("store: renewal does not change the locks that a session keeps", "[contract]") {
@@ -108,29 +36,61 @@ TEST_CASE("store: renewal does not change the locks that a session keeps", "[con
   CHECK(b.at("k2").holder == a.id);
 }
 
-TEST_CASE("store: a revoked session keeps its locks until it expires and is not renewed", "[contract]") {
+TEST_CASE("store: kill does not touch a live session", "[contract]") {
   const auto place = make_store_place();
-  actor a(*place, 500ms), b(*place);
-  const auto fence = a.acquire("k");
-  REQUIRE(a.renew(500ms) == outcome::yes);
-  REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);
+  actor a(*place), b(*place);
+  CHECK(b.kill(a.id) == outcome::no);
+  CHECK(a.kill(a.id) == outcome::no);
+  CHECK(a.renew(for_long) == outcome::yes);
+}
+
+TEST_CASE("store: a session that is closed keeps nothing any more", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("k1");
+  a.acquire("k2");
+  CHECK(a.close() == outcome::yes);
+  CHECK(a.close() == outcome::no);
   CHECK(a.renew(for_long) == outcome::no);
+  CHECK(got(b, "k1") == outcome::yes);
+  CHECK(got(b, "k2") == outcome::yes);
+}
+
+TEST_CASE("store: a session that is closed or unknown is not renewed", "[contract]") {
+  const auto place = make_store_place();
+  actor b(*place);
+  CHECK(b.close() == outcome::yes);
+  CHECK(b.renew(for_long) == outcome::no);
+  CHECK(b.session(session_verb::renew, id128::random(), for_long) == outcome::no);
+  CHECK(b.session(session_verb::close, id128::random(), 0us) == outcome::no);
+}
+
+TEST_CASE("store: a revoked session is not renewed, and what it keeps is free when it has ended", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("k");
+  CHECK_FALSE(b.inspected("k").at(0).revoked);
+  REQUIRE(b.store->admin() != nullptr);
+  REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);
+  CHECK(b.inspected("k").at(0).revoked);
   CHECK(answer(b.take("k")) == outcome::no);
-  pass_until(*place, [&] { return b.kill(a.id) == outcome::yes; });
-  const reply taken = b.take_over("k", b.at("k"));
-  REQUIRE(answer(taken) == outcome::yes);
-  CHECK(taken.fence == fence + 1);
+  CHECK(a.renew(for_long) == outcome::no);
+  CHECK(a.close() == outcome::yes);
+  CHECK(got(b, "k") == outcome::yes);
 }
 
 TEST_CASE("store: revoking needs a key that a session keeps", "[contract]") {
   const auto place = make_store_place();
   actor a(*place);
+  REQUIRE(a.store->admin() != nullptr);
   const auto revoke = [&](std::string_view key) {
     return answer(a.store->admin()->revoke(*a.connection, {.resource = key}));
   };
   CHECK(revoke("nothing") == outcome::no);
-  a.acquire("own", for_long);
-  CHECK(revoke("own") == outcome::no);
+  if (a.store->caps().expiring_leases) {
+    a.acquire("own", for_long);
+    CHECK(revoke("own") == outcome::no);
+  }
   const auto fence = a.acquire("free");
   REQUIRE(answer(a.release("free", fence)) == outcome::yes);
   CHECK(revoke("free") == outcome::no);
@@ -139,6 +99,61 @@ TEST_CASE("store: revoking needs a key that a session keeps", "[contract]") {
   b.acquire("left");
   b.close();
   CHECK(revoke("left") == outcome::no);
+}
+
+TEST_CASE("store: a look shows the holder, its fence, how it is kept and who it is", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place, for_long, "billing"), b(*place);
+  const auto fence = a.acquire("k");
+  const seen kept = b.at("k");
+  CHECK(kept.holder == a.id);
+  CHECK(kept.fence == fence);
+  CHECK(kept.kind == lease_kind::session);
+  CHECK_FALSE(kept.gone);
+  CHECK_FALSE(kept.expired);
+  CHECK(kept.left > for_long - 1min);
+  if (!place->keeps_by_itself()) CHECK(kept.left <= for_long);
+  CHECK(kept.who == "host-a/4242 billing");
+
+  REQUIRE(answer(a.release("k", fence)) == outcome::yes);
+  CHECK_FALSE(b.at("k").holder);
+  if (b.deletes) CHECK(answer(b.look("k")) == outcome::absent);
+
+  if (!a.store->caps().expiring_leases) return;
+  a.acquire("k", 20min);
+  const seen own = b.at("k");
+  CHECK(own.kind == lease_kind::expiring);
+  CHECK_FALSE(own.expired);
+  CHECK(own.left > 19min);
+  CHECK(own.left <= 20min);
+}
+
+TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place, for_long, "billing"), b(*place);
+  CHECK(b.inspected("k").empty());
+  const auto fence = a.acquire("k");
+  place->pass(2ms);
+  const auto kept = b.inspected("k");
+  REQUIRE(kept.size() == 1);
+  CHECK(kept[0].key == "k");
+  CHECK(kept[0].session == a.id);
+  CHECK(kept[0].fence == fence);
+  CHECK(kept[0].host == "host-a");
+  CHECK(kept[0].pid == 4242);
+  CHECK(kept[0].label == "billing");
+  CHECK(kept[0].kind == lease_kind::session);
+  CHECK_FALSE(kept[0].revoked);
+  CHECK_FALSE(kept[0].dead);
+  if (!place->keeps_by_itself()) CHECK(kept[0].since >= 2ms);
+  CHECK(kept[0].since < 5min);
+  CHECK(kept[0].left > for_long - 5min);
+
+  REQUIRE(b.store->admin() != nullptr);
+  REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);
+  CHECK(b.inspected("k").at(0).revoked);
+  REQUIRE(answer(a.release("k", fence)) == outcome::yes);
+  CHECK(b.inspected("k").empty());
 }
 
 }  // namespace dlock::test

@@ -28,7 +28,9 @@ actor::actor(store_place& place, microseconds session_ttl, std::string label_of)
     : store(place.open()),
       rounding(place.rounding()),
       deletes(place.deletes_free_rows()),
+      makes_rows(place.makes_rows_first()),
       forgets(place.forgets_expired()),
+      hides(place.hides_holders()),
       counts(store->caps().fence && place.counts_grants()),
       label(std::move(label_of)) {
   fault why;
@@ -99,7 +101,13 @@ seen actor::at(std::string_view key) {
   return r.holder;
 }
 
+bool actor::sees(const actor& holder, std::string_view key) {
+  const id128 shown = at(key).holder;
+  return hides && holder.id != id ? static_cast<bool>(shown) : shown == holder.id;
+}
+
 std::vector<holder_info> actor::inspected(std::string_view key) {
+  REQUIRE(store->admin() != nullptr);
   std::vector<holder_info> found;
   CHECK(answer(store->admin()->inspect(*connection, {.resource = key}, found)) == outcome::yes);
   return found;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-/// What every store must do, whatever it is made of. The test cases of dlock_store_contract ask for leases
-/// that end by their expiry; dlock_session_contract adds what capabilities::session_leases promises: sessions, what they keep,
-/// clean-up. A backend links them and defines make_store_place().
+/// What every store must do, whatever it is made of, and what those must do that can more: a suite for each capability. A backend
+/// links the suites that its store is for, and defines make_store_place().
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -51,6 +50,9 @@ class actor {
   reply look(std::string_view key);
   /// What a look shows; nobody, if there is no row.
   seen at(std::string_view key);
+  /// Whether a look shows that this one holds the key; where that is hidden, that somebody does.
+  bool sees(const actor& holder, std::string_view key);
+  bool sees_held(std::string_view key) { return static_cast<bool>(at(key).holder); }
   /// What operators see of that key.
   std::vector<holder_info> inspected(std::string_view key);
 
@@ -72,7 +74,9 @@ class actor {
   const bool keeps = store->caps().session_leases;  ///< grants of its session
   const microseconds rounding;                      ///< how much longer than asked for an expiry may be
   const bool deletes;                               ///< a free key has no row: a take makes it, a release deletes it
+  const bool makes_rows;                            ///< the first take of a key makes its row, an insert is a take
   const bool forgets;                               ///< nor has one whose expiry has passed
+  const bool hides;                                 ///< others than the holder learn only that a key is held
   const bool counts;                                ///< each fence is one more than that of the grant before
   std::unique_ptr<dlock::connection> connection;
   id128 id = id128::random();

@@ -10,6 +10,7 @@ namespace {
 
 /// How many rows went.
 std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit = 100) {
+  REQUIRE(actor.store->admin() != nullptr);
   const reply r = actor.store->admin()->clean_up(*actor.connection, idle, limit);
   CHECK(answer(r) == outcome::yes);
   return r.fence;

@@ -5,24 +5,27 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Random;
 import java.util.UUID;
 
 /**
  * A program that locks in t_lock by the published protocol: read the row, then compare-and-set by version, each
- * statement by itself. It knows nothing of dlock. Arguments: JDBC URL, user, password, lock table, table of the witness.
- * It works until it is killed, and says each visit to the witness.
+ * statement by itself. It knows nothing of dlock. Arguments: JDBC URL, user, password, lock table, table of the witness,
+ * and ids of requests that it serves with others. It works until it is killed, and says each visit to the witness.
  */
 public final class Neighbour {
   private static final int LEASE_MS = 1500;
   private static final int WAIT_MS = 2000;
   private static final int WORK_MS = 40;
+  private static final String NOW = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
 
   private final Connection connection;
   private final String table;
   private final String witness;
-  private final String me = UUID.randomUUID().toString();
+  private final List<String> shared;
   private final Random random = new Random();
+  private String me = "";
 
   private record Row(String requestId, int count, long timeout, int version) {}
 
@@ -30,6 +33,7 @@ public final class Neighbour {
     connection = DriverManager.getConnection(args[0], args[1], args[2]);
     table = args[3];
     witness = args[4];
+    shared = List.of(args).subList(5, args.length);
   }
 
   private int change(String sql, Object... values) throws SQLException {
@@ -92,18 +96,20 @@ public final class Neighbour {
     }
   }
 
-  /** One hold, with a nested one now and then. The witness must find nobody inside. */
+  /** One hold, with a nested one now and then. The witness must find nobody inside but the same request. */
   private void visit(String key) throws SQLException, InterruptedException {
+    me = random.nextBoolean() ? UUID.randomUUID().toString() : shared.get(random.nextInt(shared.size()));
     final long begun = System.currentTimeMillis();
     if (!lock(key)) return;
     final boolean nested = random.nextInt(4) == 0 && lock(key);
     if (System.currentTimeMillis() - begun < LEASE_MS / 2 || nested) {
-      final boolean alone = change("UPDATE " + witness + " SET holder = ?, until_us = "
-          + "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) + 300000 WHERE k = ? AND (holder = '' OR until_us < "
-          + "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))", me, key) == 1;
-      System.out.println(alone ? "visit java" : "overlap java " + key);
+      final boolean alone = change("UPDATE " + witness + " SET inside = IF(holder = ? AND until_us >= " + NOW
+          + ", inside, 0) + 1, holder = ?, until_us = " + NOW + " + 300000 WHERE k = ? AND (holder IN ('', ?) OR until_us < "
+          + NOW + ")", me, me, key, me) == 1;
+      System.out.println(alone ? shared.contains(me) ? "visit java-shared" : "visit java" : "overlap java " + key);
       Thread.sleep(1 + random.nextInt(WORK_MS));
-      change("UPDATE " + witness + " SET holder = '' WHERE k = ? AND holder = ?", key, me);
+      change("UPDATE " + witness + " SET holder = IF(inside > 1, holder, ''), inside = inside - 1 WHERE k = ? AND holder = ?"
+          + " AND inside > 0", key, me);
     }
     if (nested) unlock(key);
     unlock(key);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Processes that lock by dlock and by the published protocol, in one table; all are killed at random.
+/// Processes that lock by dlock and by the published protocol, in one table; all are killed at random. Half of what they do
+/// is for requests that all of them serve, which may be inside together.
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,46 +18,13 @@
 #include <vector>
 
 #include "contract/backends/t_lock/place.hpp"
+#include "support/child_process.hpp"
 
 namespace dlock::test {
 
 namespace {
 
 using namespace std::chrono_literals;
-
-/// A process whose lines go to a file.
-class child {
- public:
-  child(std::vector<std::string> command, const std::string& log) : command_(std::move(command)), log_(log) { start(); }
-  ~child() { kill(); }
-  child(const child&) = delete;
-  child& operator=(const child&) = delete;
-
-  void start() {
-    std::vector<char*> arguments;
-    for (auto& each : command_) arguments.push_back(each.data());
-    arguments.push_back(nullptr);
-    pid_ = ::fork();
-    REQUIRE(pid_ >= 0);
-    if (pid_ != 0) return;
-    const int log = ::open(log_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    ::dup2(log, 1);
-    ::dup2(log, 2);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-  void kill() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-
- private:
-  std::vector<std::string> command_;
-  const std::string log_;
-  pid_t pid_ = -1;
-};
 
 /// How often each line stands in the logs, by its first two words.
 std::map<std::string, int> lines_of(const std::vector<std::string>& logs) {
@@ -86,9 +51,10 @@ TEST_CASE("t_lock: for a minute dlock and programs of the published protocol exc
   const auto url = store_url::parse(owner);
   raw_mysql client(owner);
   const auto witness = place.table() + "_witness";
-  client.run("CREATE TABLE " + witness +
-             " (k VARCHAR(32) PRIMARY KEY, holder VARCHAR(64) NOT NULL, until_us BIGINT NOT NULL)");
-  client.run("INSERT INTO " + witness + " VALUES ('k0', '', 0), ('k1', '', 0)");
+  client.run(
+      "CREATE TABLE " + witness +
+      " (k VARCHAR(32) PRIMARY KEY, holder VARCHAR(64) NOT NULL, until_us BIGINT NOT NULL, inside INT NOT NULL)");
+  client.run("INSERT INTO " + witness + " VALUES ('k0', '', 0, 0), ('k1', '', 0, 0)");
   // A row made beforehand: two first users of a key in the published protocol get an error.
   client.run("INSERT INTO " + place.table() + " (lock_key) VALUES ('k0'), ('k1')");
 
@@ -105,16 +71,19 @@ TEST_CASE("t_lock: for a minute dlock and programs of the published protocol exc
                                       url.user,
                                       url.password,
                                       place.table(),
-                                      witness};
-  const std::vector<std::string> ours{DLOCK_TEST_T_LOCK_WORKER, place.url(), owner, witness};
+                                      witness,
+                                      "request-1",
+                                      "request-2"};
+  const std::vector<std::string> ours{DLOCK_TEST_T_LOCK_WORKER, place.url(), owner, witness, "request-1", "request-2"};
   std::vector<std::string> logs;
   const auto log = [&] {
     logs.push_back(fmt::format("t_lock_{}.log", id128::random().hex()));
     return logs.back();
   };
   {
-    std::vector<std::unique_ptr<child>> children;
-    for (const auto& command : {java, ours, java, ours}) children.push_back(std::make_unique<child>(command, log()));
+    std::vector<std::unique_ptr<child_process>> children;
+    for (const auto& command : {java, ours, java, ours})
+      children.push_back(std::make_unique<child_process>(command, log()));
     std::mt19937 random{20};
     const auto end = std::chrono::steady_clock::now() + 60s;
     while (std::chrono::steady_clock::now() < end) {
@@ -126,11 +95,15 @@ TEST_CASE("t_lock: for a minute dlock and programs of the published protocol exc
   }
   const auto lines = lines_of(logs);
   const auto count = [&](const char* line) { return lines.contains(line) ? lines.at(line) : 0; };
-  UNSCOPED_INFO("visits: java " << count("visit java") << ", dlock " << count("visit dlock"));
+  UNSCOPED_INFO("visits: java " << count("visit java") << ", dlock " << count("visit dlock")
+                                << "; of requests that both "
+                                << "serve: " << count("visit java-shared") << ", " << count("visit dlock-shared"));
   CHECK(count("overlap java") == 0);
   CHECK(count("overlap dlock") == 0);
   CHECK(count("visit java") > 50);
   CHECK(count("visit dlock") > 50);
+  CHECK(count("visit java-shared") > 50);
+  CHECK(count("visit dlock-shared") > 50);
   for (const auto& [line, times] : lines) CHECK_FALSE(line.starts_with("error"));
   for (const auto& each : logs) ::unlink(each.c_str());
   // Everybody is dead: both keys can be had once the last leases have ended.

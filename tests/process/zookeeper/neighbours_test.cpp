@@ -3,11 +3,7 @@
 /// dlock beside programs that lock by Apache Curator and by kazoo, on one path. Who is inside writes a line when it comes and
 /// one before it goes, so what was written by two at once shows.
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -25,6 +21,7 @@
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/zookeeper.hpp"
+#include "support/child_process.hpp"
 #include "support/eventually.hpp"
 #include "support/zookeeper_server.hpp"
 
@@ -34,45 +31,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using words = std::vector<std::string>;
-
-/// A process whose standard input can be written to.
-class child {
- public:
-  explicit child(words command) : command_(std::move(command)) { start(); }
-  ~child() { kill(); }
-  child(const child&) = delete;
-  child& operator=(const child&) = delete;
-
-  void start() {
-    std::vector<char*> arguments;
-    for (auto& each : command_) arguments.push_back(each.data());
-    arguments.push_back(nullptr);
-    int input[2];
-    REQUIRE(::pipe2(input, O_CLOEXEC) == 0);
-    pid_ = ::fork();
-    REQUIRE(pid_ >= 0);
-    if (pid_ == 0) {
-      ::dup2(input[0], 0);
-      ::execvp(arguments[0], arguments.data());
-      ::_exit(127);
-    }
-    ::close(input[0]);
-    to_ = input[1];
-  }
-  void go_on() const { REQUIRE(::write(to_, "x", 1) == 1); }
-  void kill() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    ::close(to_);
-    pid_ = -1;
-  }
-
- private:
-  words command_;
-  pid_t pid_ = -1;
-  int to_ = -1;
-};
 
 struct visits {
   std::map<std::string, int> of{};  ///< by kind of program
@@ -152,8 +110,9 @@ TEST_CASE("zookeeper: dlock and its neighbours exclude each other, all killed at
   const auto mine = ours(server, log, "loop", neighbour == "kazoo" ? "kazoo" : "curator");
   const auto kind = neighbour.substr(0, neighbour.find(' '));
   {
-    std::vector<std::unique_ptr<child>> children;
-    for (const auto& command : {theirs, mine, theirs, mine}) children.push_back(std::make_unique<child>(command));
+    std::vector<std::unique_ptr<child_process>> children;
+    for (const auto& command : {theirs, mine, theirs, mine})
+      children.push_back(std::make_unique<child_process>(command));
     REQUIRE(eventually([&] { return read(log).of[kind] > 10 && read(log).of["dlock"] > 10; }));
     std::mt19937 random{20};
     const auto end = std::chrono::steady_clock::now() + 4s;
@@ -183,10 +142,10 @@ TEST_CASE("zookeeper: dlock and its neighbours get a lock in the order in which 
   const auto log = folder / "log";
   const auto theirs = neighbour == "curator" ? curator(server, log, "once") : kazoo(server, log, "once");
   const auto mine = ours(server, log, "once", neighbour);
-  std::vector<std::unique_ptr<child>> children;
+  std::vector<std::unique_ptr<child_process>> children;
   int length = 0;
   for (const auto& command : {theirs, mine, theirs, mine}) {
-    children.push_back(std::make_unique<child>(command));
+    children.push_back(std::make_unique<child_process>(command));
     ++length;
     REQUIRE(eventually([&] { return queue_length(server) == length; }));
   }

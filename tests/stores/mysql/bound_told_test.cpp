@@ -19,7 +19,9 @@
 #include "contract/store/store_contract.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
+#include "stores/mysql/client/statement.hpp"
 #include "support/eventually.hpp"
+#include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {
 
@@ -129,7 +131,7 @@ TEST_CASE_METHOD(told_fixture, "bound: more keys than connections that wait are 
   store->watch("3", {}, third);
   store->unwatch("2", {}, second);
   // In the place of the second one, which nobody wants any more: long before that has waited to its end.
-  REQUIRE(eventually([&] { return third.yes == 1; }, 3s));
+  REQUIRE(eventually([&] { return third.yes == 1; }, 8s));
   CHECK(eventually([&] { return waiting(root).size() == 2; }));
   REQUIRE(answer(holder.release("3", fences[2])) == outcome::yes);
   CHECK(eventually([&] { return third.yes >= 2; }));
@@ -268,6 +270,36 @@ TEST_CASE_METHOD(told_fixture, "bound: a child process that lets go of a store e
   actor other(*place);
   CHECK(answer(other.take("k")) == outcome::no);
   CHECK(answer(holder.release("k", fence)) == outcome::yes);
+  // By the connection's statement. Another key: who waited at the server may have that one for a moment.
+  holder.acquire("after");
+}
+
+TEST_CASE_METHOD(told_fixture, "bound: one key is taken by a statement that is prepared once", "[mysql]") {
+  CAPTURE(scheme);
+  const auto executed = [&] {
+    return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'").at(0).at(1).value());
+  };
+  actor by(*place);
+  by.release("k", by.acquire("k"));
+  const auto before = executed();
+  for (int i = 0; i != 200; ++i) by.release("k", by.acquire("k"));
+  CHECK((executed() - before >= 200) == stores::mysql::mysql_statement::in_two_steps);
+}
+
+TEST_CASE_METHOD(told_fixture, "bound: where the server prepares nothing more, the statements are sent as text",
+                 "[mysql]") {
+  CAPTURE(scheme);
+  const std::string key = "a?'\\\xc3\xb6";
+  actor before(*place);
+  before.release(key, before.acquire(key));  // makes its row
+  const global_setting none_left("max_prepared_stmt_count", "0");
+  actor holder(*place), other(*place);
+  const auto fence = holder.acquire(key);
+  CHECK(answer(other.take(key)) == outcome::no);
+  CHECK(other.at(key).holder);
+  CHECK(answer(holder.release(key, fence)) == outcome::yes);
+  CHECK(answer(other.take(key)) == outcome::yes);
+  CHECK(answer(before.take(key)) == outcome::no);  // by a statement that it has
 }
 
 }  // namespace dlock::test

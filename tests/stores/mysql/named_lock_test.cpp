@@ -102,7 +102,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a release finds a lost keeper too, 
   CHECK(holder.connection->usable() == renewed);
 }
 
-TEST_CASE_METHOD(named_fixture, "named_lock: five thousand locks need no more than four connections", "[T69]") {
+TEST_CASE_METHOD(named_fixture, "named_lock: five thousand locks need no more than four connections", "[T65][T69]") {
   const auto before = connections(root);
   lock_service locks{place.open()};
   std::vector<lease> held;

@@ -48,8 +48,6 @@ struct stage {
   raw_mysql root = raw_mysql::root();
 };
 
-std::string hex(const id128& id) { return "X'" + id.hex() + "'"; }
-
 /// Whether a take of this server waits for a row that somebody has locked; otherwise it is busy at once.
 bool takes_wait(const actor& actor) { return actor.store->caps().take_waits; }
 

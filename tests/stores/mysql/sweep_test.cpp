@@ -25,8 +25,6 @@ std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit) {
   return r.fence;
 }
 
-std::string hex(const id128& id) { return "X'" + id.hex() + "'"; }
-
 /// Tables of a test, and a connection of root's beside dlock.
 struct swept_place {
   swept_place() { place.open(); }

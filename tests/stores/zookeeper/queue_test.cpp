@@ -18,15 +18,8 @@ namespace dlock::test {
 
 namespace {
 
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
-/// How many children the node of the key "k" has, as the server counts.
-int nodes_of_key(const zookeeper_server& server) { return count(server.ask("dump"), "/dlock/k/"); }
-/// How many of them somebody watches.
-int watched_nodes(const zookeeper_server& server) { return count(server.ask("wchp"), "/dlock/k/"); }
+/// How many children of the node of the key "k" somebody watches.
+int watched_nodes(const zookeeper_server& server) { return key_nodes_in(server.ask("wchp")); }
 
 }  // namespace
 

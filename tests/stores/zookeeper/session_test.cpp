@@ -11,6 +11,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
+#include "stores/zookeeper/client/connection.hpp"
 #include "stores/zookeeper/recipe/session.hpp"
 #include "stores/zookeeper/zookeeper_places.hpp"
 #include "support/recording_observer.hpp"
@@ -38,8 +39,7 @@ TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, befo
   CHECK_NOTHROW(next.ensure_held());
 }
 
-TEST_CASE("zookeeper: a connection that is lost and found again within the ttl costs nobody a lease",
-          "[zookeeper][T65]") {
+TEST_CASE("zookeeper: a connection that is lost and found again within the ttl costs nobody a lease", "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   lock_service locks("zookeeper://127.0.0.1:" + std::to_string(proxy.port()), {.defaults = {.ttl = 3s}});
@@ -57,7 +57,7 @@ TEST_CASE("zookeeper: a connection that is lost and found again within the ttl c
   CHECK(other.try_acquire("k"));
 }
 
-TEST_CASE("zookeeper: a server that falls silent is left for another one before leases end", "[zookeeper][T65]") {
+TEST_CASE("zookeeper: a server that falls silent is left for another one before leases end", "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   const auto url = "zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + "," + server.address();
@@ -75,9 +75,39 @@ TEST_CASE("zookeeper: a server that falls silent is left for another one before 
   CHECK(lock_service(server.url()).try_acquire("k"));
 }
 
+TEST_CASE("zookeeper: a server that is left while it answers does not end the session", "[zookeeper]") {
+  using namespace stores::zookeeper;
+  const zookeeper_server server;
+  zookeeper_handle handle(zookeeper_settings::parse(store_url::parse(server.url())), 3s);
+  zookeeper_connection on("servers", 10s);
+  REQUIRE(on.wait_connected(handle).code == ZOK);
+  const auto ask = [&](auto send) {
+    return on.ask(1, [&](request_round& round) { send(round.slot(0)); }).front().code;
+  };
+  REQUIRE(ask([&](on_answer told) { handle.create("/held", "", ZOO_EPHEMERAL, std::move(told)); }) == ZOK);
+  for (int i = 0; i < 5; ++i) {
+    handle.reconnect();
+    REQUIRE(on.wait_connected(handle).code == ZOK);
+    REQUIRE(ask([&](on_answer told) { handle.sync("/held", std::move(told)); }) == ZOK);
+    REQUIRE(ask([&](on_answer told) { handle.read("/held", std::move(told)); }) == ZOK);
+  }
+}
+
+TEST_CASE("zookeeper: what was interrupted is not used again", "[zookeeper]") {
+  using namespace stores::zookeeper;
+  zookeeper_handle nowhere(zookeeper_settings::parse(store_url::parse("zookeeper://127.0.0.1:1")), 3s);
+  zookeeper_connection on("servers", 10s);
+  CHECK(on.wait_connected(nowhere, 1ms).lost());
+  CHECK(on.usable());
+  on.interrupt();
+  CHECK(on.wait_connected(nowhere).lost());
+  CHECK_FALSE(on.usable());
+}
+
 TEST_CASE("zookeeper: a server that is killed and started again has all locks", "[zookeeper][T60]") {
   zookeeper_server server;
-  lock_service locks(server.url(), {.defaults = {.ttl = 10s}});
+  lock_service locks(server.url(),
+                     {.defaults = {.ttl = 10s}, .release_limit = 20s});  // it may be back later than the other
   lock_service other(server.url());
   lease held = locks.acquire("k");
   const auto fence = held.fencing_token();

@@ -16,13 +16,6 @@ using namespace stores::zookeeper;
 
 namespace {
 
-int nodes_of_key(const zookeeper_server& server) {
-  const auto text = server.ask("dump");
-  int found = 0;
-  for (auto at = text.find("/dlock/k/"); at != std::string::npos; at = text.find("/dlock/k/", at + 1)) ++found;
-  return found;
-}
-
 zookeeper_settings settings_of(const std::string& url) { return zookeeper_settings::parse(store_url::parse(url)); }
 
 /// Sends one request and waits for its answer.

@@ -23,6 +23,16 @@ class zookeeper_place final : public url_place {
   bool forgets_expired() const override { return true; }
 };
 
+/// How often a server's answer names a child of the node of the key "k".
+inline int key_nodes_in(const std::string& answer) {
+  constexpr auto* node = "/dlock/k/";
+  int found = 0;
+  for (auto at = answer.find(node); at != std::string::npos; at = answer.find(node, at + 1)) ++found;
+  return found;
+}
+/// How many children the node of the key "k" has, as the server counts.
+inline int nodes_of_key(const zookeeper_server& server) { return key_nodes_in(server.ask("dump")); }
+
 /// Who waits, as the engine does.
 class counting_listener final : public key_listener {
  public:

@@ -29,6 +29,8 @@ class for_update_place final : public store_place {
   std::string url(const std::string& more) const {
     return owner_ + (owner_.find('?') == std::string::npos ? "?" : "&") + "scheme=for_update&table=" + table_ + more;
   }
+  bool makes_rows_first() const override { return true; }
+  bool hides_holders() const override { return true; }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{1}; }
   const std::string& table() const noexcept { return table_; }
 

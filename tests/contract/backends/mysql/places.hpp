@@ -11,6 +11,7 @@ class mysql_store_place final : public store_place {
  public:
   std::shared_ptr<store> open() override { return tables.open(more); }
   std::string url() const override { return tables.url(more); }
+  bool may_be_contended() const override { return true; }  // rows are waited for, but not for long
 
   mysql_place tables{};
   std::string more{};  ///< parameters of the stores to come
@@ -18,6 +19,9 @@ class mysql_store_place final : public store_place {
 
 /// The server's number of an actor's connection.
 inline std::uint64_t connection_id(const actor& actor) { return actor.connection->identity().id; }
+
+/// As a statement writes it.
+inline std::string hex(const id128& id) { return "X'" + id.hex() + "'"; }
 
 /// An application whose sessions live eight hours ahead of the server's.
 class mysql_application final : public application {

@@ -21,6 +21,7 @@ class named_lock_place final : public store_place {
   std::string url() const override {
     return owner_ + (owner_.find('?') == std::string::npos ? "?" : "&") + "scheme=named_lock&prefix=" + prefix_;
   }
+  bool hides_holders() const override { return true; }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{1}; }
   bool deletes_free_rows() const override { return true; }
   const std::string& prefix() const noexcept { return prefix_; }

@@ -24,6 +24,7 @@ class sqlite_file_place : public store_place {
     return opened;
   }
   std::string url() const override { return "sqlite:" + path + parameters; }
+  bool may_be_contended() const override { return true; }  // the file has one writer at a time
   /// Who forks may not open the same file again.
   std::string url_after_fork() const override { return "sqlite:" + (folder / "childs.db"); }
 

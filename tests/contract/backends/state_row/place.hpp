@@ -24,6 +24,7 @@ class state_row_place final : public store_place {
   std::string url() const override {
     return owner_ + (owner_.find('?') == std::string::npos ? "?" : "&") + "scheme=state_row&table=" + table_;
   }
+  bool may_be_contended() const override { return true; }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }
   const std::string& table() const noexcept { return table_; }
 

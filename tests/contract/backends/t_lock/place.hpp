@@ -24,6 +24,7 @@ class t_lock_place final : public store_place {
   std::string url() const override {
     return owner_ + (owner_.find('?') == std::string::npos ? "?" : "&") + "scheme=t_lock&table=" + table_;
   }
+  bool may_be_contended() const override { return true; }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }  // the skew
   bool counts_grants() const override { return false; }
   const std::string& table() const noexcept { return table_; }

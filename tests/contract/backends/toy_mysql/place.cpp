@@ -17,6 +17,7 @@ class toy_place final : public store_place {
     store->prepare();
     return store;
   }
+  bool may_be_contended() const override { return true; }
 
  private:
   const std::string owner_ = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");

@@ -24,6 +24,7 @@ class unique_insert_place final : public store_place {
   std::string url() const override {
     return owner_ + (owner_.find('?') == std::string::npos ? "?" : "&") + "scheme=unique_insert&table=" + table_;
   }
+  bool may_be_contended() const override { return true; }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }
   bool deletes_free_rows() const override { return true; }
   const std::string& table() const noexcept { return table_; }

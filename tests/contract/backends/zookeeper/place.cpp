@@ -18,6 +18,7 @@ class zookeeper_place final : public store_place {
   std::string url() const override { return server.url(); }
   bool counts_grants() const override { return false; }
   bool deletes_free_rows() const override { return true; }
+  bool keeps_by_itself() const override { return true; }
   bool forgets_expired() const override { return true; }
 
   zookeeper_server server{};

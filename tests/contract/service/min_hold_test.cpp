@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What a lock_service does with keys that stay taken after their release. Of stores with capabilities::min_hold.
+
+#include "contract/service/service_contract.hpp"
+
+namespace dlock::test {
+
+TEST_CASE_METHOD(service_fixture, "lease: min_hold keeps a released key, until it is forced", "[T10][T15]") {
+  b.locks.acquire("first").release();  // has its session, and connects no more
+  const auto begun = now();
+  auto held = a.locks.acquire("min", {.min_hold = 1s});
+  const auto fence = fence_of(held);
+  held.release();
+  CHECK_FALSE(b.locks.try_acquire("min"));
+  CHECK(follows(fence_of(b.locks.acquire("min", {.wait = 20s})), fence));
+  CHECK(now() - begun >= 1s);
+
+  a.locks.acquire("job", {.min_hold = 1h}).release();
+  CHECK_FALSE(b.locks.try_acquire("job"));
+  CHECK(b.locks.force_release("job"));
+  CHECK(b.locks.try_acquire("job"));
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Grants with an expiry of their own: how they are extended, shown, and given to the next. Of stores with
+/// capabilities::expiring_leases.
+
+#include "contract/store/crowd.hpp"
+#include "contract/store/store_contract.hpp"
+
+namespace dlock::test {
+
+TEST_CASE("store: a grant with an expiry of its own is free when that has passed", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  const auto fence = a.acquire("k", for_moments);
+  pass_until(*place, [&] { return b.at("k").expired; });
+  if (!b.forgets) {
+    CHECK(b.at("k").holder == a.id);
+    CHECK(b.at("k").fence == fence);  // expiry changes no fence
+  }
+  const reply taken = b.take("k");
+  REQUIRE(answer(taken) == outcome::yes);
+  CHECK(b.follows(taken.fence, fence));
+}
+
+TEST_CASE("store: a late release does not touch who took the key meanwhile", "[contract][T01]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  const auto fence = a.acquire("k", for_moments);
+  pass_until(*place, [&] { return b.at("k").expired; });
+  const auto theirs = b.acquire("k");
+  CHECK(answer(a.release("k", fence)) == outcome::no);
+  CHECK(answer(a.extend("k", fence, for_long)) == outcome::no);
+  CHECK(answer(a.release("k", theirs)) == outcome::no);
+  CHECK(b.at("k").holder == b.id);
+}
+
+TEST_CASE("store: extend moves an own expiry forward, never back", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  const auto fence = a.acquire("k", for_long);
+  REQUIRE(answer(a.extend("k", fence, 2 * for_long)) == outcome::yes);
+  CHECK(b.at("k").left > for_long);
+  REQUIRE(answer(a.extend("k", fence, 1ms)) == outcome::yes);
+  CHECK(b.at("k").left > for_long);
+  CHECK(b.at("k").fence == fence);
+}
+
+TEST_CASE("store: extend is refused to a stranger, by an old fence and once the expiry has passed", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  const auto fence = a.acquire("k", for_moments);
+  CHECK(answer(b.extend("k", fence, for_long)) == outcome::no);
+  CHECK(answer(a.extend("k", fence + 1, for_long)) == outcome::no);
+  CHECK(answer(a.extend("other", fence, for_long)) == outcome::no);
+  pass_until(*place, [&] { return b.at("k").expired; });
+  CHECK(answer(a.extend("k", fence, for_long)) == outcome::no);
+  CHECK(answer(b.take("k")) == outcome::yes);
+}
+
+TEST_CASE("store: an older fence of the same session frees, extends and delays nothing", "[contract][T02]") {
+  const auto place = make_store_place();
+  actor a(*place);
+  const auto older = a.acquire("k", 20s);
+  REQUIRE(answer(a.release("k", older)) == outcome::yes);
+  const auto present = a.acquire("k", 20s);
+  REQUIRE(a.follows(present, older));
+  for (const std::uint64_t other : {older, present + 1}) {
+    CHECK(answer(a.release("k", other)) == outcome::no);
+    if (a.store->caps().min_hold) CHECK(answer(a.release("k", other, 1h)) == outcome::no);
+    CHECK(answer(a.extend("k", other, 1h)) == outcome::no);
+    CHECK(a.at("k").holder == a.id);
+    CHECK(a.at("k").left <= 20s + a.rounding);
+  }
+  CHECK(answer(a.release("k", present)) == outcome::yes);
+}
+
+TEST_CASE("store: a take-over of an own expiry by stale sight is refused", "[contract][T57]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place), c(*place);
+  a.acquire("k", for_moments);
+  const seen alive = b.at("k");
+  pass_until(*place, [&] { return b.at("k").expired; });
+  if (b.forgets) {  // there is nothing to be taken over
+    CHECK(answer(b.take_over("k", alive)) == outcome::no);
+    return;
+  }
+  const seen old = b.at("k");
+  REQUIRE(answer(c.take_over("k", old, for_moments)) == outcome::yes);
+  pass_until(*place, [&] { return c.at("k").expired; });
+  CHECK(answer(b.take_over("k", old)) == outcome::no);  // another holder
+  CHECK(c.at("k").holder == c.id);
+  REQUIRE(answer(a.take("k", for_moments)) == outcome::yes);
+  pass_until(*place, [&] { return c.at("k").expired; });
+  CHECK(answer(b.take_over("k", old)) == outcome::no);  // the same holder, another grant of it
+  const reply taken = b.take_over("k", b.at("k"), for_long);
+  REQUIRE(answer(taken) == outcome::yes);
+  CHECK(b.follows(taken.fence, old.fence, 3));
+}
+
+TEST_CASE("store: a live own expiry is not taken over", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("k", for_long);
+  a.close();  // means nothing to a grant with an expiry of its own
+  seen now = b.at("k");
+  CHECK(now.kind == lease_kind::expiring);
+  CHECK(answer(b.take_over("k", now)) == outcome::no);
+  now.kind = lease_kind::session;  // a lie, or what it was before
+  CHECK(answer(b.take_over("k", now)) == outcome::no);
+  CHECK(b.at("k").holder == a.id);
+}
+
+TEST_CASE("store: of many that take a key when its own expiry passes exactly one wins", "[contract][T57]") {
+  const auto place = make_store_place();
+  auto who = crowd(*place, 24);
+  actor dead(*place);
+  const auto fence = dead.acquire("k", for_moments);
+  pass_until(*place, [&] { return dead.at("k").expired; });
+  const auto replies = all_at_once(who, [](actor& a) { return a.take("k"); });
+  check_one_got(*place, replies, *who[0], "k");
+  CHECK(dead.follows(dead.at("k").fence, fence));
+}
+
+TEST_CASE("store: inspect shows an own expiry until it has passed", "[contract]") {
+  const auto place = make_store_place();
+  actor a(*place), b(*place);
+  a.acquire("long", 20min);
+  const auto own = b.inspected("long");
+  REQUIRE(own.size() == 1);
+  CHECK(own[0].kind == lease_kind::expiring);
+  CHECK(own[0].left > 15min);
+  CHECK(own[0].left <= 20min + a.rounding);
+  a.acquire("short", for_moments);
+  pass_until(*place, [&] { return b.at("short").expired; });
+  CHECK(b.inspected("short").empty());
+}
+
+}  // namespace dlock::test

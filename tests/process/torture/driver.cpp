@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/torture/driver.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "dlock/error.hpp"
+#include "dlock/lock_service.hpp"
+#include "process/taker.hpp"
+#include "process/torture_run.hpp"
+#include "support/eventually.hpp"
+#include "support/scratch_folder.hpp"
+
+using namespace std::chrono_literals;
+
+namespace dlock::test {
+
+namespace {
+
+using std::chrono::milliseconds;
+using clock = std::chrono::steady_clock;
+
+const std::vector<std::string> keys{"red", "green", "blue", "white", "black"};
+constexpr std::size_t takers = 4;
+constexpr std::size_t enough_certain = 20;
+
+enum class fault { kill, pause, freeze, cut, crash, orderly };
+/// In each round all of these, in an order by chance.
+constexpr fault in_a_round[] = {fault::kill, fault::kill, fault::pause, fault::freeze,
+                                fault::cut,  fault::cut,  fault::crash, fault::orderly};
+
+std::int64_t micros(milliseconds time) { return std::chrono::microseconds{time}.count(); }
+
+class run {
+ public:
+  run(tortured_place& place, const torture_terms& terms, std::uint64_t seed)
+      : place_(place),
+        terms_(terms),
+        seed_(seed),
+        order_(seed),
+        details_(seed),
+        locks_(place.url(), {.defaults = {.ttl = terms.ttl}, .close_limit = 300ms}) {
+    for (std::size_t i = 0; i != takers; ++i) processes_.push_back(start());
+  }
+
+  torture_report all() {
+    const auto end = clock::now() + terms_.length;
+    while (clock::now() < end || (clock::now() < end + 5 * terms_.length && !enough())) {
+      std::vector<fault> round(std::begin(in_a_round), std::end(in_a_round));
+      std::shuffle(round.begin(), round.end(), order_);
+      for (std::size_t i = 0; i != round.size(); ++i) {
+        throw_anew(i);
+        std::this_thread::sleep_for(milliseconds{30 + details_() % 200});
+        if (clock::now() >= end && rounds_ > 0 && doubts_.empty() && !terms_.ends_with_connection) break;
+        thaw(false);
+        inflict(round[i]);
+      }
+      ++rounds_;
+    }
+    thaw(true);
+    recover();
+    for (auto& each : processes_) each.say("enough");
+    for (auto& each : processes_) report_.codes.push_back(each.end());
+    check();
+    return report_;
+  }
+
+ private:
+  /// How much chance a fault needs depends on who holds and who is connected. Each begins anew, so that none of this changes
+  /// the faults after it.
+  void throw_anew(std::size_t index) {
+    std::seed_seq mix{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32U),
+                      static_cast<std::uint32_t>(rounds_), static_cast<std::uint32_t>(index)};
+    details_.seed(mix);
+  }
+  taker start() {
+    return taker(place_.url(), {"--torture", log_name_, "--keys", fmt::format("{}", fmt::join(keys, ",")), "--seed",
+                                std::to_string(details_()), "--ttl", std::to_string(terms_.ttl.count())});
+  }
+  /// Mostly one that holds something at this moment, the one that it may hurt most, else anybody.
+  std::size_t victim() {
+    const bool of_holders = details_() % 4 != 0;
+    const auto any = details_() % takers;
+    auto found = takers;
+    if (of_holders && eventually([&] { return (found = holder()) != takers; }, 300ms)) return found;
+    return any == frozen_ ? (any + 1) % takers : any;
+  }
+  std::size_t holder() const {
+    const auto recent = boot_time() - 5'000;
+    const auto last = hold_log::tail(log_name_);
+    for (auto each = last.rbegin(); each != last.rend(); ++each) {
+      if (each->what != hold_record::kind::held || each->at < recent) continue;
+      for (std::size_t i = 0; i != takers; ++i) {
+        if (processes_[i].pid() == each->process && i != frozen_) return i;
+      }
+    }
+    return takers;
+  }
+
+  void note(const std::string& what) { report_.journal.push_back(fmt::format("{}: {}", boot_time(), what)); }
+  void inflict(fault what) {
+    switch (what) {
+      case fault::kill: return kill();
+      case fault::pause: return pause();
+      case fault::freeze: return freeze();
+      case fault::cut: return cut();
+      case fault::crash: return restart(false);
+      case fault::orderly: return restart(true);
+    }
+  }
+  void kill() {
+    if (terms_.ends_with_connection) thaw(true);  // what stands still and is granted a key keeps it from everybody
+    const auto which = victim();
+    const auto killed = processes_[which].pid();
+    note(fmt::format("{} is killed", killed));
+    const auto at = boot_time();  // before: its key may be somebody else's by the time that it is seen to be gone
+    processes_[which].kill();
+    ++report_.kills;
+    if (terms_.ends_with_connection) expect_freed(killed, at);
+    processes_[which] = start();
+  }
+  /// Somebody asks for what it held, so that the log shows when it was free.
+  void expect_freed(std::int64_t killed, std::int64_t at) {
+    std::optional<hold_record> last;
+    for (const auto& each : hold_log::tail(log_name_)) {
+      if (each.process == killed) last = each;
+    }
+    if (!last || last->what != hold_record::kind::held) return;
+    deaths_.push_back({last->key, at, killed});
+    ask_for(last->key);
+  }
+  void ask_for(const std::string& key) {
+    hold_record mine{.what = hold_record::kind::asked, .key = key, .at = boot_time(), .process = ::getpid()};
+    mine.attempt = ++asked_;
+    log_.append(mine);
+    try {
+      const auto held = locks_.acquire(key, {.wait = 4s});
+      mine.fence = fence_of(held);
+      mine.at = boot_time();
+      held.ensure_held();
+      mine.what = hold_record::kind::held;
+      log_.append(mine);
+    } catch (const error&) {
+      // Somebody else may have had it meanwhile.
+    }
+  }
+  void pause() {
+    auto& process = processes_[victim()];
+    note(fmt::format("{} is stopped for a moment", process.pid()));
+    process.stop();
+    std::this_thread::sleep_for(milliseconds{20 + details_() % 300});
+    process.go_on();
+    ++report_.pauses;
+  }
+  /// It stands still for longer than its leases live, while other things happen.
+  void freeze() {
+    thaw(true);
+    const auto which = victim();
+    note(fmt::format("{} is stopped for longer than its ttl", processes_[which].pid()));
+    processes_[which].stop();
+    frozen_ = which;
+    thaw_at_ = clock::now() + terms_.ttl + 800ms;
+    ++report_.freezes;
+  }
+  void thaw(bool wait) {
+    if (frozen_ == takers || (!wait && clock::now() < thaw_at_)) return;
+    std::this_thread::sleep_until(thaw_at_);
+    note(fmt::format("{} goes on", processes_[frozen_].pid()));
+    processes_[frozen_].go_on();
+    frozen_ = takers;
+  }
+  void cut() {
+    if (!place_.has_servers()) return;
+    const auto from = boot_time();
+    note("connections end");
+    place_.cut(details_);
+    doubt(from, terms_.doubt_after_cut);
+    ++report_.cuts;
+  }
+  void restart(bool orderly) {
+    if (!place_.has_servers()) return;
+    const auto from = boot_time();
+    note(orderly ? "a server is restarted" : "a server is killed");
+    place_.restart(details_, orderly);
+    note("it is back");
+    doubt(from, terms_.doubt_after_restart);
+    ++(orderly ? report_.orderly : report_.crashes);
+  }
+  void doubt(std::int64_t from, milliseconds after) {
+    if (after > 0ms) doubts_.push_back({from, boot_time() + micros(after)});
+  }
+
+  /// Whether it has been seen what the checks are about. Where two may trust their leases, that they did: it is hard enough to
+  /// find it elsewhere. Where a dead holder's key is free at once, such a death.
+  bool enough() const {
+    if (terms_.ends_with_connection && deaths_.empty()) return false;
+    if (doubts_.empty()) return true;
+    const auto seen = so_far();
+    return seen.doubles > 0 && seen.certain >= enough_certain;
+  }
+  hold_check so_far() const { return check_holds(hold_log::read(log_name_), {.fenced = false, .doubts = doubts_}); }
+
+  /// The processes go on undisturbed: each key is granted again, and afterwards none is left over.
+  void recover() {
+    const auto quiet = boot_time();
+    std::vector<std::string> missing = keys;
+    std::set<std::pair<std::int64_t, std::uint64_t>> asked;  // after that: a lease of before may be held on and on
+    const bool recovered = eventually(
+        [&] {
+          std::this_thread::sleep_for(5ms);
+          for (const auto& each : hold_log::tail(log_name_)) {
+            const std::pair attempt{each.process, each.attempt};
+            if (each.what == hold_record::kind::asked && each.at > quiet) asked.insert(attempt);
+            if (each.what == hold_record::kind::held && asked.contains(attempt)) std::erase(missing, each.key);
+          }
+          return missing.empty();
+        },
+        terms_.recovery);
+    if (!recovered) report_.stuck = missing;
+  }
+  void check() {
+    hold_terms terms{.fenced = terms_.fenced, .counts = terms_.counts, .doubts = doubts_};
+    for (const auto& key : keys) {
+      const auto begun = clock::now();
+      const auto last = locks_.acquire(key, {.wait = 30s});
+      if (clock::now() - begun > terms_.recovery) report_.stuck.push_back(key + " at the end");
+      terms.last[key] = terms_.fenced ? last.fencing_token() - 1 : 0;
+    }
+    terms.pauses = report_.pauses + report_.freezes + 2 * takers * (report_.cuts + report_.crashes + report_.orderly);
+    const auto log = hold_log::read(log_name_);
+    report_.holds = check_holds(log, terms);
+    report_.doubted = !doubts_.empty();
+    report_.deaths = deaths_.size();
+    report_.late = check_freed(log, deaths_, taker::longest_pause + sluggish);
+  }
+
+  tortured_place& place_;
+  const torture_terms terms_;
+  const std::uint64_t seed_;
+  dice order_;    // of the faults
+  dice details_;  // of the present one
+  const scratch_folder folder_{};
+  const std::string log_name_ = folder_ / "holds";
+  const hold_log log_{log_name_};
+  lock_service locks_;
+  std::vector<taker> processes_{};
+  std::size_t frozen_ = takers;  // nobody
+  clock::time_point thaw_at_{};
+  std::size_t rounds_ = 0;
+  std::uint64_t asked_ = 0;
+  std::vector<time_span> doubts_{};
+  std::vector<holder_death> deaths_{};
+  torture_report report_{};
+};
+
+}  // namespace
+
+std::string torture_report::text() const {
+  return fmt::format(
+      "{} grants, {} of them outside of all times of doubt, {} told of a loss, {} trusted together in a time of doubt; "
+      "{} killed ({} holders whose key had to be free at once), {} paused, {} stood still, connections ended {} times, "
+      "servers killed {} and restarted {} times",
+      holds.grants, holds.certain, holds.told, holds.doubles, kills, deaths, pauses, freezes, cuts, crashes, orderly);
+}
+
+torture_report torture(tortured_place& place, const torture_terms& terms, std::uint64_t seed) {
+  return run(place, terms, seed).all();
+}
+
+void check_torture(tortured_place& place, const torture_terms& terms) {
+  const auto* const given = std::getenv("DLOCK_TORTURE_SEED");
+  const auto seed = given != nullptr ? std::stoull(given) : std::random_device{}();
+  CAPTURE(seed);
+  const auto report = torture(place, terms, seed);
+  CAPTURE(report.text(), report.holds.lost, report.holds.open);
+  const bool wrong = !report.holds.violations.empty() || !report.stuck.empty() || !report.late.empty();
+  for (const auto& each : report.journal) {
+    if (wrong) UNSCOPED_INFO(each);
+  }
+  for (std::size_t i = 0; i != std::min<std::size_t>(report.holds.violations.size(), 20); ++i) {
+    UNSCOPED_INFO(report.holds.violations[i]);
+  }
+  CHECK(report.holds.violations.empty());
+  CHECK(report.stuck.empty());
+  CHECK(report.late.empty());
+  CHECK(std::all_of(report.codes.begin(), report.codes.end(), [](int code) { return code == 0; }));
+  CHECK(report.holds.grants >= 40);
+  CHECK(report.holds.certain >= enough_certain);
+  CHECK((report.deaths > 0) == terms.ends_with_connection);
+  CHECK((report.holds.doubles > 0) == report.doubted);
+  CHECK(report.kills > 0);
+  CHECK(report.freezes > 0);
+  CHECK((report.cuts > 0 && report.crashes > 0 && report.orderly > 0) == place.has_servers());
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+/// Processes that lock at random, while they are killed and stopped, their connections are ended, and the servers are killed and
+/// restarted. A seed decides the order of the faults. At the end the log of who held what is checked against what the store promises.
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "process/hold_log.hpp"
+
+namespace dlock::test {
+
+using dice = std::mt19937_64;
+
+/// A store under torture, with servers that nobody else uses. What throws ends the test.
+class tortured_place {
+ public:
+  virtual ~tortured_place() = default;
+  virtual std::string url() const = 0;
+  /// Whether what follows does something.
+  virtual bool has_servers() const { return true; }
+  /// Ends connections at the server.
+  virtual void cut(dice& random) = 0;
+  /// Stops or kills servers and starts them again; returns when they can be used.
+  virtual void restart(dice& random, bool orderly) = 0;
+};
+
+/// What the store promises, and how it is used.
+struct torture_terms {
+  std::chrono::milliseconds ttl{1000};
+  bool fenced = true;  ///< as hold_terms has it
+  bool counts = false;
+  /// The key of a holder that dies is free at once.
+  bool ends_with_connection = false;
+  /// How long after such a fault two may trust their leases; 0: never.
+  std::chrono::milliseconds doubt_after_cut{0};
+  std::chrono::milliseconds doubt_after_restart{0};
+  /// Within which every key is granted again after the last fault, under load.
+  std::chrono::milliseconds recovery{6'000};
+  std::chrono::milliseconds length{10'000};
+};
+
+struct torture_report {
+  hold_check holds{};
+  std::size_t kills = 0, pauses = 0, freezes = 0, cuts = 0, crashes = 0, orderly = 0;
+  bool doubted = false;                ///< there was a time of doubt
+  std::size_t deaths = 0;              ///< killed holders whose key had to be free at once
+  std::vector<std::string> journal{};  ///< what was done, and when
+  std::vector<int> codes{};            ///< of the processes that ended by themselves
+  std::vector<std::string> stuck{};    ///< keys that nobody was granted in time after the last fault
+  std::vector<std::string> late{};     ///< what was not free at once
+  std::string text() const;
+};
+
+torture_report torture(tortured_place& place, const torture_terms& terms, std::uint64_t seed);
+
+/// The checks that every store must pass, and that each kind of fault it knows has happened. The environment may name the seed,
+/// DLOCK_TORTURE_SEED: then the same faults come in the same order, though not at the same moments, and they may meet other
+/// processes and connections.
+void check_torture(tortured_place& place, const torture_terms& terms);
+
+}  // namespace dlock::test

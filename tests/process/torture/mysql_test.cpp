@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Every scheme on a MariaDB server of its own, which is killed and restarted.
+#include <catch2/catch_test_macros.hpp>
+
+#include "contract/backends/for_update/place.hpp"
+#include "contract/backends/state_row/place.hpp"
+#include "contract/backends/t_lock/place.hpp"
+#include "contract/backends/unique_insert/place.hpp"
+#include "dlock/stores/mysql.hpp"
+#include "dlock/stores/mysql_named_lock.hpp"
+#include "process/torture/driver.hpp"
+#include "support/mysql_place.hpp"
+#include "support/own_server.hpp"
+
+using namespace std::chrono_literals;
+
+namespace dlock::test {
+
+namespace {
+
+class mysql_torture final : public tortured_place {
+ public:
+  /// `columns` of the table `locks`, where the scheme has one.
+  explicit mysql_torture(std::string parameters, const char* columns = nullptr) : parameters_(std::move(parameters)) {
+    if (columns != nullptr) raw_mysql(server_.url()).run(std::string("CREATE TABLE locks ") + columns);
+  }
+  std::string url() const override { return server_.url() + parameters_; }
+  /// Of all, or of each by chance.
+  void cut(dice& random) override {
+    raw_mysql root(server_.root_url());
+    const bool all = random() % 2 == 0;
+    for (const auto& row : root.rows("SELECT id FROM information_schema.processlist WHERE user='dlock_owner'")) {
+      if (!all && random() % 2 == 0) continue;
+      try {
+        root.run("KILL " + row.at(0).value());
+      } catch (const std::runtime_error&) {
+        // It has gone by itself.
+      }
+    }
+  }
+  void restart(dice&, bool orderly) override { server_.restart(orderly); }
+
+ private:
+  own_server server_{"server", "--skip-networking"};
+  const std::string parameters_;
+};
+
+/// Their holders learn at their next renewal that their connection has been ended, and a machine may be busy. The ttl is long, so
+/// that a key that is free at once is told from one that is free because its holder's connection was silent.
+torture_terms of_bound_locks() {
+  constexpr auto ttl = 5s;
+  constexpr auto told = std::chrono::milliseconds{ttl} / 3 + 1s;
+  return {
+      .ttl = ttl, .fenced = false, .ends_with_connection = true, .doubt_after_cut = told, .doubt_after_restart = told};
+}
+
+}  // namespace
+
+TEST_CASE("torture lease_table: killed, stopped, cut off and restarted, never two, and each fence is counted",
+          "[crash][mysql]") {
+  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));  // skips the test where there is no MariaDB
+  mysql_torture place("");
+  check_torture(place, {.counts = true});
+}
+
+TEST_CASE("torture t_lock: killed, stopped, cut off and restarted, never two, and fences grow", "[crash][mysql]") {
+  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
+  mysql_torture place("&scheme=t_lock&table=locks&skew=100", t_lock_place::columns);
+  check_torture(place, {});
+}
+
+TEST_CASE("torture unique_insert: killed, stopped, cut off and restarted, never two", "[crash][mysql]") {
+  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
+  mysql_torture place("&scheme=unique_insert&table=locks", unique_insert_place::columns);
+  check_torture(place, {.fenced = false});
+}
+
+TEST_CASE("torture state_row: killed, stopped, cut off and restarted, never two", "[crash][mysql]") {
+  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
+  mysql_torture place("&scheme=state_row&table=locks", state_row_place::columns);
+  check_torture(place, {.fenced = false});
+}
+
+TEST_CASE("torture for_update: a dead holder's key is free at once, and two only for a renewal after a cut",
+          "[crash][mysql]") {
+  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
+  mysql_torture place("&scheme=for_update&table=locks&make_rows=1", for_update_place::columns);
+  check_torture(place, of_bound_locks());
+}
+
+TEST_CASE("torture named_lock: a dead holder's key is free at once, and two only for a renewal after a cut",
+          "[crash][mysql]") {
+  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
+  mysql_torture place("&scheme=named_lock");
+  check_torture(place, of_bound_locks());
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Redis servers of its own, which are killed, restarted and stopped, also such that forget.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <numeric>
+#include <thread>
+
+#include "dlock/stores/redis.hpp"
+#include "dlock/stores/redlock.hpp"
+#include "process/torture/driver.hpp"
+#include "support/redis_masters.hpp"
+#include "support/redis_server.hpp"
+
+using namespace std::chrono_literals;
+
+namespace dlock::test {
+
+namespace {
+
+void end_connections(const redis_server& at) {
+  at.ask({"CLIENT", "KILL", "TYPE", "normal"});
+  at.ask({"CLIENT", "KILL", "TYPE", "pubsub"});
+}
+
+class redis_torture final : public tortured_place {
+ public:
+  /// `keeps`: what it was told is on the disk before it answers. Else a restart forgets all.
+  redis_torture(std::string parameters, bool keeps)
+      : server_({"--appendonly", keeps ? "yes" : "no"}),
+        parameters_(std::move(parameters) + "&persistence=" + (keeps ? "always" : "none")) {}
+  std::string url() const override { return server_.url(parameters_); }
+  void cut(dice&) override { end_connections(server_); }
+  void restart(dice&, bool orderly) override {
+    orderly ? server_.shut_down() : server_.kill();
+    server_.start();
+  }
+
+ private:
+  redis_server server_;
+  const std::string parameters_;
+};
+
+/// Five masters that forget all when they are restarted.
+class redlock_torture final : public tortured_place {
+ public:
+  /// `together`: so many are restarted at a time.
+  redlock_torture(std::string parameters, std::size_t together)
+      : parameters_(std::move(parameters)), together_(together) {}
+  std::string url() const override { return masters_.url("&master_timeout=50&connect_timeout=500&" + parameters_); }
+  void cut(dice& random) override { end_connections(masters_[random() % masters_.size()]); }
+  /// While some are killed or shut down, another one stands still.
+  void restart(dice& random, bool orderly) override {
+    std::vector<std::size_t> order(masters_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::shuffle(order.begin(), order.end(), random);
+    masters_[order.back()].stop();
+    for (std::size_t i = 0; i != together_; ++i) {
+      orderly ? masters_[order[i]].shut_down() : masters_[order[i]].kill();
+    }
+    if (together_ == 1) std::this_thread::sleep_for(std::chrono::milliseconds{random() % 400});
+    for (std::size_t i = 0; i != together_; ++i) masters_[order[i]].start();
+    masters_[order.back()].go_on();
+  }
+
+ private:
+  redis_masters masters_{};
+  const std::string parameters_;
+  const std::size_t together_;
+};
+
+}  // namespace
+
+TEST_CASE("torture redis: killed, stopped, cut off and restarted, never two, and fences grow", "[crash][redis]") {
+  redis_torture place("", true);
+  check_torture(place, {});
+}
+
+TEST_CASE(
+    "torture redis: where the server forgets, two for a ttl at most after its restart, and fences grow nevertheless",
+    "[crash][redis]") {
+  redis_torture place("", false);
+  check_torture(place, {.doubt_after_restart = 1s, .length = 6s});
+}
+
+TEST_CASE("torture setnx: killed, stopped, cut off and restarted, never two", "[crash][redis]") {
+  redis_torture place("&scheme=setnx", true);
+  check_torture(place, {.fenced = false});
+}
+
+TEST_CASE("torture setnx: where the server forgets, two for a ttl at most after its restart", "[crash][redis]") {
+  redis_torture place("&scheme=setnx", false);
+  check_torture(place, {.fenced = false, .doubt_after_restart = 1s, .length = 6s});
+}
+
+TEST_CASE("torture redlock: masters killed, stopped and restarted empty, never two where these wait before they count",
+          "[crash][redis][redlock]") {
+  redlock_torture place("restart_delay=1000", 1);
+  std::this_thread::sleep_for(1200ms);  // until new masters count
+  check_torture(place, {.fenced = false, .recovery = 9s});
+}
+
+TEST_CASE("torture redlock: masters restarted empty that count at once, two for a ttl at most",
+          "[crash][redis][redlock]") {
+  redlock_torture place("restart_delay=0", 4);
+  check_torture(place, {.fenced = false, .doubt_after_restart = 1s, .recovery = 9s, .length = 6s});
+}
+
+}  // namespace dlock::test

@@ -1,2 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-// The precompiled header of the tests needs a target with a source; it has nothing to say.
