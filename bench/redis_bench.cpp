@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Acquire and release on Redis beside the pair that most programs use: SET NX PX, and a script that deletes what is still
-// theirs. On a server that writes nothing to a disk, so that the commands are what costs.
+// Acquire and release on Redis beside the same two scripts by hand, and beside the pair that most programs use: SET NX PX, and
+// a script that deletes what is still theirs. On a server that writes nothing to a disk, so that the commands are what costs.
 #include <hiredis/hiredis.h>
 
 #include <array>
@@ -11,28 +11,23 @@
 
 #include "dlock/dlock.hpp"
 #include "harness.hpp"
+#include "stores/redis/leases/scripts.hpp"
 #include "support/redis_server.hpp"
 
 namespace {
 
-class raw_pair {
+class raw_connection {
  public:
-  explicit raw_pair(const std::string& socket) : context_(redisConnectUnix(socket.c_str())) {
+  explicit raw_connection(const std::string& socket) : context_(redisConnectUnix(socket.c_str())) {
     if (context_ == nullptr || context_->err != 0) throw std::runtime_error("no connection");
-    hash_ = ask({"SCRIPT", "LOAD",
-                 "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"});
   }
 
-  void operator()(const std::string& key) {
-    const auto value = std::to_string(++attempt_);
-    if (ask({"SET", key, value, "NX", "PX", "30000"}) != "OK") throw std::runtime_error("not granted");
-    if (ask({"EVALSHA", hash_, "1", key, value}) != "1") throw std::runtime_error("not freed");
-  }
-
- private:
+ protected:
+  std::string load(std::string_view script) { return ask({"SCRIPT", "LOAD", script}); }
+  std::string next() { return std::to_string(++attempt_); }
   std::string ask(std::initializer_list<std::string_view> words) {
-    std::array<const char*, 8> texts{};
-    std::array<std::size_t, 8> sizes{};
+    std::array<const char*, 16> texts{};
+    std::array<std::size_t, 16> sizes{};
     std::size_t count = 0;
     for (const auto each : words) {
       texts.at(count) = each.data();
@@ -42,15 +37,56 @@ class raw_pair {
         static_cast<redisReply*>(redisCommandArgv(context_.get(), static_cast<int>(count), texts.data(), sizes.data())),
         freeReplyObject);
     if (told == nullptr) throw std::runtime_error("no answer");
-    return told->type == REDIS_REPLY_INTEGER ? std::to_string(told->integer) : std::string(told->str, told->len);
+    return told->type == REDIS_REPLY_INTEGER ? std::to_string(told->integer)
+           : told->str == nullptr            ? std::string()
+                                             : std::string(told->str, told->len);
   }
 
+ private:
   struct deleter {
     void operator()(redisContext* context) const noexcept { redisFree(context); }
   };
   std::unique_ptr<redisContext, deleter> context_;
-  std::string hash_{};
   unsigned long attempt_ = 0;
+};
+
+class raw_pair : raw_connection {
+ public:
+  using raw_connection::raw_connection;
+
+  void operator()(const std::string& key) {
+    const auto value = next();
+    if (ask({"SET", key, value, "NX", "PX", "30000"}) != "OK") throw std::runtime_error("not granted");
+    if (ask({"EVALSHA", hash_, "1", key, value}) != "1") throw std::runtime_error("not freed");
+  }
+
+ private:
+  const std::string hash_ =
+      load("if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end");
+};
+
+class scripts_by_hand : raw_connection {
+ public:
+  explicit scripts_by_hand(const std::string& socket) : raw_connection(socket) {
+    ask({"HSET", "raw:lock:4711", "fence", epoch});
+  }
+
+  void operator()() {
+    const auto fence = ask({"EVALSHA", take_, "1", "raw:lock:4711", session, next(), "", epoch});
+    if (fence.empty()) throw std::runtime_error("not granted");
+    if (ask({"EVALSHA", release_, "1", "raw:lock:4711", session, fence, "0"}) != "1")
+      throw std::runtime_error("not freed");
+  }
+
+ private:
+  using script = dlock::stores::redis::leases::script;
+  std::string load(script which) {
+    return raw_connection::load(dlock::stores::redis::leases::scripts()[static_cast<std::size_t>(which)]);
+  }
+
+  static constexpr const char* session = "0123456789abcdef";
+  static constexpr const char* epoch = "1763757575757575";
+  const std::string take_ = load(script::take), release_ = load(script::release);
 };
 
 }  // namespace
@@ -62,9 +98,14 @@ int main() {
     const dlock::lock_options options;
     const dlock::lock_key our_key("our:4711");
     raw_pair raw(server.socket());
+    scripts_by_hand scripts(server.socket());
+    const auto ours = [&] { const dlock::lease held = locks.acquire(our_key, options); };
+    dlock::bench::compare("Redis: acquire+release, 1 thread, same scripts", 41, 2'000, [&] { scripts(); }, ours,
+                          {.at_least = 0.8});
+    dlock::bench::compare("Redis: acquire+release, 1 thread", 41, 2'000, [&] { raw("raw:4711"); }, ours,
+                          {.at_least = 0.55});
     dlock::bench::compare(
-        "Redis: acquire+release, 1 thread", 41, 2'000, [&] { raw("raw:4711"); },
-        [&] { const dlock::lease held = locks.acquire(our_key, options); }, {.at_least = 0.7});
+        "Redis: the same scripts, both by hand", 41, 2'000, [&] { raw("raw:4711"); }, [&] { scripts(); });
   }
   return dlock::bench::figures::exit_code();
 }

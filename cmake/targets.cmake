@@ -6,9 +6,43 @@ include(sanitizers)
 
 function(dlock_target_defaults target)
   target_compile_features(${target} PRIVATE cxx_std_20)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  # Whoever builds all that he has with CMAKE_UNITY_BUILD: our sources are not written for it.
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF UNITY_BUILD OFF)
   dlock_set_warnings(${target})
   dlock_set_sanitizers(${target})
+endfunction()
+
+# dlock_add_pch(<target> HEADERS <header>... [LIBS <target>...] [INCLUDES <folder>...]): headers that are compiled once, for
+# targets that say REUSE_FROM <target>. A build without them (preset release) shows where a source does not include what
+# it needs.
+function(dlock_add_pch target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;LIBS;INCLUDES")
+  if(NOT DLOCK_PCH)
+    return()
+  endif()
+  add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/src/base/pch.cpp)
+  target_link_libraries(${target} PRIVATE fmt::fmt Threads::Threads ${arg_LIBS})
+  target_include_directories(${target} PRIVATE ${arg_INCLUDES})
+  target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
+  dlock_target_defaults(${target})
+endfunction()
+
+# dlock_use_pch(<target> <target of dlock_add_pch>)
+function(dlock_use_pch target pch)
+  if(DLOCK_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${pch})
+  endif()
+endfunction()
+
+# dlock_use_unity(<target>): where DLOCK_UNITY says so, its sources are compiled several at a time, what they have in common once.
+function(dlock_use_unity target)
+  get_target_property(sources ${target} SOURCES)
+  list(LENGTH sources count)
+  if(DLOCK_UNITY AND count GREATER 2)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    # It means types of the file that is compiled, and takes those of a source among others for a header's.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
 endfunction()
 
 # dlock_add_library(<name> [HEADERS <below include/>...] SOURCES <file>... [GENERATED_HEADERS <below the build's include/>...])
@@ -34,9 +68,7 @@ function(dlock_add_library name)
     set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   endif()
   dlock_target_defaults(${target})
-  if(DLOCK_PCH)
-    target_precompile_headers(${target} REUSE_FROM dlock_pch)
-  endif()
+  dlock_use_pch(${target} dlock_pch)
 endfunction()
 
 # dlock_add_header_library(<name> HEADERS <below include/>...): the same of one that has no source.
