@@ -88,34 +88,6 @@ TEST_CASE_METHOD(service_fixture, "lease: work longer than the ttl keeps the key
   }));
 }
 
-TEST_CASE_METHOD(service_fixture, "lease: a dead process's key is granted after its expiry, and it takes nothing back",
-                 "[T01][T30][T91][T92]") {
-  if (place->keeps_by_itself()) SKIP("this process is not dead; the tests of processes kill one");
-  const bool renewed = !can.expiring_leases || GENERATE(true, false);
-  const lock_options options{.ttl = renewed || place->rounding() > 0us ? 1s : 300ms,
-                             .renewal = renewed ? renewal::automatic : renewal::none};
-  auto dead = a.locks.acquire("k", options);
-  const auto granted = now();
-  a.store->cut();
-  CHECK_FALSE(b.locks.try_acquire("k"));
-  const auto mine = b.locks.acquire("k", {.wait = 30s});
-  CHECK(dead.remaining() == 0us);
-  CHECK(now() - granted >= *options.ttl - 100ms);  // it was asked for a little before `granted`
-  CHECK(follows(fence_of(mine), fence_of(dead)));
-  CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
-  CHECK(thrown([&] { return dead.ensure_held(), 0; }) == errc::lost);
-
-  // It comes back and wants to tidy up: nothing of ours is touched.
-  a.store->cut(false);
-  CHECK(thrown([&] { return dead.release(), 0; }) == errc::lost);
-  pass(700ms);
-  CHECK_NOTHROW(mine.ensure_held());
-  CHECK_FALSE(is_free("k"));
-  const auto row = b.locks.holder("k");
-  REQUIRE(row);
-  CHECK(row->fence == fence_of(mine));
-}
-
 TEST_CASE_METHOD(service_fixture, "lease: attempts without an answer hold nothing in the end", "[T14]") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   a.locks.acquire("old").release();

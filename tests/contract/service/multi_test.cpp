@@ -87,26 +87,6 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: one that is busy keeps al
   CHECK_FALSE(is_free("a"));
 }
 
-TEST_CASE_METHOD(multi_service_fixture, "several keys: a dead process's are taken over, its multi_lease is lost before",
-                 "[T30][T91]") {
-  if (place->keeps_by_itself()) SKIP("this process is not dead; the tests of processes kill one");
-  process dying(*place);
-  auto dead = dying.locks.acquire_all({"a", "b"}, {.ttl = 1s});
-  dying.store->cut();
-  const auto mine = a.acquire_all({"a", "b", "c"}, {.wait = 30s});
-  CHECK(dead.remaining() == 0us);
-  for (const auto& each : mine) {
-    // Leases with an expiry each don't end together: the first may be taken, and given back for want of the second.
-    if (each.key() == "c") continue;
-    CHECK((can.session_leases ? is_fence(each, 2) : !can.fence || fence_of(each) >= 2));
-  }
-  CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
-  dying.store->cut(false);
-  CHECK(thrown([&] { return dead.release(), 0; }) == errc::lost);
-  CHECK_NOTHROW(mine.ensure_held());
-  CHECK(b.holder("a")->fence == fence_of(mine["a"]));
-}
-
 TEST_CASE_METHOD(multi_service_fixture, "several keys: threads of two processes with random sets, never two on a key",
                  "[T76][T48]") {
   constexpr std::size_t keys = 5;
