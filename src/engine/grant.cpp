@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/deadline_place.hpp"
+#include "engine/renewal_place.hpp"
 
 namespace dlock::engine {
 

@@ -26,6 +26,7 @@ namespace dlock::engine {
 
 class service_core;
 struct deadline_place;
+struct renewal_place;
 
 enum class grant_state : std::uint8_t {
   asked,      ///< not ours, as far as we know
@@ -82,6 +83,8 @@ struct grant : std::enable_shared_from_this<grant> {
 
   /// Set before it is asked for, if it has a deadline of its own.
   std::unique_ptr<deadline_place> deadline{};
+  /// Likewise, if that is an expiry in its row.
+  std::unique_ptr<renewal_place> renewal{};
 
   // Guarded by the mutex of notifier:
   std::shared_ptr<grant> next_notified{};

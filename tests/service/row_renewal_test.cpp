@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Rows of the application's tables, as the engine sees them. The store beneath takes a row for a key of the same bytes.
 #include <array>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -18,6 +19,25 @@ namespace {
 
 using namespace dlock;
 using namespace dlock::test;
+
+/// A clock that counts how often somebody begins to wait on it.
+class counted_waits final : public time_source {
+ public:
+  explicit counted_waits(time_source& time) : time_(time) {}
+  int count() const { return count_; }
+
+  instant now() const noexcept override { return time_.now(); }
+  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
+    ++count_;
+    time_.wait_until(wake, lock, until);
+  }
+  void notify(std::condition_variable& wake) noexcept override { time_.notify(wake); }
+  void told(worker change) noexcept override { time_.told(change); }
+
+ private:
+  time_source& time_;
+  std::atomic<int> count_{0};
+};
 
 }  // namespace
 
@@ -321,4 +341,24 @@ TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to them
   CHECK(manual.loss() == loss_reason::none);
   again.renew();
   CHECK(again.remaining() == 30s - 1500ms);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: what would renew a lease ends with it, and wakes nobody later", "[row][scale]") {
+  counted_waits time(clock);
+  auto settings = options();
+  settings.time = &time;
+  const auto busy = service(settings);
+  constexpr int leases = 90;
+  for (int i = 0; i < leases; ++i) {  // until a second before the first of them would be renewed
+    busy->acquire(row(1), half_minute).release();
+    clock.advance(100ms);
+    CHECK(clock.at_rest());
+  }
+  const auto waits = time.count();
+  for (int i = 0; i <= leases; ++i) {
+    clock.advance(100ms);
+    CHECK(clock.at_rest());
+  }
+  CHECK(time.count() - waits <= 25);  // the session has a look at its deadline each second, and is renewed once
+  CHECK(store->count(verb::extend) == 0);
 }

@@ -8,15 +8,13 @@ namespace dlock::engine {
 
 using namespace std::chrono_literals;
 
-grant_registry::room grant_registry::make_room(grant& grant) {
-  room needed;
+void grant_registry::make_room(grant& grant) {
   if ((grant.kind != lease_kind::session || grant.cap != instant::max()) && grant.deadline == nullptr)
     deadline_timer::make_room(grant);
-  if (grant.kind == lease_kind::column) needed.renewal = row_renewer::make_room();
-  return needed;
+  if (grant.kind == lease_kind::column) row_renewer::make_room(grant);
 }
 
-bool grant_registry::admit(const std::shared_ptr<grant>& grant, room& prepared, instant now) noexcept {
+bool grant_registry::admit(const std::shared_ptr<grant>& grant, instant now) noexcept {
   ++counted_;  // before it can be lost
   grant->state.store(grant_state::held, std::memory_order_release);
   if (!sessions_.link(*grant)) {
@@ -27,7 +25,7 @@ bool grant_registry::admit(const std::shared_ptr<grant>& grant, room& prepared, 
   }
   table_.add(*grant);
   watch(grant, now);
-  if (prepared.renewal != nullptr) rows_.add(grant, std::move(prepared.renewal), now);
+  if (grant->renewal != nullptr) rows_.add(grant, now);
   if (grant->turn) grant->turn.granted(grant->key, grant->owner.get());
   if (grant->fenced) history_.granted(grant->key, grant->fence, grant->granted_at);
   return true;
@@ -120,6 +118,7 @@ void grant_registry::no_longer_held() noexcept { counted_ += ending - 1; }
 void grant_registry::gone(grant& grant) noexcept {
   sessions_.unlink(grant);
   deadlines_.clear(grant);
+  rows_.remove(grant);
   counted_ -= ending;
   changed_();
 }

@@ -34,13 +34,10 @@ class grant_registry {
   /// is the time that a holder has between the one and the other.
   static constexpr microseconds long_enough = std::chrono::seconds{1};
 
-  /// What admit() needs besides the grant itself. Allocates, so it comes before the sending.
-  struct room {
-    std::shared_ptr<row_renewer::renewal> renewal{};
-  };
-  room make_room(grant& grant);
+  /// What admit() needs. Allocates, so it comes before the sending.
+  static void make_room(grant& grant);
   /// The store has granted it. False: its session is over, and it must be given back.
-  bool admit(const std::shared_ptr<grant>& grant, room& prepared, instant now) noexcept;
+  bool admit(const std::shared_ptr<grant>& grant, instant now) noexcept;
   /// Sets the deadline anew, after an extension by hand.
   void watch(const std::shared_ptr<grant>& grant, instant now) noexcept;
 

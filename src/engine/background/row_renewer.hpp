@@ -3,12 +3,11 @@
 
 #include <cstddef>
 #include <functional>
-#include <list>
-#include <map>
 #include <memory>
 
 #include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
+#include "engine/deadline_place.hpp"
 #include "engine/grant_table.hpp"
 #include "engine/statements/statement_executor.hpp"
 
@@ -28,10 +27,11 @@ class row_renewer final : public statement_owner {
 
   row_renewer(service_context& shared, statement_executor& statements, grant_table& grants, notifier& news, hooks told);
 
-  /// Room for one more; allocates. Handed to add(), which can't fail then.
-  struct renewal;
-  static std::shared_ptr<renewal> make_room();
-  void add(const std::shared_ptr<grant>& grant, std::shared_ptr<renewal> room, instant now) noexcept;
+  /// Makes what add() needs, so that it can't fail.
+  static void make_room(grant& grant);
+  /// Precondition: make_room() was called for it. Until remove(), or until it is lost.
+  void add(const std::shared_ptr<grant>& grant, instant now) noexcept;
+  void remove(grant& grant) noexcept;
 
   /// Sends what is due. Returns when to come back.
   instant tick(instant now) noexcept;
@@ -39,9 +39,9 @@ class row_renewer final : public statement_owner {
 
  private:
   void answered(statement& statement) noexcept override;
+  void send(std::shared_ptr<grant> about, instant now) noexcept DLOCK_EXCLUDES(mutex_);
   /// When to look at it again; instant::max(): never.
-  instant judge(renewal& entry, grant& about, instant now) noexcept DLOCK_EXCLUDES(mutex_);
-  void put(std::shared_ptr<renewal> entry, instant when) noexcept DLOCK_REQUIRES(mutex_);
+  instant judge(grant& about, instant now) noexcept DLOCK_EXCLUDES(mutex_);
 
   service_context& shared_;
   statement_executor& statements_;
@@ -50,7 +50,7 @@ class row_renewer final : public statement_owner {
   const hooks hooks_;
   const std::size_t most_at_once_;
   base::mutex mutex_;
-  std::multimap<instant, std::shared_ptr<renewal>> due_ DLOCK_GUARDED_BY(mutex_){};
+  deadline_place::all due_ DLOCK_GUARDED_BY(mutex_){};
   std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };

@@ -202,7 +202,7 @@ void key_attempt::prepare_grant() {
     return;
   }
   auto grant = keeping_.make_grant(with_, key_, request_.owner, request_.terms);
-  room_ = with_.grants.make_room(*grant);
+  grant_registry::make_room(*grant);
   grant->pin = std::move(pin_);
   asked_ = std::move(grant);
 }
@@ -237,7 +237,7 @@ instant key_attempt::trusted_until(instant now) const noexcept {
 std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, instant now) noexcept {
   keeping_.granted(*asked_, request_.terms, trusted_until_, statement_.sent_at, now);
   asked_->turn = std::move(turn);
-  if (with_.grants.admit(asked_, room_, now)) {
+  if (with_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // a lease's
     return std::move(asked_);
   }

@@ -114,7 +114,6 @@ class key_attempt {
   session_pin pin_{};
   session_request session_;
   std::shared_ptr<grant> asked_{};  // what will be ours if the store says yes; has the pin
-  grant_registry::room room_{};
   instant trusted_until_{};
   instant undo_until_{};  // what the caller waits for of what is undone
   statement statement_{};

@@ -24,7 +24,7 @@ row_adoption::row_adoption(parts& with, const detail::lock_settings& terms, bool
 
 row_adoption::~row_adoption() {
   for (auto& each : asked_) {
-    if (each.grant != nullptr) cancel(std::move(each.grant), last_);
+    if (each != nullptr) cancel(std::move(each), last_);
   }
 }
 
@@ -51,10 +51,10 @@ void row_adoption::expect(const std::vector<lock_key>& keys) {
   for (const auto& key : keys) {
     auto grant = keeping_.make_grant(with_, key, owner_, terms_);
     grant->nonce = nonce_;
-    auto room = with_.grants.make_room(*grant);
+    grant_registry::make_room(*grant);
     grant->turn = with_.queue.try_enter(grant->key);  // a thread that has it gets the row after this one
     grant->pin = pin_.share();
-    asked_.push_back({std::move(grant), std::move(room)});
+    asked_.push_back(std::move(grant));
   }
 }
 
@@ -64,11 +64,11 @@ std::vector<std::shared_ptr<grant>> row_adoption::committed(const std::vector<st
   last_ = now;
   std::vector<std::shared_ptr<grant>> grants(asked_.size());
   for (std::size_t i = 0; i < asked_.size(); ++i) {
-    auto& grant = asked_[i].grant;
+    auto& grant = asked_[i];
     const auto until = keeping_.trusted_until(*pin_.get(), sent, now, with_.shared.options.margin);
     grant->fence = fences[i];
     keeping_.granted(*grant, terms_, until, sent, now);
-    const bool ours = grant->fence != 0 && now < until && with_.grants.admit(grant, asked_[i].room, now);
+    const bool ours = grant->fence != 0 && now < until && with_.grants.admit(grant, now);
     if (ours) {
       with_.shared.notify({.what = event::kind::granted,
                            .key = grant->key.view(),

@@ -44,11 +44,6 @@ class row_adoption final : public operation {
   std::vector<std::shared_ptr<grant>> committed(const std::vector<std::uint64_t>& fences, instant sent, instant now);
 
  private:
-  struct asked {
-    std::shared_ptr<engine::grant> grant{};
-    grant_registry::room room{};
-  };
-
   action pinned(action next);
   void cancel(std::shared_ptr<grant> grant, instant now) noexcept;
 
@@ -60,7 +55,7 @@ class row_adoption final : public operation {
   session_request session_;
   session_pin pin_{};
   const std::uint64_t nonce_;
-  std::vector<asked> asked_{};
+  std::vector<std::shared_ptr<grant>> asked_{};
   instant last_{};
   bool unsure_ = false;
 };
