@@ -1,27 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Acquire and release on tables that other programs share, beside the commands by which such a program does it by hand:
-// prepared, same table, same unix socket, durable commits.
+// Acquire and release on tables that other programs share, beside dlock's own two statements by hand, and beside those by which
+// such a program does it, which say less: prepared, same table, same unix socket, durable commits.
 #include <mysql.h>
 
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "by_hand.hpp"
 #include "dlock/dlock.hpp"
 #include "dlock/store/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
+#include "stores/mysql/client/client.hpp"
+#include "stores/mysql/client/native.hpp"
+#include "stores/mysql/state_row/sql.hpp"
+#include "stores/mysql/t_lock/sql.hpp"
+#include "stores/mysql/unique_insert/sql.hpp"
 
 namespace {
 
+using dlock::verb;
 using dlock::bench::by_hand;
 using dlock::bench::figures;
 using dlock::bench::need_env;
+using dlock::bench::raw_database;
+namespace stores = dlock::stores::mysql;
+using dlock::stores::state_row_options;
+using dlock::stores::t_lock_options;
+using dlock::stores::unique_insert_options;
+using stores::shared_table::shared_statements;
+
+template <class Settings, class Options>
+shared_statements ours_of(const dlock::store_url& at) {
+  const Settings settings(at, Options{});
+  stores::mysql_client client(settings);
+  dlock::fault why;
+  const auto with = client.open<stores::mysql_connection>(settings.connect_timeout, {}, why);
+  if (!with) throw std::runtime_error(why.text);
+  return make_sql(stores::shared_table::layout::read(*with, settings), settings).statements;
+}
 
 struct scheme {
   const char* name;
+  verb first;          ///< what takes a free key
+  bool counts_grants;  ///< and names a grant by its number
+  shared_statements (*ours)(const dlock::store_url& at);
   const char* columns;
   const char* take;
   const char* free;
@@ -29,7 +56,8 @@ struct scheme {
 };
 
 constexpr scheme schemes[] = {
-    {"unique_insert",
+    {"unique_insert", verb::insert, false,
+     ours_of<stores::unique_insert::unique_insert_settings, unique_insert_options>,
      "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(50) NOT NULL UNIQUE, lock_owner varchar(50) NOT "
      "NULL "
      "DEFAULT '', lock_expire_time timestamp NOT NULL",
@@ -37,7 +65,7 @@ constexpr scheme schemes[] = {
      "interval 30 "
      "second))",
      "delete from bench_locks where resource = ? and lock_owner = 'by-hand-1'", ""},
-    {"state_row",
+    {"state_row", verb::take, false, ours_of<stores::state_row::state_row_settings, state_row_options>,
      "id int NOT NULL AUTO_INCREMENT PRIMARY KEY, lock_name varchar(64) NOT NULL UNIQUE, lock_state int NOT NULL, "
      "lock_info "
      "varchar(64) NOT NULL, expiration_time datetime",
@@ -46,7 +74,7 @@ constexpr scheme schemes[] = {
      "lock_name = ? and lock_state = 0",
      "update bench_locks set lock_state = 0 where lock_name = ? and lock_state = 1",
      "insert into bench_locks (lock_name, lock_state, lock_info) values ('raw:4711', 0, '')"},
-    {"t_lock",
+    {"t_lock", verb::take, true, ours_of<stores::t_lock::t_lock_settings, t_lock_options>,
      "lock_key varchar(32) PRIMARY KEY NOT NULL, request_id varchar(64) NOT NULL DEFAULT '', lock_count INT NOT NULL "
      "DEFAULT 0, timeout BIGINT NOT NULL DEFAULT 0, version INT NOT NULL DEFAULT 0",
      "UPDATE bench_locks SET request_id = 'by-hand-1',lock_count = 1,timeout = 4102444800000,version = version + 1 "
@@ -57,20 +85,93 @@ constexpr scheme schemes[] = {
      "insert into bench_locks (lock_key) values ('raw:4711')"},
 };
 
+/// dlock's own statements by hand.
+class same_by_hand : raw_database {
+ public:
+  same_by_hand(const dlock::store_url& at, const scheme& of, const shared_statements& sql)
+      : raw_database(at), counts_grants_(of.counts_grants) {
+    for (const auto& each : sql.at_start) run(each);
+    const auto quick = of.first == verb::take && sql.take_is_quick;
+    take_ = prepared(quick ? stores::quick_prefix : "", sql.verbs[static_cast<std::size_t>(of.first)]);
+    free_ = prepared("", sql.verbs[static_cast<std::size_t>(verb::release)]);
+  }
+
+  void pair() {
+    name_owner(attempt);
+    change(take_.get());
+    if (counts_grants_) name_owner(any_attempt + std::to_string(mysql_stmt_insert_id(take_.get())));
+    change(free_.get());
+  }
+
+ private:
+  struct closing {
+    void operator()(MYSQL_STMT* statement) const noexcept { mysql_stmt_close(statement); }
+  };
+  using statement = std::unique_ptr<MYSQL_STMT, closing>;
+
+  statement prepared(std::string_view prefix, const dlock::stores::sql::statement_text& from) {
+    statement made(mysql_stmt_init(my_));
+    const auto sql = std::string(prefix) + from.sql;
+    check(mysql_stmt_prepare(made.get(), sql.data(), static_cast<unsigned long>(sql.size())) == 0);
+    std::vector<MYSQL_BIND> binds;
+    for (const auto parameter : from.parameters) {
+      MYSQL_BIND bind{};
+      const auto name = stores::shared_table::parameter_names.at(parameter);
+      if (name == "ttl") {
+        bind.buffer_type = MYSQL_TYPE_LONGLONG;
+        bind.buffer = &ttl_;
+      } else if (name == "key" || name == "owner") {
+        bind.buffer_type = MYSQL_TYPE_STRING;
+        bind.buffer = name == "key" ? key_.data() : owner_.data();
+        bind.length = name == "key" ? &key_size_ : &owner_size_;
+      } else {
+        throw std::logic_error("parameter " + std::string(name));
+      }
+      binds.push_back(bind);
+    }
+    check(mysql_stmt_bind_param(made.get(), binds.data()) == 0);
+    return made;
+  }
+  void name_owner(std::string_view text) {
+    owner_size_ = static_cast<unsigned long>(text.copy(owner_.data(), owner_.size()));
+  }
+  void change(MYSQL_STMT* by) {
+    check(mysql_stmt_execute(by) == 0);
+    if (mysql_stmt_affected_rows(by) != 1) throw std::runtime_error("nothing was changed");
+  }
+
+  static constexpr const char* attempt = "0123456789abcdef0123456789abcdef/0123456789abcdef";
+  inline static const std::string any_attempt = "0123456789abcdef0123456789abcdef/________________/";
+  const bool counts_grants_;
+  std::string key_ = "raw:4711";
+  unsigned long key_size_ = key_.size();
+  std::string owner_ = std::string(64, '\0');
+  unsigned long owner_size_ = 0;
+  std::int64_t ttl_ = 30'000'000;
+  statement take_, free_;
+};
+
 void compare(const scheme& of, const dlock::store_url& at) {
   {
-    dlock::bench::raw_database tables(at);
+    raw_database tables(at);
     tables.run("drop table if exists bench_locks");
     tables.run(std::string("create table bench_locks (") + of.columns + ") engine=InnoDB charset=utf8mb4");
     if (*of.make_row != '\0') tables.run(of.make_row);
   }
   by_hand raw(at, of.take, of.free);
-  dlock::lock_service locks{dlock::bench::by_socket(at) + "&table=bench_locks&scheme=" + of.name};
+  const auto url = dlock::bench::by_socket(at) + "&table=bench_locks&scheme=" + of.name;
+  same_by_hand same(at, of, of.ours(dlock::store_url::parse(url)));
+  dlock::lock_service locks{url};
   const dlock::lock_key key("our:4711");
   const dlock::lock_options options;
   { const dlock::lease make_row = locks.acquire(key, options); }
-  dlock::bench::compare((std::string(of.name) + ": acquire+release, 1 thread").c_str(), 41, 300, [&] { raw.pair(); },
-                        [&] { const dlock::lease held = locks.acquire(key, options); });
+  const auto ours = [&] { const dlock::lease held = locks.acquire(key, options); };
+  const auto name = std::string(of.name) + ": acquire+release, 1 thread";
+  dlock::bench::compare(
+      name, 41, 300, [&] { raw.pair(); }, ours);
+  dlock::bench::compare(name + ", same statements", 41, 300, [&] { same.pair(); }, ours, {.at_least = 0.75});
+  dlock::bench::compare(
+      name + ", both by hand", 41, 300, [&] { raw.pair(); }, [&] { same.pair(); });
 }
 
 }  // namespace
@@ -78,6 +179,6 @@ void compare(const scheme& of, const dlock::store_url& at) {
 int main() {
   const auto at = dlock::store_url::parse(need_env("DLOCK_TEST_MYSQL_OWNER_URL"));
   for (const auto& each : schemes) compare(each, at);
-  dlock::bench::raw_database(at).run("drop table bench_locks");
+  raw_database(at).run("drop table bench_locks");
   return figures::exit_code();
 }

@@ -75,7 +75,7 @@ done < <(sources include)
 # For a file: the highest layer of a public header that it may include, and what it may include of src/. A client knows no
 # table, MySQL's stores nothing of SQLite's, no store the engine. The mutex stands below all of them.
 engine_books="engine/machines engine/statements"
-for book in deadline_place fork_guard grant grant_table linked_table own_stack owner_state pause_watch service_context session transaction_watch wait_queue; do
+for book in deadline_place fork_guard grant grant_table linked_table own_stack owner_state pause_watch renewal_place service_context session transaction_watch wait_queue; do
   engine_books+=" engine/$book.hpp"
 done
 folder_rule() {
