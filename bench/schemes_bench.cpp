@@ -15,6 +15,7 @@
 #include "dlock/dlock.hpp"
 #include "dlock/store/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
+#include "placement.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/client/native.hpp"
 #include "stores/mysql/state_row/sql.hpp"
@@ -27,6 +28,8 @@ using dlock::verb;
 using dlock::bench::by_hand;
 using dlock::bench::figures;
 using dlock::bench::need_env;
+using dlock::bench::placed;
+using dlock::bench::placement;
 using dlock::bench::raw_database;
 namespace stores = dlock::stores::mysql;
 using dlock::stores::state_row_options;
@@ -158,6 +161,7 @@ void compare(const scheme& of, const dlock::store_url& at) {
     tables.run(std::string("create table bench_locks (") + of.columns + ") engine=InnoDB charset=utf8mb4");
     if (*of.make_row != '\0') tables.run(of.make_row);
   }
+  const placed here(placement::a_processor_each, need_env("DLOCK_TEST_MYSQL_SOCKET"));
   by_hand raw(at, of.take, of.free);
   const auto url = dlock::bench::by_socket(at) + "&table=bench_locks&scheme=" + of.name;
   same_by_hand same(at, of, of.ours(dlock::store_url::parse(url)));
