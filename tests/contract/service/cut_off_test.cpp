@@ -4,7 +4,10 @@
 /// two look alike: one that keeps its session by itself lives as long as the process, and tests of processes kill that.
 
 #include <catch2/generators/catch_generators.hpp>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -18,13 +21,13 @@ TEST_CASE_METHOD(service_fixture, "lease: a dead process's key is granted after 
   const bool renewed = !can.expiring_leases || GENERATE(true, false);
   const lock_options options{.ttl = renewed || place->rounding() > 0us ? 1s : 300ms,
                              .renewal = renewed ? renewal::automatic : renewal::none};
+  const auto asked = now();
   auto dead = a.locks.acquire("k", options);
-  const auto granted = now();
   a.store->cut();
-  CHECK_FALSE(b.locks.try_acquire("k"));
-  const auto mine = b.locks.acquire("k", {.wait = 30s});
+  auto mine = b.locks.try_acquire("k");
+  if (!mine) mine = b.locks.acquire("k", {.wait = 30s});
   CHECK(dead.remaining() == 0us);
-  CHECK(now() - granted >= *options.ttl - 100ms);  // it was asked for a little before `granted`
+  CHECK(now() - asked >= *options.ttl - 5ms);  // never before, whichever attempt it was
   CHECK(follows(fence_of(mine), fence_of(dead)));
   CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
   CHECK(thrown([&] { return dead.ensure_held(), 0; }) == errc::lost);
@@ -64,15 +67,19 @@ TEST_CASE_METHOD(service_fixture, "lease: of all who wait for a dead process's k
 
 TEST_CASE_METHOD(service_fixture, "several keys: a dead process's are taken over, its multi_lease is lost before",
                  "[T30][T91]") {
-  lock_service next{place->open(), {.close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()}};  // with its batches
+  lock_service next{
+      place->open(),
+      {.release_limit = 5s, .close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()}};  // with its batches
   auto dead = a.locks.acquire_all({"a", "b"}, {.ttl = 1s});
+  const std::map<std::string, std::uint64_t, std::less<>> last{{"a", fence_of(dead["a"])}, {"b", fence_of(dead["b"])}};
   a.store->cut();
   const auto mine = next.acquire_all({"a", "b", "c"}, {.wait = 30s});
   CHECK(dead.remaining() == 0us);
   for (const auto& each : mine) {
     // Leases with an expiry each don't end together: the first may be taken, and given back for want of the second.
     if (each.key() == "c") continue;
-    CHECK((can.session_leases ? follows(fence_of(each), 1) : !can.fence || fence_of(each) >= 2));
+    const auto was = last.at(std::string(each.key()));
+    CHECK((can.session_leases ? follows(fence_of(each), was) : !can.fence || fence_of(each) > was));
   }
   CHECK(eventually([&] { return dead.lost_token().stop_requested(); }));
   a.store->cut(false);

@@ -12,9 +12,11 @@ TEST_CASE_METHOD(service_fixture, "lease: min_hold keeps a released key, until i
   auto held = a.locks.acquire("min", {.min_hold = 1s});
   const auto fence = fence_of(held);
   held.release();
-  CHECK_FALSE(b.locks.try_acquire("min"));
-  CHECK(follows(fence_of(b.locks.acquire("min", {.wait = 20s})), fence));
-  CHECK(now() - begun >= 1s);
+  auto next = b.locks.try_acquire("min");
+  if (!next) next = b.locks.acquire("min", {.wait = 20s});
+  CHECK(follows(fence_of(next), fence));
+  CHECK(now() - begun >= 1s);  // whichever attempt it was
+  next.release();
 
   a.locks.acquire("job", {.min_hold = 1h}).release();
   CHECK_FALSE(b.locks.try_acquire("job"));

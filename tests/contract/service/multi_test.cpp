@@ -19,7 +19,7 @@ namespace dlock::test {
 struct multi_service_fixture {
   std::unique_ptr<store_place> place = make_store_place();
   const capabilities can = place->open()->caps();
-  service_options options{.close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()};
+  service_options options{.release_limit = 5s, .close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()};
   lock_service a{place->open(), options};
   lock_service b{place->open(), options};
 

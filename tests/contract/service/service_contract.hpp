@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 struct process {
   explicit process(store_place& at)
       : store(std::make_shared<faulty_store>(at.open())),
-        locks(store, {.close_limit = 0ms, .sweep_every = 0ms, .time = &at.time()}) {}
+        locks(store, {.release_limit = 5s, .close_limit = 0ms, .sweep_every = 0ms, .time = &at.time()}) {}
   /// Whether somebody here has come to wait for a busy key, and hears of its release where the store tells that.
   bool waits() const { return store->count(verb::look) >= 2 && (!store->caps().tells_free || store->told() > 0); }
   std::shared_ptr<faulty_store> store;
@@ -51,7 +51,7 @@ struct service_fixture {
   instant now() { return place->time().now(); }
   void pass(microseconds time) {
     const auto end = now() + time;
-    CHECK(eventually([&] { return now() >= end; }));
+    CHECK(eventually([&] { return now() >= end; }, 20s + std::chrono::ceil<std::chrono::milliseconds>(time)));
   }
   /// For somebody who holds nothing.
   bool is_free(const lock_key& key) {

@@ -106,7 +106,8 @@ TEST_CASE_METHOD(service_fixture, "service: many threads of several processes, n
         try {
           const auto held = all[static_cast<std::size_t>(t % 2)]->locks.acquire(
               key, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
-          if (++counter.inside != 1 || !follows(fence_of(held), counter.last)) ++counter.wrong;
+          // Not the next one to the number: a grant whose answer did not come in time is given back.
+          if (++counter.inside != 1 || (can.fence && fence_of(held) <= counter.last)) ++counter.wrong;
           counter.last = fence_of(held);
           ++counter.visits;
           --counter.inside;

@@ -43,12 +43,12 @@ TEST_CASE("bound: what a process held is free as soon as its connections end, lo
 
 TEST_CASE("bound: a holder that is silent for its ttl holds nothing any more, and is told", "[contract][T24][T30]") {
   const auto place = make_store_place();
-  actor b(*place), a(*place, 1s);  // in this order: its ttl runs from now on
-  const auto fence = a.acquire("k", a.keeps ? 0us : 1s);
+  actor b(*place), a(*place, 4s);  // in this order: its ttl runs from now on
+  const auto fence = a.acquire("k", a.keeps ? 0us : 4s);
   CHECK(answer(b.take("k")) == no);
   CHECK(eventually([&] { return acquired(b, "k") == yes; }));
-  if (a.keeps) CHECK(a.renew(1s) == no);
-  if (!a.keeps) CHECK(answer(a.extend("k", fence, 1s)) == no);
+  if (a.keeps) CHECK(a.renew(4s) == no);
+  if (!a.keeps) CHECK(answer(a.extend("k", fence, 4s)) == no);
   CHECK(answer(a.release("k", fence)) == no);
   CHECK(b.sees_held("k"));
 }

@@ -17,7 +17,9 @@ TEST_CASE("store: of many that make a key's row at once exactly one gets it and 
     const std::string key = "new:" + std::to_string(round);
     if (who[0]->makes_rows) CHECK(answer(who[0]->take(key)) == outcome::no);
     const auto replies = all_at_once(who, [&](actor& a) { return a.insert(key); });
-    for (const reply& r : replies) answer(r);
+    for (const reply& r : replies) {
+      if (!contended(*place, r)) answer(r);
+    }
     check_one_got(*place, replies, *who[0], key);
     if (!who[0]->hides) CHECK(who[0]->follows(who[0]->at(key).fence, 0));
   }
