@@ -241,7 +241,7 @@ class run {
     report_.holds = check_holds(log, terms);
     report_.doubted = !doubts_.empty();
     report_.deaths = deaths_.size();
-    report_.late = check_freed(log, deaths_, 4'500'000);  // less than the ttl, by which it would be free anyway
+    report_.late = check_freed(log, deaths_, 3'000'000);  // less than two thirds of the ttl, when silence frees it
   }
 
   tortured_place& place_;
