@@ -45,7 +45,7 @@ TEST_CASE("crash: a stopped holder loses its connection and its key after its tt
   const auto scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
   CAPTURE(scheme);
   const auto place = place_of(scheme);
-  taker holder(place->url(), {"--ttl", "1000"}), next(place->url());
+  taker holder(place->url(), taker::expiring()), next(place->url());
   holder.take();
   holder.stop();
   next.take(20s);

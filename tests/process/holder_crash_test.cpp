@@ -43,7 +43,7 @@ TEST_CASE(
   const auto place = make_store_place();
   lock_service locks(place->url());
   bystander other(place->url());
-  taker holder(place->url());
+  taker holder(place->url(), taker::expiring());
   taker next(place->url());
   const auto first = holder.take();
   REQUIRE_FALSE(first.session == "?");
@@ -74,7 +74,7 @@ TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its firs
   taker next(place->url());
   const auto wakes_up = GENERATE(as<std::string>{}, "check", "release", "drop");
   CAPTURE(wakes_up);
-  taker holder(place->url());
+  taker holder(place->url(), taker::expiring());
   const auto first = holder.take();
   holder.stop();
   const auto stopped = boot_time();
@@ -141,7 +141,7 @@ TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody 
 TEST_CASE("crash: every key of a killed process with many can be taken after one expiry", "[crash][T91]") {
   const auto place = make_store_place();
   lock_service locks(place->url());
-  taker holder(place->url(), {"--key", "key-0"});
+  taker holder(place->url(), {"--key", "key-0", "--ttl", "5000"});
   constexpr int keys = 50;
   holder.take();
   holder.ask(std::string("more ") + std::to_string(keys), "more");

@@ -59,9 +59,10 @@ struct settings {
   std::string child_url{};
   std::string key = "key";
   std::string label{};
-  unsigned ttl = 1000;
+  unsigned ttl = 20'000;
   unsigned wait = 0;
   unsigned close_limit = 300;
+  unsigned release_limit = 20'000;
   bool hold = false;
   dlock::test::torture_settings torture{};
 };
@@ -332,6 +333,7 @@ void read_arguments(CLI::App& app) {
   app.add_option("--wait", settings.wait, "ms; of a take that names none");
   app.add_option("--label", settings.label, "service_options::label");
   app.add_option("--close-limit", settings.close_limit, "ms; service_options::close_limit");
+  app.add_option("--release-limit", settings.release_limit, "ms; service_options::release_limit");
   app.add_flag("--hold", settings.hold, "take the key at once");
   app.add_option("--torture", settings.torture.log, "take and release at random and log it to this file");
   app.add_option("--keys", settings.torture.keys, "of --torture")->delimiter(',');
@@ -350,6 +352,7 @@ int main(int argc, char** argv) {
   try {
     service.emplace(settings.url,
                     dlock::service_options{.label = settings.label,
+                                           .release_limit = std::chrono::milliseconds{settings.release_limit},
                                            .close_limit = std::chrono::milliseconds{settings.close_limit}});
     say("ready {}", ::getpid());
     if (!settings.torture.log.empty()) {

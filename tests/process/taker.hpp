@@ -18,8 +18,9 @@ class taker {
  public:
   using milliseconds = std::chrono::milliseconds;
   static constexpr milliseconds patience{20'000};
-  /// What it uses unless its arguments say otherwise, in us.
-  static constexpr std::int64_t ttl = 1'000'000;
+  /// Of one whose lease is to run out, in us, and its arguments for that. Others have a long one, which no stall ends.
+  static constexpr std::int64_t ttl = 5'000'000;
+  static std::vector<std::string> expiring() { return {"--ttl", "5000"}; }
   static constexpr std::int64_t longest_pause = 250'000;  ///< between two looks
 
   /// Starts it; returns when it is ready. Throws std::runtime_error if it does not get that far.
@@ -76,7 +77,7 @@ class taker {
 };
 
 /// Allowed to a machine that has much else to do, in us.
-inline constexpr std::int64_t sluggish = 1'500'000;
+inline constexpr std::int64_t sluggish = 10'000'000;
 
 /// CLOCK_BOOTTIME in microseconds, as the takers tell it.
 std::int64_t boot_time();

@@ -4,9 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
-#include <netinet/in.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +18,7 @@
 #include <utility>
 
 #include "support/eventually.hpp"
+#include "support/free_port.hpp"
 
 namespace dlock::test {
 
@@ -29,19 +28,6 @@ struct deleter {
   void operator()(redisContext* context) const noexcept { redisFree(context); }
   void operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
 };
-
-std::uint16_t free_port() {
-  const int at = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool bound = ::bind(at, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-                     ::getsockname(at, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  ::close(at);
-  if (!bound) throw std::runtime_error("no free port");
-  return ntohs(address.sin_port);
-}
 
 std::string text_of(const redisReply& reply) {
   if (reply.type == REDIS_REPLY_INTEGER) return std::to_string(reply.integer);
@@ -72,7 +58,7 @@ std::vector<std::string> redis_server::command() const {
   if (!options_.empty() && options_.front() == "--sentinel") {
     std::ofstream(folder_ / "sentinel.conf") << fmt::format(
         "port {0}\nbind 127.0.0.1\nunixsocket {1}\ndir {2}\nlogfile {2}log\n"
-        "sentinel monitor {3} 127.0.0.1 {4} 2\nsentinel down-after-milliseconds {3} 500\n"
+        "sentinel monitor {3} 127.0.0.1 {4} 2\nsentinel down-after-milliseconds {3} 5000\n"
         "sentinel failover-timeout {3} 3000\n",
         port_, socket_, folder_ / "", options_[1], options_[2]);
     return {"redis-server", folder_ / "sentinel.conf", "--sentinel"};
@@ -101,8 +87,9 @@ std::vector<std::string> redis_server::command() const {
 }
 
 void redis_server::start() {
+  const bool restarted = port_ != 0;               // others know its port
   for (int attempt = 0; attempt < 5; ++attempt) {  // somebody else may take the port
-    if (port_ == 0) port_ = free_port();
+    if (!restarted) port_ = free_port();
     auto words = command();
     std::vector<char*> arguments;
     for (auto& each : words) arguments.push_back(each.data());
@@ -121,7 +108,6 @@ void redis_server::start() {
         std::chrono::seconds{20});
     if (answers && pid_ > 0) return;
     if (pid_ > 0) kill();
-    port_ = 0;
   }
   throw std::runtime_error("redis-server does not start; is it installed? ./dev setup does that");
 }

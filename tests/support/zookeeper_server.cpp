@@ -15,11 +15,11 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "support/eventually.hpp"
+#include "support/free_port.hpp"
 
 namespace dlock::test {
 
@@ -33,20 +33,8 @@ sockaddr_in local(std::uint16_t port) {
   return address;
 }
 
-/// None that this process has been given before.
-std::uint16_t free_port() {
-  static std::set<std::uint16_t> given;
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    const int at = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    auto address = local(0);
-    socklen_t size = sizeof address;
-    const bool bound = ::bind(at, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-                       ::getsockname(at, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-    ::close(at);
-    if (bound && given.insert(ntohs(address.sin_port)).second) return ntohs(address.sin_port);
-  }
-  throw std::runtime_error("no free port");
-}
+/// Until a server answers: java alone takes half a second.
+constexpr std::chrono::seconds patience{60};
 
 }  // namespace
 
@@ -54,12 +42,8 @@ zookeeper_server::zookeeper_server(std::vector<std::string> settings) : settings
   for (int attempt = 0; attempt < 5; ++attempt) {  // somebody else may take the port
     port_ = free_port();
     start();
-    if (eventually([this] { return pid_ < 0 || ::waitpid(pid_, nullptr, WNOHANG) == pid_ || try_ask("ruok") == "imok"; },
-                   std::chrono::seconds{30}) &&
-        try_ask("ruok") == "imok") {
-      return;
-    }
-    kill();
+    if (comes_up()) return;
+    if (pid_ > 0) kill();
   }
   throw std::runtime_error("ZooKeeper does not start; is it installed? ./dev setup does that");
 }
@@ -82,7 +66,7 @@ void zookeeper_server::configure() const {
   if (number_ > 0) std::ofstream(folder_ / "data/myid") << number_ << '\n';
   std::ofstream file(folder_ / "zoo.cfg");
   file << "dataDir=" << (folder_ / "data") << "\nclientPort=" << port_
-       << "\nclientPortAddress=127.0.0.1\ntickTime=100\ninitLimit=50\nsyncLimit=10\nadmin.enableServer=false\n"
+       << "\nclientPortAddress=127.0.0.1\ntickTime=100\ninitLimit=300\nsyncLimit=100\nadmin.enableServer=false\n"
           "maxClientCnxns=0\nforceSync=no\n4lw.commands.whitelist=*\nmaxSessionTimeout=1000000000\n";
   for (const auto& each : settings_) file << each << '\n';
 }
@@ -114,8 +98,21 @@ void zookeeper_server::start() {
   }
 }
 
+bool zookeeper_server::comes_up() {
+  bool up = false;
+  static_cast<void>(eventually(
+      [&] {
+        if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+        // It says "imok" before it serves, and then takes no notice of a client that asks for a session.
+        up = pid_ > 0 && !role().empty();
+        return up || pid_ < 0;
+      },
+      patience));
+  return up;
+}
+
 void zookeeper_server::wait() {
-  if (eventually([this] { return !role().empty(); }, std::chrono::seconds{30})) return;
+  if (comes_up()) return;
   throw std::runtime_error("ZooKeeper does not answer");
 }
 
@@ -167,6 +164,18 @@ std::string zookeeper_server::role() const {
 }
 
 zookeeper_ensemble::zookeeper_ensemble(int size) {
+  for (int attempt = 1;; ++attempt) {  // somebody else may take a port
+    try {
+      begin(size);
+      return;
+    } catch (const std::runtime_error&) {
+      if (attempt == 5) throw;
+    }
+  }
+}
+
+void zookeeper_ensemble::begin(int size) {
+  servers_.clear();
   std::vector<std::string> lines;
   for (int i = 1; i <= size; ++i) {
     lines.push_back(fmt::format("server.{}=127.0.0.1:{}:{}", i, free_port(), free_port()));
@@ -191,7 +200,7 @@ std::size_t zookeeper_ensemble::leader() const {
         }
         return false;
       },
-      std::chrono::seconds{30});
+      patience);
   if (!there) throw std::runtime_error("no leader");
   return found;
 }

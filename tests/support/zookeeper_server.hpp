@@ -47,6 +47,8 @@ class zookeeper_server {
 
  private:
   void configure() const;
+  /// Waits until it serves; false: it has ended, or does not in a minute.
+  bool comes_up();
   /// Of one attempt, which ends soon: a server that is just starting never answers. Empty: no answer, or not all of it.
   std::string try_ask(const std::string& word) const;
 
@@ -68,6 +70,8 @@ class zookeeper_ensemble {
   std::size_t leader() const;
 
  private:
+  void begin(int size);
+
   std::vector<std::unique_ptr<zookeeper_server>> servers_{};
 };
 

@@ -4,7 +4,7 @@
 //                                                             and again; prints how often
 //   redlock_npm.mjs PORT,PORT,... try KEY                     prints whether the key was to be had, and keeps it if it was
 //   redlock_npm.mjs PORT,PORT,... keep KEY MILLISECONDS       holds it with that expiry, and ends
-//   redlock_npm.mjs PORT,PORT,... extend KEY MILLISECONDS     takes it with 1 s, extends it by that, and ends
+//   redlock_npm.mjs PORT,PORT,... extend KEY MILLISECONDS     takes it with 10 s, extends it by that, and ends
 // The packages are in the folder DLOCK_TEST_NPM.
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -50,7 +50,7 @@ if (what === 'count') {
 } else if (what === 'keep') {
   await locks.acquire([key], Number(third));
 } else if (what === 'extend') {
-  await (await locks.acquire([key], 1000)).extend(Number(third));
+  await (await locks.acquire([key], 10000)).extend(Number(third));
 } else {
   throw new Error('what?');
 }

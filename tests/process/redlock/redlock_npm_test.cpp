@@ -72,7 +72,7 @@ struct neighbours {
 
 TEST_CASE("redlock npm: over five masters they and dlock exclude each other", "[redis][redlock]") {
   neighbours five(5);
-  five.exclude_each_other(five.masters.url("&restart_delay=0"));
+  five.exclude_each_other(five.masters.url("&restart_delay=0&master_timeout=5000"));
 }
 
 TEST_CASE("redlock npm: on one master they and scheme=setnx exclude each other", "[redis][redlock]") {
@@ -83,7 +83,7 @@ TEST_CASE("redlock npm: on one master they and scheme=setnx exclude each other",
 TEST_CASE("redlock npm: what one of them holds the other does not get, until it is released, or has expired",
           "[redis][redlock]") {
   neighbours five(5);
-  lock_service locks{five.masters.url("&restart_delay=0"), {.close_limit = 0ms}};
+  lock_service locks{five.masters.url("&restart_delay=0&master_timeout=5000"), {.close_limit = 0ms}};
   five.masters[3].kill();
   {
     const lease held = locks.acquire("k");

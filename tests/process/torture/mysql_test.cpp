@@ -49,7 +49,7 @@ class mysql_torture final : public tortured_place {
 /// that a key that is free at once is told from one that is free because its holder's connection was silent.
 torture_terms of_bound_locks() {
   constexpr auto ttl = 5s;
-  constexpr auto told = std::chrono::milliseconds{ttl} / 3 + 1s;
+  constexpr auto told = std::chrono::milliseconds{ttl} / 3 + 3s;
   return {
       .ttl = ttl, .fenced = false, .ends_with_connection = true, .doubt_after_cut = told, .doubt_after_restart = told};
 }

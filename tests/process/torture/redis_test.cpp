@@ -46,7 +46,7 @@ class redlock_torture final : public tortured_place {
   /// `together`: so many are restarted at a time.
   redlock_torture(std::string parameters, std::size_t together)
       : parameters_(std::move(parameters)), together_(together) {}
-  std::string url() const override { return masters_.url("&master_timeout=50&connect_timeout=500&" + parameters_); }
+  std::string url() const override { return masters_.url("&master_timeout=50&connect_timeout=20000&" + parameters_); }
   void cut(dice& random) override { end_connections(masters_[random() % masters_.size()]); }
   /// While some are killed or shut down, another one stands still.
   void restart(dice& random, bool orderly) override {

@@ -7,7 +7,7 @@ import java.nio.file.StandardOpenOption;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
-import org.apache.curator.retry.RetryOneTime;
+import org.apache.curator.retry.RetryNTimes;
 
 /**
  * Locks by Apache Curator's InterProcessMutex, as programs in Java do:
@@ -16,7 +16,7 @@ import org.apache.curator.retry.RetryOneTime;
  */
 public final class CuratorNeighbour {
   public static void main(String[] words) throws Exception {
-    CuratorFramework client = CuratorFrameworkFactory.newClient(words[0], 2000, 2000, new RetryOneTime(100));
+    CuratorFramework client = CuratorFrameworkFactory.newClient(words[0], 6000, 30000, new RetryNTimes(30, 500));
     client.start();
     InterProcessMutex mutex = new InterProcessMutex(client, words[1]);
     Path log = Path.of(words[2]);

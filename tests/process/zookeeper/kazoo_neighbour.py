@@ -10,8 +10,8 @@ from kazoo.client import KazooClient
 
 logging.basicConfig(level=logging.CRITICAL)
 server, path, log, how = sys.argv[1:5]
-client = KazooClient(hosts=server, timeout=2.0)
-client.start()
+client = KazooClient(hosts=server, timeout=6.0)
+client.start(timeout=60)
 lock = client.Lock(path, "kazoo", extra_lock_patterns=sys.argv[5:])
 
 

@@ -28,7 +28,7 @@ void write_line(const char* log, const std::string& line) {
 }  // namespace
 
 int main(int, char** words) {
-  dlock::lock_service locks(words[1], {.defaults = {.ttl = 1s, .wait = 30s}});
+  dlock::lock_service locks(words[1], {.defaults = {.ttl = 5s, .wait = 30s}});
   const bool once = words[4] == std::string("once");
   const auto pid = ::getpid();
   do {

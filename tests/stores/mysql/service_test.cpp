@@ -51,21 +51,21 @@ TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share lo
   for (auto* const pair : {&slow, &fast}) {
     lock_service& holder = *pair;
     lock_service& other = pair == &slow ? fast : slow;
-    auto held = holder.acquire("k", {.ttl = 5s});
-    CHECK(held.remaining() > 4s);
-    CHECK(held.remaining() < 5s);
-    CHECK_FALSE(other.try_acquire("k", {.ttl = 5s}));
-    CHECK_THROWS_AS(other.acquire("k", {.ttl = 5s, .wait = 50ms}), lock_timeout);
+    auto held = holder.acquire("k", {.ttl = 60s});
+    CHECK(held.remaining() > 50s);
+    CHECK(held.remaining() < 60s);
+    CHECK_FALSE(other.try_acquire("k", {.ttl = 60s}));
+    CHECK_THROWS_AS(other.acquire("k", {.ttl = 60s, .wait = 50ms}), lock_timeout);
     const auto seen = other.holder("k");
     REQUIRE(seen);
-    CHECK(seen->left > 4s);
-    CHECK(seen->left <= 5s);
+    CHECK(seen->left > 50s);
+    CHECK(seen->left <= 60s);
     held.release();
 
-    auto own = holder.acquire("k", {.ttl = 400ms, .renewal = renewal::none});
+    auto own = holder.acquire("k", {.ttl = 4s, .renewal = renewal::none});
     const auto before = own.fencing_token();
     CHECK_FALSE(other.try_acquire("k"));
-    const auto next = other.acquire("k", {.wait = 5s});  // as soon as it has expired, by the server's clock
+    const auto next = other.acquire("k", {.wait = 20s});  // as soon as it has expired, by the server's clock
     CHECK(next.fencing_token() == before + 1);
     CHECK(own.loss() == loss_reason::expired);
   }
@@ -76,8 +76,8 @@ TEST_CASE("mysql service: leases of some ten milliseconds are told apart", "[mys
   lock_service locks(place.open());
   { const lease makes_the_row = locks.acquire("first"); }
   { const lease makes_the_row = locks.acquire("second"); }
-  const auto first = locks.acquire("first", {.ttl = 600ms, .renewal = renewal::none});
-  const auto second = locks.acquire("second", {.ttl = 610ms, .renewal = renewal::none});
+  const auto first = locks.acquire("first", {.ttl = 20s, .renewal = renewal::none});
+  const auto second = locks.acquire("second", {.ttl = 20'010ms, .renewal = renewal::none});
   const auto held = locks.held_keys();  // one statement: one time for both
   REQUIRE(held.size() == 2);
   const auto apart = held[1].left - held[0].left;

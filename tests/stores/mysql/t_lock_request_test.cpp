@@ -166,7 +166,7 @@ namespace {
 struct request_verbs : request_scene {
   std::shared_ptr<store> on = place.open();
   fault why{};
-  std::unique_ptr<connection> link = on->connect(2s, why);
+  std::unique_ptr<connection> link = on->connect(20s, why);
 
   reply ask(connection& by, verb action, const id128& session, microseconds ttl = 0us) {
     const request asked{.action = action,
@@ -223,7 +223,7 @@ TEST_CASE_METHOD(request_verbs, "t_lock: a release of a request that was not ans
   CHECK(ask(verb::release, one) == outcome::unknown);
   cut.join();
   // It may still be done. What a second one did could not be told from that.
-  const auto other = on->connect(2s, why);
+  const auto other = on->connect(20s, why);
   const auto again = ask(*other, verb::release, one, 0us);
   CHECK(again.result == outcome::failed);
   CHECK(again.statements == 0);
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(request_verbs, "t_lock: a release of a request that has certain
 }
 
 TEST_CASE_METHOD(request_scene, "t_lock: a lease of a request can be extended by hand", "[mysql][t_lock][request]") {
-  auto held = acquire_as(java.me, locks, {.ttl = 2s, .wait = 0s, .renewal = renewal::manual});
+  auto held = acquire_as(java.me, locks, {.ttl = 20s, .wait = 0s, .renewal = renewal::manual});
   const auto version = java.version("k");
   held.renew(60s);
   CHECK(java.version("k") == version + 1);

@@ -12,6 +12,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/undisturbed.hpp"
 
 namespace dlock::test {
 
@@ -65,7 +66,7 @@ TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows
     CHECK(time_of([&] { r = s.take(s.b, about, false); }) > 900ms);
     CHECK(r.why.native == waited);
     CHECK(r.why.contended);
-    CHECK(time_of([&] { r = s.take(s.b, about, true); }) < 700ms);
+    CHECK(undisturbed(700ms, [&] { r = s.take(s.b, about, true); }) < 700ms);
     CHECK(r.result == outcome::failed);
     CHECK(r.why.native == nowait);
     CHECK(r.why.contended);
@@ -92,7 +93,7 @@ TEST_CASE("mysql waits: a take over from a dead holder whose transaction is open
     const seen dead = s.b.at(about);
     REQUIRE(dead.gone);
     reply r;
-    CHECK(time_of([&] { r = s.b.take_over(about, dead); }) < 700ms);
+    CHECK(undisturbed(700ms, [&] { r = s.b.take_over(about, dead); }) < 700ms);
     CHECK(r.why.native == nowait);
   }
   s.app->commit();
@@ -104,10 +105,12 @@ TEST_CASE("mysql waits: who has little time is told at once that a verified key 
   s.verify();
   lock_service locks(s.place->open(), {.sweep_every = 0ms});
   { const lease warms_up = locks.acquire("other"); }
-  CHECK(time_of([&] { CHECK_FALSE(locks.try_acquire("k")); }) < 700ms);
-  CHECK(time_of([&] { CHECK_FALSE(locks.try_acquire(s.row)); }) < 700ms);
-  CHECK(time_of([&] { CHECK_THROWS_AS(locks.acquire("k", {.wait = 200ms}), lock_timeout); }) < 900ms);
-  CHECK(time_of([&] { CHECK_THROWS_AS(locks.acquire_all({"k", "other"}, {.wait = 200ms}), lock_timeout); }) < 900ms);
+  CHECK(undisturbed(700ms, [&] { CHECK_FALSE(locks.try_acquire("k")); }) < 700ms);
+  CHECK(undisturbed(700ms, [&] { CHECK_FALSE(locks.try_acquire(s.row)); }) < 700ms);
+  CHECK(undisturbed(900ms, [&] { CHECK_THROWS_AS(locks.acquire("k", {.wait = 200ms}), lock_timeout); }) < 900ms);
+  CHECK(undisturbed(900ms, [&] {
+          CHECK_THROWS_AS(locks.acquire_all({"k", "other"}, {.wait = 200ms}), lock_timeout);
+        }) < 900ms);
   s.app->commit();
 }
 

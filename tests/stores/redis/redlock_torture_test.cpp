@@ -72,7 +72,7 @@ TEST_CASE("redlock: never two trust a lease on a key, while masters come and go"
   INFO("seed " << seed);
   std::mt19937 random(seed);
   std::this_thread::sleep_for(1200ms);  // until new masters count
-  const auto url = masters.url("&restart_delay=1000&master_timeout=50&connect_timeout=500");
+  const auto url = masters.url("&restart_delay=1000&master_timeout=50&connect_timeout=20000");
   std::array<lock_service, 2> services{lock_service{url, {.close_limit = 0ms}},
                                        lock_service{url, {.close_limit = 0ms}}};
   hold_book book;

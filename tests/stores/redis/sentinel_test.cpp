@@ -46,8 +46,9 @@ TEST_CASE("redis sentinel: after a fail-over a holder is told that its lease is 
     wait_for(*each, {"SENTINEL", "master", "front"}, "num-other-sentinels\n2");
   }
   primary.kill();
-  wait_for(replica, {"ROLE"}, "master");
-  const lease other = locks.acquire("other", {.wait = 20s});
+  // The sentinels take a stall of some seconds for none of the primary's.
+  REQUIRE(eventually([&] { return replica.ask({"ROLE"}).starts_with("master"); }, 70s));
+  const lease other = locks.acquire("other", {.wait = 40s});
   CHECK(replica.ask({"EXISTS", "dlock:lock:other"}) == "1");
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::server_changed);
@@ -66,7 +67,7 @@ TEST_CASE("redis sentinel: what it says is checked, and what it does not know is
   const redis_server wrong{sentinel_of(replica)};
   const auto said = [&](const redis_server& at, const char* name) {
     return message_of([&] {
-      open_store(fmt::format("redis://127.0.0.1:{}/0?connect_timeout=500&sentinel={}", at.port(), name))->prepare();
+      open_store(fmt::format("redis://127.0.0.1:{}/0?connect_timeout=5000&sentinel={}", at.port(), name))->prepare();
     });
   };
   CHECK(said(wrong, "front").find(fmt::format("127.0.0.1:{}: is a replica", replica.port())) != std::string::npos);

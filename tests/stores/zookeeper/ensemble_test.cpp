@@ -8,6 +8,7 @@
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/zookeeper_places.hpp"
+#include "support/renewed.hpp"
 
 namespace dlock::test {
 
@@ -15,17 +16,16 @@ TEST_CASE(
     "zookeeper: a lock that is held and waited for outlives the death of the leader, in order and with its fences",
     "[zookeeper][T62]") {
   zookeeper_ensemble servers(3);
-  lock_service a(servers.url(), {.defaults = {.ttl = 3s}}), b(servers.url(), {.defaults = {.ttl = 3s}});
+  lock_service a(servers.url(), {.defaults = {.ttl = 15s}}), b(servers.url(), {.defaults = {.ttl = 15s}});
   lease held = a.acquire("k");
   const auto fence = held.fencing_token();
-  auto waiting = std::async(std::launch::async, [&] { return b.acquire("k", {.wait = 30s}).fencing_token(); });
+  auto waiting = std::async(std::launch::async, [&] { return b.acquire("k", {.wait = 90s}).fencing_token(); });
   CHECK(eventually([&] { return b.statements() >= 4; }));
   const auto leader = servers.leader();
   servers[leader].kill();
   const auto next = servers.leader();
   CHECK(next != leader);
-  // Renewed by the new leader: longer than it would be trusted without.
-  std::this_thread::sleep_for(3500ms);
+  REQUIRE(renewed(held));  // by the new leader
   CHECK_NOTHROW(held.ensure_held());
   CHECK(waiting.wait_for(0ms) == std::future_status::timeout);
   held.release();

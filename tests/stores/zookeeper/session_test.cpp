@@ -15,6 +15,7 @@
 #include "stores/zookeeper/recipe/session.hpp"
 #include "stores/zookeeper/zookeeper_places.hpp"
 #include "support/recording_observer.hpp"
+#include "support/renewed.hpp"
 #include "support/tcp_proxy.hpp"
 
 namespace dlock::test {
@@ -25,7 +26,7 @@ TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, befo
   tcp_proxy proxy(server.port());
   const auto observer = std::make_shared<recording_observer>();
   lock_service cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()),
-                       {.defaults = {.ttl = 1s}, .close_limit = 0ms, .observer = observer});
+                       {.defaults = {.ttl = 5s}, .close_limit = 0ms, .observer = observer});
   lock_service locks(server.url());
   const lease held = cut_off.acquire("k");
   proxy.fall_silent();
@@ -42,7 +43,7 @@ TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, befo
 TEST_CASE("zookeeper: a connection that is lost and found again within the ttl costs nobody a lease", "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  lock_service locks("zookeeper://127.0.0.1:" + std::to_string(proxy.port()), {.defaults = {.ttl = 3s}});
+  lock_service locks("zookeeper://127.0.0.1:" + std::to_string(proxy.port()), {.defaults = {.ttl = 10s}});
   lock_service other(server.url());
   lease held = locks.acquire("k");
   const lease theirs = other.acquire("theirs");
@@ -50,7 +51,7 @@ TEST_CASE("zookeeper: a connection that is lost and found again within the ttl c
   proxy.cut();
   proxy.mend();
   REQUIRE(eventually([&] { return proxy.accepted() > seen; }));
-  std::this_thread::sleep_for(3s);  // longer than it would be trusted without a renewal
+  REQUIRE(renewed(held));
   CHECK_NOTHROW(held.ensure_held());
   CHECK_FALSE(other.try_acquire("k"));
   held.release();
@@ -63,12 +64,12 @@ TEST_CASE("zookeeper: a server that falls silent is left for another one before 
   const auto url = "zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + "," + server.address();
   std::unique_ptr<lock_service> locks;
   do {  // the library chooses at random
-    locks = std::make_unique<lock_service>(url, service_options{.defaults = {.ttl = 2s}});
+    locks = std::make_unique<lock_service>(url, service_options{.defaults = {.ttl = 10s}});
     locks->acquire("warm up").release();
   } while (proxy.connected() == 0);
   lease held = locks->acquire("k");
   proxy.fall_silent();
-  std::this_thread::sleep_for(2500ms);
+  REQUIRE(renewed(held));
   CHECK_NOTHROW(held.ensure_held());
   CHECK_FALSE(lock_service(server.url()).try_acquire("k"));
   held.release();
@@ -107,32 +108,34 @@ TEST_CASE("zookeeper: what was interrupted is not used again", "[zookeeper]") {
 TEST_CASE("zookeeper: a server that is killed and started again has all locks", "[zookeeper][T60]") {
   zookeeper_server server;
   lock_service locks(server.url(),
-                     {.defaults = {.ttl = 10s}, .release_limit = 20s});  // it may be back later than the other
+                     {.defaults = {.ttl = 60s}, .release_limit = 20s});  // it may be back later than the other
   lock_service other(server.url());
   lease held = locks.acquire("k");
   const auto fence = held.fencing_token();
   server.kill();
   server.start();
-  CHECK_FALSE(other.acquire("other", {.wait = 20s}).reentered());  // there again
+  CHECK_FALSE(other.acquire("other", {.wait = 60s}).reentered());  // there again
   CHECK_FALSE(other.try_acquire("k"));
   CHECK_NOTHROW(held.ensure_held());
   held.release();
-  CHECK(other.acquire("k", {.wait = 20s}).fencing_token() > fence);
+  CHECK(other.acquire("k", {.wait = 60s}).fencing_token() > fence);
 }
 
 TEST_CASE("zookeeper: a renewal that is too far from the one before proves too little and is no yes", "[zookeeper]") {
   const zookeeper_server server;
   zookeeper_place place(server.url());
-  actor a(place, 1s);  // its session lives for 1.5 s
-  std::this_thread::sleep_for(700ms);
-  const auto renew = [&] { return a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = 1s}); };
+  actor a(place, 4s);  // its session lives for 6 s
+  std::this_thread::sleep_for(2800ms);
+  const auto renew = [&] { return a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = 4s}); };
   const auto late = renew();
   CHECK(late.result == outcome::unknown);
   CHECK(late.why.transient);
   // Its server may not have told the leader of that one yet, either.
   CHECK(renew().result == outcome::unknown);
-  std::this_thread::sleep_for(300ms);
-  CHECK(renew().result == outcome::yes);
+  CHECK(eventually([&] {
+    std::this_thread::sleep_for(1200ms);  // more than a quarter of the ttl, and not too far
+    return renew().result == outcome::yes;
+  }));
 }
 
 TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough before it was sent", "[zookeeper]") {

@@ -79,7 +79,7 @@ TEST_CASE("zookeeper: who waits is told that nothing more will be told when the 
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   zookeeper_place direct(server.url()), cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
-  actor holder(direct), other(cut_off, 1s);
+  actor holder(direct), other(cut_off, 4s);
   holder.acquire("k");
   counting_listener queued, watching;
   other.store->watch("k", other.id, queued);

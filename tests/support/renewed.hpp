@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <utility>
+
+#include "dlock/lease.hpp"
+#include "support/eventually.hpp"
+
+namespace dlock::test {
+
+/// Whether the lease is renewed from now on, however long that takes: what is left of it grows by nothing else. Twice, because
+/// the answer to the first renewal may have been under way before.
+[[nodiscard]] inline bool renewed(const lease& held) {
+  auto left = held.remaining();
+  const auto grows = [&] {
+    const auto now = held.remaining();
+    return now > std::exchange(left, now);
+  };
+  return eventually(grows) && eventually(grows);
+}
+
+}  // namespace dlock::test
