@@ -67,7 +67,7 @@ void book() {
 /// before, who has the new one keeps out those of the release after.
 template <class Work>
 void under_both(dlock::lock_service& old_locks, dlock::lock_service& new_locks, const Work& work) {
-  const dlock::lock_options patient{.wait = 30s};
+  const dlock::lock_options patient{.wait = 60s};
   const dlock::lease old_lease = old_locks.acquire("ledger", patient);
   const dlock::lease new_lease = new_locks.acquire("ledger", patient);
   work();
@@ -89,11 +89,11 @@ long serve(const settings& s, const places& at) {
   char stop = 0;
   while (support::receive(STDIN_FILENO, stop, MSG_DONTWAIT) == support::received::nothing) {
     if (s.release == "before") {
-      old_locks->with_lock("ledger", {.wait = 30s}, book);
+      old_locks->with_lock("ledger", {.wait = 60s}, book);
     } else if (s.release == "between") {
       under_both(*old_locks, *new_locks, book);
     } else {
-      new_locks->with_lock("ledger", {.wait = 30s}, book);
+      new_locks->with_lock("ledger", {.wait = 60s}, book);
     }
     ++booked;
     std::this_thread::sleep_for(1ms);  // it has something else to do as well

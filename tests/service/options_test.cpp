@@ -209,13 +209,13 @@ TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less of
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto asked = [&](retry_policy retry) {
     const auto locks = service();
-    while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 1s, .retry = retry}); }); });
+    while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 20s, .retry = retry}); }); });
     return locks->statements();
   };
   const auto often = asked({.pause = 10ms, .multiplier = 1.0, .max_pause = 10ms, .jitter = 0.0});
   const auto seldom = asked({.pause = 250ms, .multiplier = 1.0, .max_pause = 250ms, .jitter = 0.0});
-  CHECK(often > 20);
-  CHECK(seldom <= 2 + 5);
+  CHECK(often > 2 * seldom);
+  CHECK(seldom <= 2 + 80 + 5);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: start_limit waits for a database that starts later", "[options][T10]") {

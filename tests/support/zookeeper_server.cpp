@@ -104,7 +104,8 @@ bool zookeeper_server::comes_up() {
       [&] {
         if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
         // It says "imok" before it serves, and then takes no notice of a client that asks for a session.
-        up = pid_ > 0 && !role().empty();
+        // And it may be another one, of a test that has got the same port.
+        up = pid_ > 0 && !role().empty() && try_ask("conf").find(folder_ / "data") != std::string::npos;
         return up || pid_ < 0;
       },
       patience));

@@ -15,7 +15,7 @@ void check_busy(const reply& r, std::chrono::steady_clock::time_point since) {
   CHECK(r.result != outcome::yes);
   CHECK(r.result != outcome::unknown);
   if (r.result == outcome::failed) CHECK(r.why.contended);
-  CHECK(std::chrono::steady_clock::now() - since < 4s);
+  CHECK(std::chrono::steady_clock::now() - since < 10s);
 }
 
 }  // namespace

@@ -79,12 +79,12 @@ TEST_CASE("row holder: a row is forced by its session, and its holder is told", 
   r.add(order{.id = 1, .status = "paid"});
   const auto key = dlock::row<order>(r.others, r.db, 1);
   CHECK_FALSE(r.others.force_release(key));  // nobody holds it
-  auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 1s});
+  auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 10s});
   CHECK(r.others.force_release(key));
   CHECK(r.others.holder(key)->revoked);
   REQUIRE(eventually([&] { return mine.held().loss() == dlock::loss_reason::renewal_refused; }));
   CHECK_THROWS_AS(mine.commit(), dlock::lock_lost);
-  CHECK(lock_row<order>(r.others, r.db, 1, {.wait = 20s})->status == "paid");
+  CHECK(lock_row<order>(r.others, r.db, 1, {.wait = 60s})->status == "paid");
 }
 
 TEST_CASE("row holder: a row that an expiry keeps is forced at once, and its holder finds out", "[rows]") {
@@ -100,7 +100,7 @@ TEST_CASE("row holder: a row that an expiry keeps is forced at once, and its hol
   CHECK(r.load<order>(1)->status == "paid");
 
   r.add(job{.id = 1});
-  const auto theirs = lock_row<job>(r.locks, r.db, 1, {.ttl = 5s});
+  const auto theirs = lock_row<job>(r.locks, r.db, 1, {.ttl = 10s});
   CHECK(r.others.force_release(dlock::row<job>(r.others, r.db, 1)));
   CHECK(try_lock_row<job>(r.others, r.db, 1));
   CHECK(eventually([&] { return theirs.held().loss() == dlock::loss_reason::taken_over; }));  // by the next renewal
@@ -129,7 +129,7 @@ TEST_CASE("row holder: a service on another store knows no rows, and says so", "
 TEST_CASE("row holder: the page's SQL finds the session behind lock_owner, and revokes it", "[rows][docs]") {
   rows r;
   for (int id = 1; id <= 4; ++id) r.add(order{.id = id});
-  const auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 1s});
+  const auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 10s});
   const auto theirs = lock_row<order>(r.others, r.db, 2);
   r.take_over(3);
   const auto sql = sql_of_page(r, r.place->is_sqlite() ? "sqlite" : "mysql");

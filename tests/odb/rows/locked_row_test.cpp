@@ -158,9 +158,9 @@ TEST_CASE("locked row: a write past the lock is found at the commit, and the row
 TEST_CASE("locked row: renewals change neither the version nor anything else of the row", "[rows][T73]") {
   rows r;
   r.add(order{.id = 1, .status = "paid"});
-  auto row = lock_row<order>(r.locks, r.db, 1, {.ttl = 2s});
+  auto row = lock_row<order>(r.locks, r.db, 1, {.ttl = 5s});
   const auto copy = r.load<order>(1);
-  const auto end = std::chrono::steady_clock::now() + 2500ms;  // longer than the ttl: it was renewed
+  const auto end = std::chrono::steady_clock::now() + 5500ms;  // longer than the ttl: it was renewed
   while (std::chrono::steady_clock::now() < end) {
     REQUIRE(row.held().remaining() > 0us);
     std::this_thread::sleep_for(50ms);

@@ -333,16 +333,18 @@ TEST_CASE_METHOD(memory_fixture, "mutex: after another process was in the way, t
   distributed_mutex a{locks, "a", {.wait = 1h}};
   distributed_mutex b{locks, "b", {.wait = 1h}};
   std::optional<lease> theirs = rival.acquire("b");
-  std::atomic<bool> over{false};
+  std::atomic<bool> last{false}, over{false};
   std::optional<dlock::errc> end;
   std::thread thread([&] {
     a.lock();
     CHECK_FALSE(b.try_lock());
     a.unlock();
     theirs.reset();
+    last = true;
     end = refusal_of([&] { b.lock(); });  // b is free, and the clock stands still
     over = true;
   });
+  CHECK(eventually([&] { return last.load(); }));
   static_cast<void>(eventually([&] { return over.load(); }, 200ms));
   locks.close(0ms);
   thread.join();
