@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <system_error>
-#include <thread>
 
 namespace dlock::bench {
 
