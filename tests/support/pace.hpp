@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <chrono>
-
 #include "dlock/error.hpp"
 
 namespace dlock::test {
@@ -17,17 +15,6 @@ template <class Scene>
     } catch (const dlock::error&) {
       // It was too slow for it.
     }
-  }
-  return false;
-}
-
-/// Whether one of five calls is answered within `limit`; one that always waits for longer never is.
-template <class F>
-[[nodiscard]] bool soon_once(std::chrono::milliseconds limit, F call) {
-  for (int i = 0; i != 5; ++i) {
-    const auto begun = std::chrono::steady_clock::now();
-    call();
-    if (std::chrono::steady_clock::now() - begun < limit) return true;
   }
   return false;
 }

@@ -10,7 +10,7 @@
 
 namespace dlock::test {
 
-/// Another program with the same file: SQLite's own API, nothing of dlock. Waits for nobody.
+/// Another program with the same file: SQLite's own API, nothing of dlock.
 class raw_sqlite {
  public:
   explicit raw_sqlite(const std::string& path) {
@@ -22,14 +22,17 @@ class raw_sqlite {
   raw_sqlite(const raw_sqlite&) = delete;
   raw_sqlite& operator=(const raw_sqlite&) = delete;
 
-  /// False if the file was busy. Throws for anything else.
+  /// False if the file was busy: it waits for nobody. Throws for anything else.
   bool try_run(const std::string& sql) {
     const int code = ::sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
     if (code != SQLITE_OK && code != SQLITE_BUSY) fail(sql);
     return code == SQLITE_OK;
   }
+  /// Waits for those who write, which a service's renewals and releases in the background may do at any time.
   void run(const std::string& sql) {
+    ::sqlite3_busy_timeout(handle_, 20'000);
     if (!try_run(sql)) fail(sql);
+    ::sqlite3_busy_timeout(handle_, 0);
   }
   /// The first column of the first row; empty if there is none.
   std::string text(const std::string& sql) { return text(handle_, sql); }

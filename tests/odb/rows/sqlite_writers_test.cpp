@@ -7,7 +7,7 @@
 
 #include "dlock/odb/lock_row.hpp"
 #include "entities-odb.hxx"
-#include "support/pace.hpp"
+#include "support/undisturbed.hpp"
 
 using namespace std::chrono_literals;
 using namespace dlock::test;
@@ -20,7 +20,7 @@ TEST_CASE("sqlite rows: a commit beside a transaction of this thread that writes
   auto row = lock_row<order>(r.locks, r.db, 1);
   odb::transaction mine(r.db.begin());
   r.db.execute("UPDATE orders SET amount = 7");
-  CHECK(soon_once(1s, [&] { CHECK_THROWS_AS(row.update(), dlock::store_error); }));
+  CHECK(undisturbed(1s, [&] { CHECK_THROWS_AS(row.update(), dlock::store_error); }) < 1s);
   CHECK_THROWS_AS(row.commit(), dlock::store_error);
   CHECK(&odb::transaction::current() == &mine);
   mine.commit();

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "odb/verify/verify_scene.hpp"
-#include "support/pace.hpp"
+#include "support/undisturbed.hpp"
 
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
@@ -341,7 +341,7 @@ TEST_CASE_METHOD(verify_scene, "verify: an attempt at a key whose verified trans
   verify(t, mine, kept);
   REQUIRE(expired("wallet:1"));
   const auto within = [&](std::chrono::milliseconds limit, const char* key) {
-    return soon_once(limit, [&] { CHECK(busy_elsewhere(key)); });
+    return undisturbed(limit, [&] { CHECK(busy_elsewhere(key)); }) < limit;
   };
   CHECK(within(500ms, "wallet:2"));
   // Who could be granted it, but for that transaction: where it locks the whole file, that is waited for.
