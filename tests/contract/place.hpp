@@ -26,6 +26,8 @@ class store_place {
   virtual bool counts_grants() const { return true; }
   /// How much later than asked for an expiry may be, where a column keeps whole seconds.
   virtual std::chrono::microseconds rounding() const { return {}; }
+  /// An expiry that is short enough to wait for; and long enough to get an answer before it, where that is the limit.
+  virtual std::chrono::microseconds moments() const { return std::chrono::milliseconds{30}; }
   /// Whether a key is free by having no row.
   virtual bool deletes_free_rows() const { return false; }
   /// Whether the first take of a key only makes its row, and an insert is another take.

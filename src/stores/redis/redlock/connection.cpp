@@ -148,10 +148,11 @@ void quorum_connection::ask(std::span<const command_text* const> texts, clock::t
     return all[i].sent && links_[i]->breaks() == breaks[i] && !links_[i]->late() &&
            all[i].told.size() < texts[i]->commands();
   };
-  for (;;) {
+  for (bool last = false;;) {
     bool any = false;
     for (std::size_t i = 0; i < links_.size(); ++i) any = any || misses(i);
-    if (!any || interrupted_ || clock::now() >= until) break;
+    if (!any || interrupted_ || last) break;
+    last = clock::now() >= until;  // what came while this thread stood still is seen
     wait(until);
   }
 }

@@ -26,6 +26,8 @@ class redlock_place final : public store_place {
   }
   // The masters are new, and a busy machine is no slow master.
   std::string url() const override { return masters().url("&restart_delay=0&master_timeout=5000"); }
+  // Masters are waited for no longer than half of the ttl.
+  std::chrono::microseconds moments() const override { return std::chrono::seconds{1}; }
   bool counts_grants() const override { return false; }
   bool deletes_free_rows() const override { return true; }
   bool forgets_expired() const override { return true; }
