@@ -151,6 +151,22 @@ TEST_CASE_METHOD(session_fixture, "session: another server than before proves no
   CHECK(own.loss() == loss_reason::server_changed);
 }
 
+TEST_CASE_METHOD(session_fixture, "session: one that is being opened at the former server is opened anew",
+                 "[session][T59]") {
+  const auto locks = service();
+  locks->acquire("warm", by_hand).release();  // has a connection
+  const auto at = store->hold(session_verb::open);
+  lease held;
+  std::thread opening([&] { held = locks->acquire("k", {.ttl = 60s}); });
+  REQUIRE(at->reached());
+  store->change_server("other");
+  elsewhere([&] { locks->acquire("x", {.ttl = 5s}).release(); });  // by a connection of its own
+  at->open();
+  opening.join();
+  CHECK(locks->holder("k")->session == store->opened().back());  // not the first that it asked for
+  CHECK(live_on(held, 2min, 60s));
+}
+
 TEST_CASE_METHOD(session_fixture, "session: another server also ends leases whose session is gone", "[session][T59]") {
   const auto locks = service();
   const auto own = locks->acquire("own", by_hand);

@@ -12,8 +12,6 @@ using namespace std::chrono_literals;
 namespace {
 /// More attempts of one session without an outcome than this end the session (rule 6).
 constexpr std::size_t most_in_doubt = 32;
-/// Of one renewal: a quarter of the ttl, so that there is time for others before the deadline.
-microseconds patience_for(microseconds ttl) noexcept { return std::clamp<microseconds>(ttl / 4, 100ms, 10s); }
 }  // namespace
 
 // ---- pins -----------------------------------------------------------------------------------------------------------
@@ -28,7 +26,8 @@ session_pin session_pin::again() const noexcept {
 
 session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter) {
   base::unique_lock lock(mutex_);
-  if (const auto found = sessions_.find(ttl); found != sessions_.end()) {
+  // Each time anew: another thread may open one while an end is told.
+  for (auto found = sessions_.find(ttl); found != sessions_.end(); found = sessions_.find(ttl)) {
     const auto session = found->second->session;
     if (session->deadline.left(now) > 0us) {
       ++session->users;
@@ -44,7 +43,7 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
   // Everything that may fail comes first. The times are set when the answer is there.
   auto session = std::make_shared<engine::session>(id128::random(), ttl, margin_for(ttl, shared_.options.margin), now);
   opening_.insert(ttl);
-  open = session_opening(*this, std::move(session));
+  open = session_opening(*this, std::move(session), changes_);
   return {};
 }
 
@@ -77,6 +76,7 @@ session_opening& session_opening::operator=(session_opening&& other) noexcept {
   session_opening before(std::move(*this));
   keeper_ = std::exchange(other.keeper_, nullptr);
   session_ = std::move(other.session_);
+  at_ = other.at_;
   return *this;
 }
 
@@ -94,11 +94,16 @@ void session_opening::ask(statement& into) const noexcept {
 }
 
 session_pin session_opening::answered(const statement& with, fault& why) noexcept {
-  return keeper_->opened(session_, with, why);
+  return keeper_->opened(*this, with, why);
 }
 
-session_pin session_keeper::opened(const std::shared_ptr<session>& session, const statement& with,
-                                   fault& why) noexcept {
+bool session_opening::elsewhere() const noexcept {
+  const base::lock_guard lock(keeper_->mutex_);
+  return at_ != keeper_->changes_;
+}
+
+session_pin session_keeper::opened(const session_opening& by, const statement& with, fault& why) noexcept {
+  const auto& session = by.session_;
   if (with.answer.result != outcome::yes) {
     // Without an answer the row may exist; nobody uses that id again, and clean-up finds it after its expiry.
     why = with.answer.why;
@@ -112,6 +117,10 @@ session_pin session_keeper::opened(const std::shared_ptr<session>& session, cons
   try {
     auto renewed = std::make_shared<renewal>(session);
     const base::lock_guard lock(mutex_);
+    if (by.at_ != changes_) {  // rule 15: its row may be on the server before
+      why = passing_fault("the server changed while a session was opened", false);
+      return {};
+    }
     sessions_[session->ttl] = std::move(renewed);
     ++session->users;
   } catch (const std::bad_alloc&) {
@@ -228,9 +237,15 @@ void session_keeper::remove_in_doubt(session& session) noexcept {
 void session_keeper::connected(const connection_identity& to, instant now) noexcept {
   {
     const base::lock_guard lock(mutex_);
-    const bool changed = !server_.empty() && server_ != to.server;
-    if (server_ != to.server) server_ = to.server;
-    if (!changed) return;
+    if (server_ == to.server) return;
+    const bool first = server_.empty() && changes_ == 0;
+    try {
+      server_ = to.server;
+    } catch (const std::bad_alloc&) {
+      server_.clear();  // the next one counts as another
+    }
+    if (first) return;
+    ++changes_;  // what is being opened may be there
   }
   retire_all(loss_reason::server_changed, now);
   std::vector<std::shared_ptr<grant>> others;
@@ -245,90 +260,6 @@ void session_keeper::connected(const connection_identity& to, instant now) noexc
     // Those that are left out end by their own expiry.
   }
   for (const auto& each : others) hooks_.lost(each, loss_reason::server_changed, now);
-}
-
-// ---- renewal --------------------------------------------------------------------------------------------------------
-
-bool session_keeper::idle(session& session, instant now) noexcept {
-  if (session.users > 0 || session.in_doubt > 0) return false;
-  if (session.idle_since == instant{}) session.idle_since = now;
-  return now - session.idle_since > std::max<microseconds>(2 * session.ttl, 60s);
-}
-
-instant session_keeper::tick(instant now) noexcept {
-  base::unique_lock lock(mutex_);
-  while (auto found = stop_ ? nullptr : next_due(now)) {
-    const auto& session = found->session;
-    const bool late = session->deadline.left(now) == 0us;
-    if (late || idle(*session, now)) {
-      end(session, late ? loss_reason::unreachable : loss_reason::none, now);
-      continue;
-    }
-    found->under_way = found;
-    lock.unlock();
-    renew(found, now);
-    lock.lock();
-  }
-  auto next = instant::max();
-  for (const auto& [ttl, each] : sessions_) {
-    // Also often: a machine that was asleep finds its deadlines passed earlier than its timers say.
-    const auto often = std::clamp<microseconds>(ttl / 10, 100ms, 1s);
-    next = std::min(next, now + std::min(each->session->deadline.left(now), often));
-    if (each->under_way == nullptr) next = std::min(next, each->session->machine.due());
-  }
-  return next;
-}
-
-/// One that is late, or else the one that has been due for longest.
-std::shared_ptr<session_keeper::renewal> session_keeper::next_due(instant now) noexcept {
-  std::shared_ptr<renewal> found;
-  for (const auto& [ttl, each] : sessions_) {
-    auto& session = *each->session;
-    if (session.deadline.left(now) == 0us) return each;
-    const bool due = each->under_way == nullptr && session.machine.due() <= now;
-    if (due && (found == nullptr || session.machine.due() < found->session->machine.due())) found = each;
-  }
-  return found;
-}
-
-void session_keeper::renew(const std::shared_ptr<renewal>& due, instant now) noexcept {
-  const auto patience = patience_for(due->session->ttl);
-  auto& send = due->send;
-  send.what = statement::kind::session;
-  send.stands_in = line::renewals;
-  send.session_action = session_verb::renew;
-  send.record = shared_.record(due->session->id, due->session->ttl);
-  send.until = now + std::min(patience, due->session->deadline.left(now));
-  send.patience = patience;
-  send.counts = false;
-  send.owner = this;
-  send.about = due.get();
-  statements_.submit(send);
-}
-
-void session_keeper::answered(statement& statement) noexcept {
-  base::unique_lock lock(mutex_);
-  // From here on it may be sent again, as soon as the lock is open.
-  const auto renewed = std::move(static_cast<renewal*>(statement.about)->under_way);
-  const auto& session = renewed->session;
-  const auto now = statement.answered_at;
-  const auto result = statement.answer.result;
-  const auto why = std::move(statement.answer.why);
-  if (stop_ || session->over) return;
-  auto verdict = session->machine.renewed(result, statement.sent ? statement.sent_at : now, now);
-  if (verdict == session_machine::verdict::live && !session->deadline.extend(session->machine.deadline())) {
-    verdict = session_machine::verdict::over;  // somebody was told meanwhile that the deadline had passed
-  }
-  if (verdict == session_machine::verdict::over) {
-    end(session, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);
-    return;
-  }
-  const auto due = session->machine.due();
-  lock.unlock();
-  if (verdict == session_machine::verdict::late) {
-    news_.post({.what = event::kind::renewal_late, .text = why.text});
-  }
-  hooks_.sooner(due);
 }
 
 void session_keeper::for_each_grant(const std::function<void(const grant&)>& use) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -38,7 +39,7 @@ class session_opening {
  public:
   session_opening() = default;
   session_opening(session_opening&& other) noexcept
-      : keeper_(std::exchange(other.keeper_, nullptr)), session_(std::move(other.session_)) {}
+      : keeper_(std::exchange(other.keeper_, nullptr)), session_(std::move(other.session_)), at_(other.at_) {}
   session_opening& operator=(session_opening&& other) noexcept;
   ~session_opening();
   explicit operator bool() const noexcept { return keeper_ != nullptr; }
@@ -46,13 +47,16 @@ class session_opening {
   void ask(statement& into) const noexcept;
   /// The answer to it; the pin, or empty and the reason.
   session_pin answered(const statement& with, fault& why) noexcept;
+  /// Why there is no pin: the session may be that of another server than the present one. A new one is to be opened.
+  bool elsewhere() const noexcept;
 
  private:
   friend class session_keeper;
-  session_opening(session_keeper& keeper, std::shared_ptr<session> session) noexcept
-      : keeper_(&keeper), session_(std::move(session)) {}
+  session_opening(session_keeper& keeper, std::shared_ptr<session> session, std::uint64_t at) noexcept
+      : keeper_(&keeper), session_(std::move(session)), at_(at) {}
   session_keeper* keeper_ = nullptr;
   std::shared_ptr<session> session_{};
+  std::uint64_t at_ = 0;  // session_keeper::changes_, then
 };
 
 /// Opens, renews and retires this process's sessions: one renewal statement per session and third of its ttl, however
@@ -113,7 +117,7 @@ class session_keeper final : public statement_owner {
   void answered(statement& statement) noexcept override;
   void unpin(session& session) noexcept;
   session_pin pin_again(const std::shared_ptr<session>& session, bool over) noexcept;
-  session_pin opened(const std::shared_ptr<session>& session, const statement& with, fault& why) noexcept;
+  session_pin opened(const session_opening& by, const statement& with, fault& why) noexcept;
   void opening_ended(microseconds ttl) noexcept;
   static bool idle(session& session, instant now) noexcept;
   std::shared_ptr<renewal> next_due(instant now) noexcept DLOCK_REQUIRES(mutex_);
@@ -135,6 +139,7 @@ class session_keeper final : public statement_owner {
   opening_waiter* waiting_ DLOCK_GUARDED_BY(mutex_) = nullptr;
   grant* orphans_ DLOCK_GUARDED_BY(mutex_) = nullptr;  // with an expiry of their own, under a session that is over
   std::string server_ DLOCK_GUARDED_BY(mutex_){};
+  std::uint64_t changes_ DLOCK_GUARDED_BY(mutex_) = 0;  // of it
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 

@@ -39,7 +39,9 @@ action session_request::resume(instant now) {
     return find(now);
   }
   pin_ = opening_.answered(statement_, why_);
+  const bool again = !pin_ && opening_.elsewhere() && now < until_;
   opening_ = {};
+  if (again) return find(now);
   if (pin_) with_.shared.notify({.what = event::kind::session_opened, .text = pin_->id.hex()});
   return {};
 }

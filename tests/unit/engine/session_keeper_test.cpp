@@ -81,3 +81,41 @@ TEST_CASE_METHOD(keeper_fixture,
   keeper.unlink(*stays);
   CHECK(books().empty());
 }
+
+TEST_CASE_METHOD(keeper_fixture,
+                 "session_keeper: one that another thread opens while a loss is told is used, and stays",
+                 "[session_keeper]") {
+  const auto before = held("before", lease_kind::session);
+  clock.advance(31s);
+  std::shared_ptr<engine::grant> meanwhile;
+  at_loss = [&] { meanwhile = held("meanwhile", lease_kind::session); };
+  engine::session_opening open;
+  no_waiter nobody;
+  const auto pin = keeper.pin(30s, clock.now(), open, nobody);
+  CHECK_FALSE(open);
+  REQUIRE(pin);
+  REQUIRE(meanwhile);
+  CHECK(pin->id == meanwhile->pin->id);
+  CHECK(books() == std::vector<std::string>{"meanwhile"});
+}
+
+TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the server changed is not used",
+                 "[session_keeper][T59]") {
+  keeper.connected({.server = "a"}, clock.now());
+  engine::session_opening open;
+  no_waiter nobody;
+  static_cast<void>(keeper.pin(30s, clock.now(), open, nobody));
+  REQUIRE(open);
+  sent_statement asked;
+  open.ask(asked);
+  asked.until = clock.now() + 2s;
+  at->run(asked);
+  REQUIRE(asked.answer.result == outcome::yes);
+  keeper.connected({.server = "a"}, clock.now());
+  CHECK_FALSE(open.elsewhere());
+  keeper.connected({.server = "b"}, clock.now());
+  fault why;
+  CHECK_FALSE(open.answered(asked, why));
+  CHECK(why.transient);
+  CHECK(open.elsewhere());
+}
