@@ -180,6 +180,21 @@ while IFS= read -r file; do
     /^(  )?}$/ { match($0, /^ */); n = FNR - first[RLENGTH] + 1; if (n > limit) print first[RLENGTH] ":" n }' "$file")
 done < <(sources src)
 
+# A class whose parts have no rooms of their own. What its functions are declared as begins two columns in.
+while IFS= read -r file; do
+  limit=15
+  while IFS=: read -r number class functions; do
+    offend "$file:$number: $class has $functions private functions; the limit is $limit"
+  done < <(awk -v limit=$limit '
+    /^(class|struct) / { class = $2; line = FNR; count = 0; hidden = $1 == "class" }
+    /^ (public|protected|private):/ { hidden = $1 == "private:" }
+    /^};/ { if (count > limit) print line ":" class ":" count; hidden = 0 }
+    hidden && /^  [^ \/}#]/ {
+      sub(/\/\/.*/, ""); gsub(/DLOCK_[A-Z_]+\([^)]*\)/, ""); gsub(/<[^<>]*>/, "")
+      if ($0 !~ /^  (friend|using|enum|struct|class) / && $0 ~ /[ *&~](operator[^ ]+|[a-z_0-9]+)\(/ && $0 !~ /^[^(]*[^r]=/) ++count
+    }' "$file")
+done < <(sources include src)
+
 while IFS= read -r file; do
   if ! head -n 2 "$file" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later'; then
     offend "$file:1: does not begin with its licence line"

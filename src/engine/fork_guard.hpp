@@ -12,4 +12,7 @@ extern std::atomic<unsigned> forks;
 /// parent. An atomic load.
 inline unsigned fork_generation() noexcept { return forks.load(std::memory_order_relaxed); }
 
+/// Throws lock_refused: a service of another process can't be used in this one.
+[[noreturn]] void throw_forked();
+
 }  // namespace dlock::engine

@@ -278,9 +278,4 @@ std::vector<std::shared_ptr<service_core>> service_core::living() {
   return found;
 }
 
-void service_core::throw_forked() {
-  throw lock_refused(errc::forked,
-                     "dlock: this lock_service was made before a fork, in the parent process; make a new one here");
-}
-
 }  // namespace dlock::engine

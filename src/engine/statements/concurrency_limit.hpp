@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 
+#include "dlock/store/clock.hpp"
 #include "dlock/store/store_types.hpp"
 
 namespace dlock::engine {
@@ -24,6 +25,8 @@ class concurrency_limit {
   std::size_t now() const noexcept { return crowded() ? crowd_ : connections_; }
   /// Some wait although there are connections.
   bool holds_back() const noexcept { return now() < connections_; }
+  /// Until when others wait for what is under way since then.
+  instant waits_until(instant since) const noexcept { return holds_back() ? since + patience : instant::max(); }
   /// A batch of that size was formed of so many, and left so many in its line. What shares nothing with others gains
   /// nothing by waiting for them.
   void formed(std::size_t batch, std::size_t of, std::size_t left) noexcept {

@@ -27,6 +27,15 @@ std::size_t connection_slots::count(connection_slot::state is) const noexcept {
 
 // ---- what is there --------------------------------------------------------------------------------------------------
 
+std::size_t connection_slots::usable(const concurrency_limit& limit, const time_source& time) const noexcept {
+  const auto idle = idle_.size();
+  if (idle == 0 || !limit.holds_back()) return idle;
+  const auto most = limit.now();
+  const auto busy = busy_since(time.now() - concurrency_limit::patience);
+  return busy >= most ? 0 : std::min(idle, most - busy);
+}
+
+/// How many have been busy only since then, or later.
 std::size_t connection_slots::busy_since(instant when) const noexcept {
   return static_cast<std::size_t>(std::count_if(
       slots_.begin(), slots_.end() - 1, [when](const auto& slot) { return slot->is == busy && slot->since >= when; }));

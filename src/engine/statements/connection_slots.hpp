@@ -9,6 +9,7 @@
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store.hpp"
 #include "engine/statements/batch.hpp"
+#include "engine/statements/concurrency_limit.hpp"
 
 namespace dlock::engine {
 
@@ -45,8 +46,8 @@ class connection_slots {
   connection_slot* idle_for(line which) noexcept;
   /// How many are idle, without that of renewals.
   std::size_t idle_count() const noexcept { return idle_.size(); }
-  /// How many others have been busy only since then, or later.
-  std::size_t busy_since(instant when) const noexcept;
+  /// How many more callers' statements may use now.
+  std::size_t usable(const concurrency_limit& limit, const time_source& time) const noexcept;
   connection_slot& at(std::size_t number) noexcept { return *slots_[number]; }
   connection_slot& renewals() noexcept { return *slots_.back(); }
   const std::vector<std::unique_ptr<connection_slot>>& all() const noexcept { return slots_; }
@@ -89,6 +90,7 @@ class connection_slots {
   std::size_t obtainable() const noexcept;
   bool general(const connection_slot& slot) const noexcept { return slot.number + 1 < slots_.size(); }
   std::size_t count(connection_slot::state is) const noexcept;  // of the general ones
+  std::size_t busy_since(instant when) const noexcept;
   bool elsewhere(const connection_slot& slot) const noexcept { return slot.about->where.server != to_->where.server; }
   std::size_t open() const noexcept { return idle_.size() + count(connection_slot::state::busy); }
   void give_up_renewals() noexcept;

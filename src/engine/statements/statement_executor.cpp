@@ -95,19 +95,6 @@ void statement_executor::submit(std::span<statement* const> all, std::span<state
   settle(then);
 }
 
-std::size_t statement_executor::usable() const noexcept {
-  const auto idle = slots_.idle_count();
-  if (idle == 0 || !limit_.holds_back()) return idle;
-  const auto most = limit_.now();
-  const auto busy = slots_.busy_since(time_.now() - concurrency_limit::patience);
-  return busy >= most ? 0 : std::min(idle, most - busy);
-}
-
-/// When others need not wait for it any more.
-instant statement_executor::patience_ends(const slot& busy) const noexcept {
-  return limit_.holds_back() ? busy.since + concurrency_limit::patience : instant::max();
-}
-
 // ---- execution ------------------------------------------------------------------------------------------------------
 
 bool statement_executor::lead(std::span<statement* const> own, blocked_caller& me) {
@@ -119,7 +106,7 @@ bool statement_executor::lead(std::span<statement* const> own, blocked_caller& m
     // Rule 3: a session is never renewed on a caller's thread.
     if (asked->at != statement::place::queued || asked->stands_in == line::renewals) continue;
     slot* const on = slots_.idle_for(asked->stands_in);
-    if (on == nullptr || !waiting_.has_turn(*asked, usable())) continue;
+    if (on == nullptr || !waiting_.has_turn(*asked, slots_.usable(limit_, time_))) continue;
     me.leads = true;
     execute(*on, *asked);
     me.leads = false;
@@ -142,7 +129,7 @@ bool statement_executor::lead() {
       }
     }
     auto* const first = waiting_[from].find([&](const statement& asked) { return renews || asked.caller == nullptr; });
-    if (first == nullptr || (!renews && !waiting_.has_turn(*first, usable()))) continue;
+    if (first == nullptr || (!renews && !waiting_.has_turn(*first, slots_.usable(limit_, time_)))) continue;
     execute(*on, *first);
     return true;
   }
@@ -162,7 +149,7 @@ void statement_executor::execute(slot& on, statement& first) {
   connect_more();  // for what stands behind them
   wake_next();     // there may be another connection, and more to do
   answers before(time_);
-  before.look_at = std::min(on.limit, patience_ends(on));
+  before.look_at = std::min(on.limit, limit_.waits_until(on.since));
   settle(before);
   mutex_.unlock();
   const bool alive = on.on->alive();
@@ -245,7 +232,7 @@ void statement_executor::wake_next() noexcept {
   if (waiting_.empty()) return;
   bool worker = !waiting_[line::renewals].empty() && slots_.idle_for(line::renewals) != nullptr;
   waiting_.for_first(
-      usable(),
+      slots_.usable(limit_, time_),
       [&](line which) {
         mutex_.assert_held();
         return slots_.idle_for(which) != nullptr;

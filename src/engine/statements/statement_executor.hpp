@@ -115,9 +115,6 @@ class statement_executor {
   bool ended_for(const statement& asked) const noexcept DLOCK_REQUIRES(mutex_) {
     return stop_ || (ending_ && asked.stands_in == line::renewals);
   }
-  /// How many more connections callers' statements may use now.
-  std::size_t usable() const noexcept DLOCK_REQUIRES(mutex_);
-  instant patience_ends(const slot& busy) const noexcept DLOCK_REQUIRES(mutex_);
   instant limit_of(const statement& asked) noexcept DLOCK_REQUIRES(mutex_);
   /// `of`: the statements of that caller; null: those that nobody waits for.
   void expire(line which, instant now, const blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);

@@ -61,7 +61,7 @@ instant statement_executor::tick(instant now) noexcept {
       each->limit = now + interrupt_again;
     }
     next = std::min(next, each->limit);
-    if (const auto patience = patience_ends(*each); now < patience) next = std::min(next, patience);
+    if (const auto patience = limit_.waits_until(each->since); now < patience) next = std::min(next, patience);
   }
   bool any = false;
   for (const auto& in : waiting_) {
