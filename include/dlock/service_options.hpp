@@ -30,7 +30,7 @@ struct service_options {
   /// together; more get lock_refused(too_many_waiters). Default 10 000; >= 1.
   std::size_t max_waiters = 10'000;
   /// Longest time a lease's destructor or release() spends before the release is left to the background. Default 1 s;
-  /// 10 ms to 60 s.
+  /// 10 ms to 60 s. The last one after the end of its service may take as long again, for the service's threads.
   std::chrono::milliseconds release_limit{1'000};
   /// Longest time the service's destructor waits for leases still held. Default 5 s.
   std::chrono::milliseconds close_limit{5'000};
@@ -38,7 +38,8 @@ struct service_options {
   /// (a wrong password, a missing right) is told at once. Default 0: one attempt; at most 1 day.
   std::chrono::milliseconds start_limit{0};
   /// The constructor does not speak to the database, which may be down: the first call that needs it makes or verifies the
-  /// schema, and throws what the constructor would have thrown. Default false. Not together with start_limit.
+  /// schema; what the constructor would have thrown is the reason in that call's store_error. Default false. Not together with
+  /// start_limit.
   bool lazy = false;
   /// A free key not granted for so long may be forgotten by clean-up (its fence stays below all later ones). Default
   /// 24 h; 0: never.

@@ -65,13 +65,15 @@ struct access {
   /// engine::release_by(): the lease is empty afterwards, whatever happens. Throws lock_lost before `free` is called. Other
   /// leases on the grant: throws std::logic_error, and the lease stays.
   static void release_by(lease& held, const std::function<bool()>& free) {
+    const bool first = std::exchange(held.first_, false), again = std::exchange(held.reentered_, false);
     auto mine = std::exchange(held.grant_, nullptr);
     if (!engine::release_by(mine, free)) {
       held.grant_ = std::move(mine);
+      held.first_ = first;
+      held.reentered_ = again;
       throw std::logic_error("dlock: " + held.grant_->key.explain() +
                              " has other leases, or a transaction verified it");
     }
-    held.reentered_ = held.first_ = false;
   }
 };
 

@@ -168,7 +168,7 @@ void free_all(std::span<ended_lease> all) noexcept {
   release_operation op(core->all(), all, room);
   driver.run(op);
   // The last lease, after the service: nothing of it runs any more when its destructor returns.
-  core->see_off_last(core->shared().options.release_limit);
+  core->see_off_last();
 }
 
 void release(const std::shared_ptr<grant>& grant, release_result& result, fault& why) noexcept {

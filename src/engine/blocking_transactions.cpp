@@ -32,7 +32,7 @@ bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>
     ended.unanswered = true;  // unless it throws: what had no answer may have freed it
     if (free()) {
       with.grants.end_release(grant, release_result::freed, true, {}, now(), true);
-      core->see_off_last(core->shared().options.release_limit);
+      core->see_off_last();
       return true;
     }
   } catch (...) {

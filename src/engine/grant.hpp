@@ -5,6 +5,7 @@
 /// for until nothing of it is left at the server. It is made before anything is sent, and every list that it may come to
 /// stand in links through it, so that nothing that can fail stands between the store's yes and the books.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -128,8 +129,10 @@ struct grant : std::enable_shared_from_this<grant> {
             .request_id = owner->request_id};
   }
   /// When a release of it that begins now is given up: by then its expiry has freed it.
-  instant release_given_up(instant now) const noexcept {
-    return now + 2 * ttl + min_hold.load() + std::chrono::seconds{10};
+  instant release_given_up(instant now) noexcept {
+    // It may have been extended.
+    const auto longest = kind == lease_kind::session ? ttl : std::max(ttl, own_end.left(now));
+    return now + 2 * longest + min_hold.load() + std::chrono::seconds{10};
   }
   /// How long it can be trusted; 0: lost.
   microseconds left(instant now) noexcept;

@@ -42,10 +42,10 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   /// After close(): lets the threads end as soon as nothing is held; waits for that if nothing is.
   void finish() noexcept;
   /// Both, for a service that is destroyed; what it has to wait for, and what outlives it, is told.
-  void end(std::chrono::milliseconds limit);
-  /// After something that may have been the last of it: waits for the threads, so that nothing of the service runs any
-  /// more. Otherwise returns at once.
-  void see_off_last(std::chrono::milliseconds limit) noexcept;
+  void end(std::chrono::milliseconds limit) noexcept;
+  /// After something that may have been the last of it: waits for the threads, at most release_limit, so that nothing of the
+  /// service runs any more. Otherwise returns at once.
+  void see_off_last() noexcept;
   /// All that live in this process.
   static std::vector<std::shared_ptr<service_core>> living();
 
@@ -84,7 +84,6 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   void ensure_ready();
 
  private:
-  [[noreturn]] static void throw_forked();
   bool connect(std::size_t which, fault& why) noexcept override;
   bool serve() noexcept override;
   bool ready(fault& why) noexcept override;

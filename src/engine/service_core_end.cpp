@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "engine/own_stack.hpp"
@@ -61,13 +62,13 @@ void service_core::see_off(std::chrono::milliseconds limit) noexcept {
   connecting_->forsake();
 }
 
-void service_core::see_off_last(std::chrono::milliseconds limit) noexcept {
+void service_core::see_off_last() noexcept {
   if (!closed_.load()) return;
   {
     const base::lock_guard lock(mutex_);
     if (!wound_down_) return;
   }
-  see_off(limit);
+  see_off(shared_.options.release_limit);
 }
 
 std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
@@ -80,7 +81,9 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
   }
   lock.unlock();
   std::vector<std::string> keys;
-  sessions_.for_each_grant([&](const grant& grant) { keys.emplace_back(grant.key.view()); });
+  sessions_.for_each_grant([&](const grant& grant) {
+    if (grant.state.load() == grant_state::held) keys.emplace_back(grant.key.view());
+  });
   std::sort(keys.begin(), keys.end());
   return keys;
 }
@@ -105,18 +108,22 @@ void service_core::take_back_all() {
   }
 }
 
-void service_core::end(std::chrono::milliseconds limit) {
-  close(0ms);  // nothing new from here on
-  bool wait = other_calls();
-  // What calls of this very thread hold won't end while it waits here. What is being released does.
-  sessions_.for_each_grant([&](const grant& grant) {
-    wait = wait || grant.state.load() != grant_state::held || !on_own_stack(grant.anchor.load());
-  });
-  if (wait && limit.count() > 0) {
-    tell_held(fmt::format("the service ends, and waits up to {} ms for it", limit.count()));
-    close(limit);
+void service_core::end(std::chrono::milliseconds limit) noexcept {
+  try {
+    close(0ms);  // nothing new from here on
+    bool wait = other_calls();
+    // What calls of this very thread hold won't end while it waits here. What is being released does.
+    sessions_.for_each_grant([&](const grant& grant) {
+      wait = wait || grant.state.load() != grant_state::held || !on_own_stack(grant.anchor.load());
+    });
+    if (wait && limit.count() > 0) {
+      tell_held(fmt::format("the service ends, and waits up to {} ms for it", limit.count()));
+      close(limit);
+    }
+    tell_held("the service has ended; it stays held until it is let go, or for at most its ttl after the process");
+  } catch (const std::bad_alloc&) {
+    // It waits, and says, less.
   }
-  tell_held("the service has ended; it stays held until it is let go, or for at most its ttl after the process");
   finish();
 }
 

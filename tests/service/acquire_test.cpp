@@ -169,6 +169,15 @@ TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late
   CHECK(is_free("k"));
 }
 
+TEST_CASE_METHOD(engine_fixture, "acquire: what was granted too late is free at once, whatever min_hold says",
+                 "[acquire][T25]") {
+  const auto locks = service();
+  store->next(verb::insert, {.during = [&] { clock.advance(1s); }});
+  CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 500ms, .renewal = renewal::none, .min_hold = 1h}); }) ==
+        errc::store_failed);
+  CHECK(is_free("k"));
+}
+
 TEST_CASE_METHOD(engine_fixture, "acquire: trust counts from the sending of the statement, not from its answer",
                  "[acquire][T29][T22]") {
   const auto locks = service();

@@ -169,6 +169,22 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is no
   CHECK(store->count(verb::cancel) == sent);
 }
 
+TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is cancelled as soon as the store is back",
+                 "[ghost]") {
+  const auto locks = service();
+  locks->acquire("k").release();
+  store->next(verb::take, {.what = fate::drop, .during = [&] { store->cut(); }});
+  CHECK(while_time_passes([&] {
+          return thrown([&] { return locks->try_acquire("k", {.ttl = 24h, .renewal = renewal::none}); });
+        }) == errc::outcome_unknown);
+  for (int i = 0; i < 60; ++i) {
+    clock.advance(20s);
+    REQUIRE(clock.at_rest());
+  }
+  store->cut(false);
+  CHECK(is_free_soon("k"));
+}
+
 TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry outlives its session", "[ghost]") {
   const auto locks = service();
   locks->acquire("k").release();

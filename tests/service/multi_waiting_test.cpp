@@ -129,6 +129,25 @@ TEST_CASE_METHOD(multi_fixture, "multi: after three rounds in vain they are take
   CHECK(all_free({"a", "b", "c"}));
 }
 
+TEST_CASE_METHOD(multi_fixture, "multi: what was taken one by one in vain is free at once, whatever min_hold says",
+                 "[multi][T76]") {
+  known({"a", "b"});
+  lease theirs = rival->acquire("b");
+  const auto let_go = [&] { theirs = lease(); };
+  const auto take_again = [&] { theirs = rival->acquire("b", {.wait = 0ms}); };
+  for (int i = 0; i < 2; ++i) {
+    store->next(verb::look, {});
+    store->next(verb::look, {.during = take_again});
+    store->next(verb::cancel, {.during = let_go});
+  }
+  const auto takes = store->batches(verb::take);
+  CHECK(while_time_passes([&] {
+          return thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 30s, .min_hold = 1h}); });
+        }) == errc::timed_out);
+  REQUIRE(store->batches(verb::take) >= takes + 3 + 1);  // a was held
+  CHECK(eventually([&] { return is_free("a"); }));
+}
+
 TEST_CASE_METHOD(multi_fixture, "multi: the wait for a key that this process holds keeps no other from its threads",
                  "[multi][T76]") {
   known({"a", "b"});

@@ -255,6 +255,68 @@ TEST_CASE_METHOD(engine_fixture, "release: a hung statement holds the destructor
   CHECK(eventually([&] { return is_free("k"); }));
 }
 
+TEST_CASE_METHOD(engine_fixture,
+                 "release: one that waits for a connection and then hangs takes no longer than release_limit",
+                 "[release][T10]") {
+  auto settings = options();
+  settings.connections = 1;
+  const auto locks = service(settings);
+  auto held = locks->acquire("k");
+  locks->acquire("x").release();
+  const auto busy = store->hold(verb::take);
+  lease theirs;
+  std::thread other([&] { theirs = locks->acquire("x"); });
+  REQUIRE(busy->reached());
+  std::atomic<bool> over{false};
+  std::thread releasing([&] {
+    { const auto mine = std::move(held); }
+    over = true;
+  });
+  REQUIRE(clock.at_rest({.callers = 1}));
+  clock.advance(900ms);
+  const auto hangs = store->hold(verb::release);
+  busy->open();
+  other.join();
+  REQUIRE(hangs->reached());
+  clock.advance(100ms);
+  const bool in_time = eventually([&] { return over.load(); });
+  CHECK(in_time);
+  if (!in_time) clock.advance(1min);  // so that the test can end
+  releasing.join();
+}
+
+TEST_CASE_METHOD(engine_fixture,
+                 "release: what is left to the background is not given up while an extension may keep the key",
+                 "[release][hold]") {
+  const auto locks = service();
+  auto held = locks->acquire("k", {.ttl = 1s, .renewal = renewal::manual});
+  held.renew(1h);
+  store->cut();
+  let_go(std::move(held));
+  for (int i = 0; i < 60; ++i) {
+    clock.advance(1s);
+    REQUIRE(clock.at_rest());
+  }
+  store->cut(false);
+  CHECK(eventually([&] {
+    clock.advance(500ms);
+    return is_free("k");
+  }));
+  CHECK(clock.now().time_since_epoch() < 50min);
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: close() does not name a key whose release is under way", "[release]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  const auto other = locks->acquire("other");
+  const auto at = store->hold(verb::release);
+  std::thread releasing([&] { held.release(); });
+  REQUIRE(at->reached());
+  CHECK(locks->close(0ms) == std::vector<std::string>{"other"});
+  at->open();
+  releasing.join();
+}
+
 TEST_CASE_METHOD(engine_fixture, "release: trust ends before the statement is sent", "[release][T18]") {
   const auto locks = service();
   auto held = locks->acquire("k");

@@ -105,8 +105,9 @@ release_result grant_registry::end_release(const std::shared_ptr<grant>& grant, 
   return trusted ? result : release_result::lost;
 }
 
-void grant_registry::leave_in_background(const std::shared_ptr<grant>& grant, instant now) noexcept {
+void grant_registry::leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused) noexcept {
   if (table_.leave(*grant, false) != grant_table::left::last || !begin_release(*grant, grant->trusted, now)) return;
+  if (unused) grant->min_hold = microseconds{0};
   background_.release_now(grant, now);
 }
 

@@ -52,8 +52,9 @@ class grant_registry {
   release_result end_release(const std::shared_ptr<grant>& grant, release_result result, bool trusted, const fault& why,
                              instant now, bool here) noexcept;
 
-  /// A lease ends that nobody waits for: what remains to be done is done in the background.
-  void leave_in_background(const std::shared_ptr<grant>& grant, instant now) noexcept;
+  /// A lease ends that nobody waits for: what remains to be done is done in the background. `unused`: it was granted, and
+  /// never handed out, so no min_hold counts.
+  void leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused = false) noexcept;
   /// The background has released it, or goes on.
   void released(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept {
     end_release(grant, result, grant->trusted, why, now, false);

@@ -91,8 +91,7 @@ void key_attempt::take_back(instant now) noexcept {
   with_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
 }
 
-/// What its server has received of a statement waits no longer for locks and for the threads of a pool; and an expiry of its
-/// own ends by itself what can't be cancelled.
+/// What its server has received of a statement waits no longer for locks and for the threads of a pool.
 instant key_attempt::give_up(instant now) const noexcept {
   return keeping_.kind == lease_kind::session ? instant::max() : now + 10min;
 }
@@ -113,7 +112,8 @@ action key_attempt::go(step next, instant now) {
       undo_until_ = now + undo_patience;
       return send(doing::terminating, now, undo_patience);
     case step::give_back:
-      // Rule 4: a grant that came too late is released, not handed out.
+      // Rule 4: a grant that came too late is released, not handed out. Nobody has held the key.
+      asked_->min_hold = microseconds{0};
       statement_.what = statement::kind::keyed;
       statement_.ask = asked_->ask(verb::release);
       undo_until_ = now + undo_patience;

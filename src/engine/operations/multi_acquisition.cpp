@@ -30,7 +30,7 @@ multi_acquisition::multi_acquisition(parts& with, const lock_keys& keys, const d
 
 multi_acquisition::~multi_acquisition() {
   for (auto& each : places_) {
-    if (each.held != nullptr) with_.grants.leave_in_background(each.held, last_);
+    if (each.held != nullptr) with_.grants.leave_in_background(each.held, last_, !each.entered_again);
   }
 }
 
@@ -251,7 +251,7 @@ bool multi_acquisition::admit_all(instant now) noexcept {
 void multi_acquisition::drop_new(instant now) noexcept {
   for (auto& each : places_) {
     if (each.held == nullptr || each.entered_again) continue;
-    with_.grants.leave_in_background(each.held, now);
+    with_.grants.leave_in_background(each.held, now, true);
     each.held = nullptr;
   }
 }

@@ -26,13 +26,13 @@ action release_operation::start(instant now) {
     ended.send.stands_in = line::frees;
     room_[open_++] = &ended.send;
   }
-  return open_ == 0 ? action{} : send(now);
+  return open_ == 0 ? action{} : send();
 }
 
-action release_operation::send(instant now) noexcept {
+action release_operation::send() noexcept {
   for (auto* each : room_.first(open_)) {
     each->until = until_;
-    each->patience = std::max<microseconds>(until_ - now, between_tries);
+    each->patience = microseconds{0};  // also what waited for a connection has no longer
   }
   return action::send(room_.first(open_));
 }
@@ -57,7 +57,7 @@ void release_operation::judge(ended_lease& ended) noexcept {
 }
 
 action release_operation::resume(instant now) {
-  if (std::exchange(pauses_, false)) return send(now);
+  if (std::exchange(pauses_, false)) return send();
   open_ = 0;
   soon_ = true;
   for (auto& ended : all_) {

@@ -38,7 +38,7 @@ class release_operation final : public operation {
   action interrupt(interruption, instant now) override { return resume(now); }
 
  private:
-  action send(instant now) noexcept;
+  action send() noexcept;
   void judge(ended_lease& ended) noexcept;
   action finish(instant now) noexcept;
 
