@@ -30,8 +30,8 @@ class async_handler;
 
 /// Gives out leases from one store. Make one per process and database and keep it; it owns connections, and a few threads.
 /// What options leave open is inherited from service_options::defaults (lock_options.hpp).
-/// Thread safety: all functions from any thread. In a forked child every call throws lock_refused(forked), and destroying the
-/// service or its leases does nothing.
+/// Thread safety: all functions from any thread. In a forked child every call that needs the store, or its leases, throws
+/// lock_refused(forked), and destroying the service or its leases does nothing.
 class lock_service {
  public:
   /// Opens the store (store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where the database

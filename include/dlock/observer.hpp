@@ -14,7 +14,7 @@ struct event {
   enum class kind {
     granted,          ///< key, fence, waited, attempts, taken_over
     reentered,        ///< key, fence
-    busy,             ///< key, waited: try_acquire said no, or acquire timed out
+    busy,             ///< key, waited: try_acquire said no, or acquire timed out, was cancelled or refused to wait
     released,         ///< key, fence, held
     lost,             ///< key, fence, held, reason
     split_found,      ///< key, fence: a release met a foreign holder though the lease cannot have run out: an alarm

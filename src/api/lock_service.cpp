@@ -157,7 +157,9 @@ std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, re
 }
 
 std::uint64_t lock_service::count(event::kind kind) const noexcept {
-  return core_->shared().count(kind) + (kind == event::kind::reentered ? core_->all().table.entered() : 0);
+  const bool entered =
+      kind == event::kind::reentered && !core_->forked();  // a child must not wait for the parent's threads
+  return core_->shared().count(kind) + (entered ? core_->all().table.entered() : 0);
 }
 std::uint64_t lock_service::statements() const noexcept { return core_->all().statements.statements(); }
 

@@ -18,11 +18,8 @@ namespace dlock::engine {
 class multi_acquisition final : public operation {
  public:
   /// What is held of one key.
-  struct place {
-    std::shared_ptr<grant> held{};
-    bool entered_again = false;
-    bool first = false;  // where this lease stands decides who may enter again
-    queue_turn turn{};   // ours, and not yet a grant's
+  struct place : acquisition::acquired {
+    queue_turn turn{};  // ours, and not yet a grant's
   };
 
   /// `keys` must outlive it. `request`: who asks, since when, and how the caller waits.

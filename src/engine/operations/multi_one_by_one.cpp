@@ -9,12 +9,8 @@ action multi_acquisition::one_by_one(action next, instant now) {
   for (;;) {
     if (single_) {
       if (next.what != action::kind::finished) return next;
-      auto& here = places_[at_];
-      auto result = single_->result(now);
-      here.held = std::move(result.held);
-      here.entered_again = result.entered_again;
-      here.first = result.first;
-      if (here.held == nullptr) {
+      static_cast<acquisition::acquired&>(places_[at_]) = single_->result(now);
+      if (places_[at_].held == nullptr) {
         why_busy_ = single_->why_busy(now);
         return follow(multi_step::busy, now);
       }
