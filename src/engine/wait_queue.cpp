@@ -86,14 +86,16 @@ constexpr std::size_t shard_count = 16;
 // ---- the turn -------------------------------------------------------------------------------------------------------
 
 void queue_turn::hand_on(bool freed) noexcept {
-  auto* const mine = line_.exchange(nullptr);
-  if (mine == nullptr) return;
-  auto& line = *mine;
+  if (line_.load() == nullptr) return;
   auto& shard = *in_;
   const base::lock_guard lock(shard.mutex);
+  auto* const mine = line_.load();
+  if (mine == nullptr) return;
+  auto& line = *mine;
   line.between_looks = nullptr;
   if (line.first == nullptr) {
     shard.drop(line);
+    line_.store(nullptr);  // not before: whoever sees that the turn has gone may let its key go
     return;
   }
   auto& next = *line.first;
@@ -101,6 +103,7 @@ void queue_turn::hand_on(bool freed) noexcept {
   line.remove(next);
   next.turn = queue_turn(shard, line);
   next.freed = freed;
+  line_.store(nullptr);
   next.wake();
 }
 

@@ -366,3 +366,33 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody shortens the pause of one wh
   next.turn.hand_on();
   CHECK(last.turn);
 }
+
+TEST_CASE("wait_queue: a turn that is handed on while its key is granted needs the former key no longer",
+          "[wait_queue]") {
+  wait_queue queue(10);
+  const lock_key lasting("k");
+  constexpr int rounds = 20'000;
+  std::optional<lock_key> passing;
+  queue_turn turn;
+  std::atomic<int> begun{0}, ended{0};
+  std::thread losing([&] {
+    for (int i = 1; i <= rounds; ++i) {
+      while (begun < i) std::this_thread::yield();
+      turn.hand_on();
+      ended = i;
+    }
+  });
+  for (int i = 1; i <= rounds; ++i) {
+    passing.emplace("k");
+    turn = queue.try_enter(*passing);
+    if (!turn) break;
+    begun = i;
+    if (turn) turn.granted(lasting, nullptr);
+    passing.emplace("another");  // as a caller does whose call has returned
+    while (ended < i) std::this_thread::yield();
+  }
+  const bool all = begun == rounds;
+  begun = rounds;
+  losing.join();
+  CHECK(all);
+}
