@@ -59,11 +59,11 @@ reply zookeeper_store::keys_after(const execution& with, std::string_view after,
 
 reply zookeeper_store::describe(const execution& with, const std::vector<std::string>& keys,
                                 std::vector<holder_info>& found) {
-  std::vector<holder> holders;
-  if (auto known = find_holders(with, keys, holders); known.result != outcome::yes) return known;
+  const auto holders = find_holders(with, keys);
   std::vector<holder_info> held;
   for (std::size_t i = 0; i != keys.size(); ++i) {
-    if (holders[i].node.empty()) continue;
+    if (holders[i].code != ZOK) return not_done({.code = holders[i].code}, "look");
+    if (!holders[i].held) continue;
     held.push_back({.key = keys[i], .fence = holders[i].fence, .kind = lease_kind::session});
     auto& info = held.back();
     if (const auto data = node_data::parse(holders[i].data)) {

@@ -51,9 +51,9 @@ reply zookeeper_store::make_parent(zookeeper_connection& on, zookeeper_handle& h
   return not_done(made, ("create " + path).c_str());
 }
 
-reply zookeeper_store::find_holders(const execution& with, const std::vector<std::string>& keys,
-                                    std::vector<holder>& found) {
-  found.assign(keys.size(), {});
+std::vector<zookeeper_store::holder> zookeeper_store::find_holders(const execution& with,
+                                                                   const std::vector<std::string>& keys) {
+  std::vector<holder> found(keys.size());
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i != keys.size(); ++i) open.push_back(i);
   constexpr int rounds = 5;  // a holder may go between the two questions
@@ -63,9 +63,16 @@ reply zookeeper_store::find_holders(const execution& with, const std::vector<std
     });
     std::vector<std::size_t> held;
     for (std::size_t i = 0; i != open.size(); ++i) {
-      if (listed[i].code != ZOK && listed[i].code != ZNONODE) return not_done(listed[i], "look");
-      found[open[i]].node = first_of(listed[i].names);
-      if (!found[open[i]].node.empty()) held.push_back(open[i]);
+      auto& of = found[open[i]];
+      if (listed[i].code == ZNOAUTH) {
+        of.held = true;
+      } else if (listed[i].code != ZOK && listed[i].code != ZNONODE) {
+        of.code = listed[i].code;
+      } else {
+        of.node = first_of(listed[i].names);
+        of.held = !of.node.empty();
+        if (of.held) held.push_back(open[i]);
+      }
     }
     const auto read = with.on.ask(held.size(), [&](request_round& all) {
       for (std::size_t i = 0; i != held.size(); ++i) {
@@ -75,18 +82,18 @@ reply zookeeper_store::find_holders(const execution& with, const std::vector<std
     open.clear();
     for (std::size_t i = 0; i != held.size(); ++i) {
       auto& of = found[held[i]];
-      if (read[i].code == ZOK) {
-        of.data = read[i].text;
-        of.fence = read[i].created;
-      } else if (read[i].code == ZNONODE) {
+      if (read[i].code == ZNONODE) {
         of = {};
         open.push_back(held[i]);
-      } else {
-        return not_done(read[i], "look");
+      } else if (read[i].code == ZOK) {
+        of.data = read[i].text;
+        of.fence = read[i].created;
+      } else if (read[i].code != ZNOAUTH) {
+        of.code = read[i].code;
       }
     }
   }
-  return {.result = outcome::yes};
+  return found;
 }
 
 }  // namespace dlock::stores::zookeeper

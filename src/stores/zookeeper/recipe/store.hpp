@@ -60,12 +60,14 @@ class zookeeper_store final : public store, private store_admin {
   reply make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path);
   reply make_base(zookeeper_connection& on, zookeeper_handle& handle);
   struct holder {
-    std::string node{};  ///< its name; empty: nobody
+    int code = ZOK;  ///< another one: it is not known who holds the key
+    bool held = false;
+    std::string node{};  ///< its name. Of what our user may not read, neither this nor the others are known
     std::string data{};
     std::uint64_t fence = 0;
   };
-  /// Who holds each key. yes: all are known.
-  reply find_holders(const execution& with, const std::vector<std::string>& keys, std::vector<holder>& found);
+  /// Who holds each key: one of which that can't be known spoils none of the others.
+  std::vector<holder> find_holders(const execution& with, const std::vector<std::string>& keys);
   std::string path_of(std::string_view key) const;
   std::string sessions_path() const { return (settings_.base.empty() ? "/dlock" : settings_.base) + ".sessions"; }
   std::string session_path(const id128& id) const { return sessions_path() + "/" + id.hex(); }

@@ -110,29 +110,30 @@ void zookeeper_store::take(const execution& with, requests asked, replies told) 
 void zookeeper_store::look(const execution& with, requests asked, replies told) {
   std::vector<std::string> keys;
   for (const auto& each : asked) keys.emplace_back(each.resource);
-  std::vector<holder> found;
-  const auto known = find_holders(with, keys, found);
+  const auto found = find_holders(with, keys);
   for (std::size_t i = 0; i != asked.size(); ++i) {
-    told[i] = known;
+    const auto& of = found[i];
+    told[i] = of.code == ZOK ? reply{.result = outcome::yes} : not_done({.code = of.code}, "look");
     told[i].statements = i == 0 ? 1 : 0;
-    if (known.result != outcome::yes) continue;
+    if (of.code != ZOK) continue;
     // Our own place that has become the first is to be had by a take.
     const auto place = with.session == nullptr ? nullptr : with.session->place(keys[i]);
-    if (found[i].node.empty() || (place != nullptr && place->name() == found[i].node)) {
+    const bool ours = place != nullptr && !of.node.empty() && place->name() == of.node;
+    if (!of.held || ours) {
       told[i].result = outcome::absent;
       continue;
     }
     auto& seen = told[i].holder;
     seen.kind = lease_kind::session;
-    seen.fence = found[i].fence;
-    if (const auto data = node_data::parse(found[i].data)) {
+    seen.fence = of.fence;
+    if (const auto data = node_data::parse(of.data)) {
       seen.holder = data->session;
       seen.left = std::chrono::milliseconds{data->timeout_ms};
       seen.who = data->who();
     } else {
       seen.holder = stranger();
       seen.left = microseconds::max();
-      seen.who = detail::printable_text(found[i].data.substr(0, 64));
+      seen.who = detail::printable_text(of.data.substr(0, 64));
     }
   }
 }
