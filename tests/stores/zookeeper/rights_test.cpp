@@ -3,6 +3,8 @@
 /// Nodes that dlock's user may not read or write.
 
 #include <array>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <future>
 #include <vector>
 
@@ -13,14 +15,16 @@
 
 namespace dlock::test {
 
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 using stores::zookeeper::on_answer;
 using stores::zookeeper::zookeeper_handle;
 
 namespace {
 
-/// Another user, whose nodes are for itself alone. Returns the new node's path.
-std::string make_node(zookeeper_handle& stranger, const std::string& path, int mode) {
-  const auto made = ask([&](on_answer told) { stranger.create(path, "", mode, std::move(told)); });
+/// Returns the new node's path. Those of a user are for that user alone.
+std::string make_node(zookeeper_handle& by, const std::string& path, int mode) {
+  const auto made = ask([&](on_answer told) { by.create(path, "", mode, std::move(told)); });
   CHECK(made.code == ZOK);
   return made.text;
 }
@@ -115,6 +119,26 @@ TEST_CASE("zookeeper: the node of who left the queue goes, although its removal 
   REQUIRE(leaving.renew(for_long) == outcome::yes);
   CHECK(eventually([&] { return nodes_of_key(server) == 0; }));
   CHECK(answer(other.take("k")) == outcome::yes);
+}
+
+TEST_CASE("zookeeper: nodes above the locks that were made beforehand need not be made", "[zookeeper]") {
+  const zookeeper_server server;
+  zookeeper_handle operators(settings_of(server.url()), 10s);
+  REQUIRE(connects(operators));
+  for (const auto* path : {"/app", "/app/locks", "/app/locks.sessions"}) make_node(operators, path, ZOO_PERSISTENT);
+  allow(server, "/app", 0);  // must not even be read
+  allow(server, "/app/locks", ZOO_PERM_READ | ZOO_PERM_CREATE);
+  allow(server, "/app/locks.sessions", ZOO_PERM_CREATE);
+  allow(server, "/", ZOO_PERM_READ);
+  lock_service locks(server.url("base=/app/locks")), other(server.url("base=/app/locks"));
+  lease held = locks.acquire("k");
+  CHECK_FALSE(other.try_acquire("k"));
+  CHECK(other.held_keys().size() == 1);
+  held.release();
+  CHECK(other.try_acquire("k"));
+  // What is not there is still missing.
+  CHECK_THROWS_MATCHES(lock_service(server.url("base=/other")), store_error,
+                       MessageMatches(ContainsSubstring("create /other: not authenticated")));
 }
 
 }  // namespace dlock::test

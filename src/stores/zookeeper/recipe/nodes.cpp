@@ -11,6 +11,12 @@ namespace {
 
 bool is_there(const answer& told) { return told.code == ZOK || told.code == ZNODEEXISTS; }
 
+/// Who must not make a node is told so before it is told that the node is there: an operator may have made it.
+bool was_made(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) {
+  const auto told = on.ask(1, [&](request_round& round) { handle.read(path, round.slot(0)); }).front();
+  return told.code == ZOK || told.code == ZNOAUTH;
+}
+
 }  // namespace
 
 std::string zookeeper_store::path_of(std::string_view key) const {
@@ -28,7 +34,8 @@ reply zookeeper_store::make_base(zookeeper_connection& on, zookeeper_handle& han
     for (std::size_t i = 0; i != paths.size(); ++i) handle.create(paths[i], "", ZOO_PERSISTENT, round.slot(i));
   });
   for (std::size_t i = 0; i != paths.size(); ++i) {
-    if (!is_there(made[i])) return not_done(made[i], ("create " + paths[i]).c_str());
+    if (is_there(made[i]) || (made[i].code == ZNOAUTH && was_made(on, handle, paths[i]))) continue;
+    return not_done(made[i], ("create " + paths[i]).c_str());
   }
   return {.result = outcome::yes};
 }
