@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/zookeeper/recipe/nodes.hpp"
 
-/// The nodes of keys, and above them.
+#include <algorithm>
 
 #include "stores/zookeeper/client/errors.hpp"
-#include "stores/zookeeper/recipe/store.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -19,14 +19,10 @@ bool was_made(zookeeper_connection& on, zookeeper_handle& handle, const std::str
 
 }  // namespace
 
-std::string zookeeper_store::path_of(std::string_view key) const {
-  return settings_.base + "/" + name_of_key(key, settings_.base.empty());
-}
-
-reply zookeeper_store::make_base(zookeeper_connection& on, zookeeper_handle& handle) {
+reply lock_nodes::make_base(zookeeper_connection& on, zookeeper_handle& handle) const {
   std::vector<std::string> paths;
-  for (auto at = settings_.base.find('/', 1);; at = settings_.base.find('/', at + 1)) {
-    if (!settings_.base.empty()) paths.push_back(settings_.base.substr(0, at));
+  for (auto at = base_.find('/', 1);; at = base_.find('/', at + 1)) {
+    if (!base_.empty()) paths.push_back(base_.substr(0, at));
     if (at == std::string::npos) break;
   }
   paths.push_back(sessions_path());
@@ -40,7 +36,7 @@ reply zookeeper_store::make_base(zookeeper_connection& on, zookeeper_handle& han
   return {.result = outcome::yes};
 }
 
-reply zookeeper_store::make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) {
+reply lock_nodes::make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) const {
   // The servers delete a container some time after its last child. Those before 3.5 know none.
   int mode = ZOO_CONTAINER;
   answer made;
@@ -58,9 +54,8 @@ reply zookeeper_store::make_parent(zookeeper_connection& on, zookeeper_handle& h
   return not_done(made, ("create " + path).c_str());
 }
 
-std::vector<zookeeper_store::holder> zookeeper_store::find_holders(const execution& with,
-                                                                   const std::vector<std::string>& keys) {
-  std::vector<holder> found(keys.size());
+std::vector<node_holder> lock_nodes::find_holders(const execution& with, const std::vector<std::string>& keys) const {
+  std::vector<node_holder> found(keys.size());
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i != keys.size(); ++i) open.push_back(i);
   constexpr int rounds = 5;  // a holder may go between the two questions
@@ -101,6 +96,18 @@ std::vector<zookeeper_store::holder> zookeeper_store::find_holders(const executi
     }
   }
   return found;
+}
+
+reply lock_nodes::keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys) const {
+  const auto path = base_.empty() ? std::string("/") : base_;
+  const auto listed = with.on.ask(1, [&](request_round& round) { with.handle.list(path, round.slot(0)); }).front();
+  if (listed.code != ZOK && listed.code != ZNONODE) return not_done(listed, "list");
+  for (const auto& name : listed.names) {
+    const auto key = key_of_name(name);
+    if (key && *key > after && name_of_key(*key, base_.empty()) == name) keys.push_back(*key);
+  }
+  std::sort(keys.begin(), keys.end());
+  return {.result = outcome::yes};
 }
 
 }  // namespace dlock::stores::zookeeper
