@@ -105,6 +105,15 @@ TEST_CASE("zookeeper: what was interrupted is not used again", "[zookeeper]") {
   CHECK_FALSE(on.usable());
 }
 
+TEST_CASE("zookeeper: who has stopped waiting for a connection leaves nothing behind", "[zookeeper]") {
+  using namespace stores::zookeeper;
+  zookeeper_handle nowhere(zookeeper_settings::parse(store_url::parse("zookeeper://127.0.0.1:1")), 3s);
+  zookeeper_connection on("servers", 10s);
+  nowhere.when_connected([](const stores::zookeeper::answer&) {});  // goes on waiting
+  for (int i = 0; i != 10; ++i) CHECK(on.wait_connected(nowhere, 1ms).lost());
+  CHECK(nowhere.waiting() == 1);
+}
+
 TEST_CASE("zookeeper: a server that is killed and started again has all locks", "[zookeeper][T60]") {
   zookeeper_server server;
   lock_service locks(server.url(),

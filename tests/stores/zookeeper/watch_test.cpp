@@ -16,21 +16,6 @@ using namespace stores::zookeeper;
 
 namespace {
 
-zookeeper_settings settings_of(const std::string& url) { return zookeeper_settings::parse(store_url::parse(url)); }
-
-/// Sends one request and waits for its answer.
-template <class Send>
-stores::zookeeper::answer ask(Send&& send) {
-  std::promise<stores::zookeeper::answer> promise;
-  auto future = promise.get_future();
-  send([&](stores::zookeeper::answer told) { promise.set_value(std::move(told)); });
-  return future.get();
-}
-
-bool connects(zookeeper_handle& handle) {
-  return ask([&](on_answer told) { handle.when_connected(std::move(told)); }).code == ZOK;
-}
-
 class counting_changes final : public node_listener {
  public:
   void changed() override { ++count; }

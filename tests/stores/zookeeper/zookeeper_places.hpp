@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "contract/store/store_contract.hpp"
 #include "contract/url_place.hpp"
 #include "dlock/stores/zookeeper.hpp"
+#include "stores/zookeeper/client/handle.hpp"
 #include "support/eventually.hpp"
 #include "support/zookeeper_server.hpp"
 
@@ -47,5 +49,22 @@ class counting_listener final : public key_listener {
   std::atomic<int> told_{0};
   std::atomic<bool> works_{false};
 };
+
+inline stores::zookeeper::zookeeper_settings settings_of(const std::string& url) {
+  return stores::zookeeper::zookeeper_settings::parse(store_url::parse(url));
+}
+
+/// Sends one request and waits for its answer.
+template <class Send>
+stores::zookeeper::answer ask(Send&& send) {
+  std::promise<stores::zookeeper::answer> promise;
+  auto future = promise.get_future();
+  send([&](stores::zookeeper::answer told) { promise.set_value(std::move(told)); });
+  return future.get();
+}
+
+inline bool connects(stores::zookeeper::zookeeper_handle& handle) {
+  return ask([&](stores::zookeeper::on_answer told) { handle.when_connected(std::move(told)); }).code == ZOK;
+}
 
 }  // namespace dlock::test

@@ -32,35 +32,14 @@ struct idle_key {
   bool kept = false;
 };
 
-/// One step: at most `limit` keys and `limit` sessions go.
-class sweeper {
+/// What became of a change.
+enum class did { it, nothing, failed };  // nothing: somebody has it locked
+
+/// Executes the statements of a step, and keeps what came of them.
+class sweep_statements {
  public:
-  sweeper(lease_connection& connection, const sql::table_names& names, mysql_sweep_place& at, microseconds idle,
-          std::size_t limit)
-      : connection_(connection), names_(names), at_(at), idle_(idle.count()), limit_(limit) {}
-
-  reply run() {
-    if (!step()) at_ = {};
-    result_.fence = gone_;
-    return std::move(result_);
-  }
-
- private:
-  enum class did { it, nothing, failed };  // nothing: somebody has it locked
-
-  bool step() {
-    if (at_.forgotten.empty() && !go_on()) return false;
-    return delete_sessions();
-  }
-
-  bool go_on() {
-    if (at_.after.empty() && !note_dead_sessions()) return false;
-    if (idle_ <= 0 && at_.dead.empty()) return true;
-    if (!look_through_window()) return false;
-    // At the end: who was not met on the way holds nothing.
-    if (at_.after.empty()) at_.forgotten.assign(at_.dead.begin(), at_.dead.end());
-    return true;
-  }
+  sweep_statements(lease_connection& connection, const sql::table_names& names)
+      : connection_(connection), names_(names) {}
 
   bool run(std::string_view text, mysql_rows* rows, std::uint64_t* changed) {
     result_.result = connection_.query(sql::in_one_line(names_.expand(text)), "sweep", rows, changed, result_.why);
@@ -80,7 +59,7 @@ class sweeper {
   bool change(const std::string& text) {
     std::uint64_t changed = 0;
     if (change(text, changed) == did::failed) return false;
-    gone_now_ = changed;
+    changed_ = changed;
     return true;
   }
 
@@ -102,6 +81,54 @@ class sweeper {
     return true;
   }
 
+  /// Rows that the last change has changed.
+  std::uint64_t changed() const noexcept { return changed_; }
+  /// Whether a change has waited for a lock for long.
+  bool waited() const noexcept { return waited_; }
+  did fail(fault why) {
+    result_ = {.why = std::move(why)};
+    return did::failed;
+  }
+  /// That of the last statement.
+  reply take_result() { return std::move(result_); }
+
+ private:
+  lease_connection& connection_;
+  const sql::table_names& names_;
+  std::uint64_t changed_ = 0;
+  bool waited_ = false;
+  reply result_{.result = outcome::yes};
+};
+
+/// One step: at most `limit` keys and `limit` sessions go.
+class sweeper {
+ public:
+  sweeper(lease_connection& connection, const sql::table_names& names, mysql_sweep_place& at, microseconds idle,
+          std::size_t limit)
+      : statements_(connection, names), names_(names), at_(at), idle_(idle.count()), limit_(limit) {}
+
+  reply run() {
+    if (!step()) at_ = {};
+    auto result = statements_.take_result();
+    result.fence = gone_;
+    return result;
+  }
+
+ private:
+  bool step() {
+    if (at_.forgotten.empty() && !go_on()) return false;
+    return delete_sessions();
+  }
+
+  bool go_on() {
+    if (at_.after.empty() && !note_dead_sessions()) return false;
+    if (idle_ <= 0 && at_.dead.empty()) return true;
+    if (!look_through_window()) return false;
+    // At the end: who was not met on the way holds nothing.
+    if (at_.after.empty()) at_.forgotten.assign(at_.dead.begin(), at_.dead.end());
+    return true;
+  }
+
   /// Sessions that have been dead for longer than their ttl.
   bool note_dead_sessions() {
     mysql_rows rows;
@@ -114,7 +141,7 @@ ORDER BY {session.id}
 LIMIT :most
 )",
                                         {{"most", std::to_string(most_sessions)}});
-    if (!run(text, &rows, nullptr)) return false;
+    if (!statements_.run(text, &rows, nullptr)) return false;
     for (const auto& row : rows) at_.dead.insert(row.at(0).value_or(""));
     return true;
   }
@@ -141,7 +168,7 @@ ORDER BY {lock.lock_key}
 LIMIT 1 OFFSET :window
 )",
                                         {{"after", mysql_literal(at_.after)}, {"window", std::to_string(window - 1)}});
-    if (!run(text, &rows, nullptr)) return false;
+    if (!statements_.run(text, &rows, nullptr)) return false;
     if (!rows.empty()) end = rows.front().at(0).value_or("");
     return true;
   }
@@ -170,7 +197,7 @@ ORDER BY l.{lock.lock_key}
 LIMIT :most
 )",
         {{"in_window", in_window(end)}, {"idle", std::to_string(idle_)}, {"most", std::to_string(2 * limit_)}});
-    if (!run(text, &rows, nullptr)) return false;
+    if (!statements_.run(text, &rows, nullptr)) return false;
     for (const auto& row : rows) {
       found.push_back({row.at(0).value_or(""), row.at(1).value_or(""),
                        std::strtoull(row.at(2).value_or("0").c_str(), nullptr, 10), row.at(3) == "1"});
@@ -180,14 +207,15 @@ LIMIT :most
 
   /// `end` becomes the last one looked at, if that is not all.
   bool sweep_keys(std::vector<idle_key> found, std::string& end) {
-    if (!leave_out_locked("{lock}", "{lock.lock_key}", found, [](const idle_key& each) { return each.key; }))
+    if (!statements_.leave_out_locked("{lock}", "{lock.lock_key}", found,
+                                      [](const idle_key& each) { return each.key; }))
       return false;
     if (found.empty()) return true;
     const auto floor = raise_floor(found);
     if (floor != did::it) return floor == did::nothing;
     for (auto each = found.begin(); each != found.end(); ++each) {
       if ((!each->holder.empty() && !free_dead(*each)) || !delete_key(*each)) return false;
-      if ((gone_ == limit_ || waited_) && std::next(each) != found.end()) {
+      if ((gone_ == limit_ || statements_.waited()) && std::next(each) != found.end()) {
         end = each->key;
         return true;
       }
@@ -206,25 +234,24 @@ SET {floor.fence} = GREATEST({floor.fence}, :seen_fence)
 WHERE {floor.id} = 1
 )",
                                         {{"seen_fence", std::to_string(highest->fence)}});
-    const auto done = change(text, changed);
+    const auto done = statements_.change(text, changed);
     if (done != did::it || changed != 0) return done;
-    result_ = {.why = make_own_fault(fmt::format("sweep: table {} has no row with id 1", names_.table("floor")))};
-    return did::failed;
+    return statements_.fail(make_own_fault(fmt::format("sweep: table {} has no row with id 1", names_.table("floor"))));
   }
 
   // A dead holder's row goes to nobody, exactly as a taker would get it (rule 2): holder and fence named, the
   // session killed first. A key that nobody asks for again could never be cleaned up otherwise.
   bool free_dead(const idle_key& idle) {
     const auto holder = mysql_literal(idle.holder);
-    if (idle.kept && !change(sql::write_values(R"(
+    if (idle.kept && !statements_.change(sql::write_values(R"(
 DELETE FROM {session}
 WHERE {session.id} = :holder
   AND {session.expires_at_us} + {session.ttl_us} <= {now}
 )",
-                                               {{"holder", holder}}))) {
+                                                           {{"holder", holder}}))) {
       return false;
     }
-    return change(sql::write_values(
+    return statements_.change(sql::write_values(
         R"(
 UPDATE {lock}
 SET
@@ -241,16 +268,17 @@ WHERE {lock.lock_key} = :key
   }
 
   bool delete_key(const idle_key& idle) {
-    if (!change(sql::write_values(R"(
+    if (!statements_.change(
+            sql::write_values(R"(
 DELETE FROM {lock}
 WHERE {lock.lock_key} = :key
   AND {lock.session_id} IS NULL
   AND {lock.fence} <= :seen_fence
 )",
-                                  {{"key", mysql_literal(idle.key)}, {"seen_fence", std::to_string(idle.fence)}}))) {
+                              {{"key", mysql_literal(idle.key)}, {"seen_fence", std::to_string(idle.fence)}}))) {
       return false;
     }
-    gone_ += gone_now_;
+    gone_ += statements_.changed();
     return true;
   }
 
@@ -265,7 +293,7 @@ WHERE :in_window
   AND s.{session.expires_at_us} + s.{session.ttl_us} <= {now}
 )",
                                         {{"in_window", in_window(end)}});
-    if (!run(text, &rows, nullptr)) return false;
+    if (!statements_.run(text, &rows, nullptr)) return false;
     for (const auto& row : rows) at_.dead.erase(row.at(0).value_or(""));
     return true;
   }
@@ -275,32 +303,29 @@ WHERE :in_window
     const auto many = std::min(limit_, left.size());
     std::vector<std::string> now(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(many));
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(many));
-    if (!leave_out_locked("{session}", "{session.id}", now, [](const std::string& each) { return each; })) return false;
+    if (!statements_.leave_out_locked("{session}", "{session.id}", now, [](const std::string& each) { return each; }))
+      return false;
     for (const auto& each : now) {
-      if (!change(sql::write_values(R"(
+      if (!statements_.change(sql::write_values(R"(
 DELETE FROM {session}
 WHERE {session.id} = :dead
   AND {session.expires_at_us} <= {now}
 )",
-                                    {{"dead", mysql_literal(each)}}))) {
+                                                {{"dead", mysql_literal(each)}}))) {
         return false;
       }
-      gone_ += gone_now_;
-      if (waited_) break;
+      gone_ += statements_.changed();
+      if (statements_.waited()) break;
     }
-    result_.result = outcome::yes;
     return true;
   }
 
-  lease_connection& connection_;
+  sweep_statements statements_;
   const sql::table_names& names_;
   mysql_sweep_place& at_;
   const std::int64_t idle_;
   const std::size_t limit_;
   std::uint64_t gone_ = 0;
-  std::uint64_t gone_now_ = 0;  // by the last statement
-  bool waited_ = false;
-  reply result_{};
 };
 
 }  // namespace

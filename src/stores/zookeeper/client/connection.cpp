@@ -58,9 +58,10 @@ std::vector<answer> zookeeper_connection::finish(request_round& round) {
 answer zookeeper_connection::wait_connected(zookeeper_handle& handle, std::chrono::microseconds limit) {
   if (handle.connected()) return {.code = ZOK};
   const auto round = begin(1);
-  handle.when_connected(round->slot(0));
+  const auto number = handle.when_connected(round->slot(0));
   const auto most = std::min<std::chrono::microseconds>(limit, patience_);
   auto told = std::move(round->wait(std::chrono::steady_clock::now() + most).front());
+  handle.stop_waiting(number);  // an outage may be long, and each statement of it ends here
   const base::lock_guard lock(mutex_);
   current_ = nullptr;
   return told;

@@ -212,14 +212,14 @@ void zookeeper_handle::now_is(int native_state) {
 
 void zookeeper_handle::turn(state to, int code) noexcept {
   try {
-    std::vector<on_answer> told;
+    std::map<std::uint64_t, on_answer> told;
     {
       const base::lock_guard lock(mutex_);
       if (state_ == state::over) return;
       state_ = to;
       if (to != state::connecting) told.swap(waiting_);
     }
-    for (auto& each : told) each({.code = code});
+    for (auto& [number, each] : told) each({.code = code});
   } catch (const std::exception&) {
     // As if there had been no answer.
   }
@@ -251,15 +251,26 @@ void zookeeper_handle::watch_again() {
 
 // ---- what it knows --------------------------------------------------------------------------------------------------
 
-void zookeeper_handle::when_connected(on_answer told) {
+std::uint64_t zookeeper_handle::when_connected(on_answer told) {
   {
     const base::lock_guard lock(mutex_);
     if (state_ == state::connecting) {
-      waiting_.push_back(std::move(told));
-      return;
+      waiting_.emplace(++last_waiting_, std::move(told));
+      return last_waiting_;
     }
   }
   told({.code = over() ? ZSESSIONEXPIRED : ZOK});
+  return 0;
+}
+
+void zookeeper_handle::stop_waiting(std::uint64_t number) noexcept {
+  const base::lock_guard lock(mutex_);
+  waiting_.erase(number);
+}
+
+std::size_t zookeeper_handle::waiting() {
+  const base::lock_guard lock(mutex_);
+  return waiting_.size();
 }
 
 std::chrono::milliseconds zookeeper_handle::timeout() {

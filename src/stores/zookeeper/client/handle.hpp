@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <map>
@@ -56,8 +57,12 @@ class zookeeper_handle {
   bool ours() const noexcept;
   /// Whether the servers have ended it, or it was closed. It never mends.
   bool over() const noexcept { return state_.load() == state::over; }
-  /// ZOK as soon as it is connected; another code once it is over.
-  void when_connected(on_answer told);
+  /// ZOK as soon as it is connected; another code once it is over. Returns a number for stop_waiting().
+  std::uint64_t when_connected(on_answer told);
+  /// Forgets one who waits for that, or has been told. It may just be told.
+  void stop_waiting(std::uint64_t number) noexcept;
+  /// How many wait for that.
+  std::size_t waiting();
   /// What the servers have agreed to.
   std::chrono::milliseconds timeout();
   /// Ends the session at the servers, and with it all that it has made, if they can be reached; false: not certain. Every
@@ -104,7 +109,8 @@ class zookeeper_handle {
   std::vector<zhandle_t*> stuck_ DLOCK_GUARDED_BY(mutex_){};
   std::atomic<bool> moved_{false};  // by reconnect(); watches don't come along
   base::mutex mutex_{};
-  std::vector<on_answer> waiting_ DLOCK_GUARDED_BY(mutex_){};
+  std::map<std::uint64_t, on_answer> waiting_ DLOCK_GUARDED_BY(mutex_){};  // in their order
+  std::uint64_t last_waiting_ DLOCK_GUARDED_BY(mutex_) = 0;
   // By path: the library tells which one has changed, and keeps one watch for each.
   std::map<std::string, std::vector<std::weak_ptr<node_listener>>, std::less<>> watched_ DLOCK_GUARDED_BY(mutex_){};
 };

@@ -11,59 +11,16 @@
 
 namespace dlock::stores::zookeeper {
 
-reply zookeeper_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
-  return guarded([&] {
-    const auto handle = any_handle();
-    const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
-    if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
-      return reply{.result = outcome::failed, .why = fault_of(connected.code, "connect")};
-    }
-    return describe(with, {std::string(key.resource)}, found);
-  });
-}
+namespace {
 
-reply zookeeper_store::list(connection& on, std::string_view after, std::size_t limit,
-                            std::vector<holder_info>& found) noexcept {
-  return guarded([&] {
-    const auto handle = any_handle();
-    const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
-    if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
-      return reply{.result = outcome::failed, .why = fault_of(connected.code, "connect")};
-    }
-    std::vector<std::string> keys;
-    if (auto known = keys_after(with, after, keys); known.result != outcome::yes) return known;
-    constexpr std::size_t together = 100;
-    const auto most = found.size() + limit;
-    for (std::size_t i = 0; i < keys.size() && found.size() < most; i += together) {
-      const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto count = static_cast<std::ptrdiff_t>(std::min(together, keys.size() - i));
-      const auto described = describe(with, std::vector<std::string>(begin, begin + count), found);
-      if (described.result != outcome::yes) return described;
-    }
-    if (found.size() > most) found.resize(most);
-    return reply{.result = outcome::yes};
-  });
-}
-
-reply zookeeper_store::keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys) {
-  const auto path = settings_.base.empty() ? std::string("/") : settings_.base;
-  const auto listed = with.on.ask(1, [&](request_round& round) { with.handle.list(path, round.slot(0)); }).front();
-  if (listed.code != ZOK && listed.code != ZNONODE) return not_done(listed, "list");
-  for (const auto& name : listed.names) {
-    const auto key = key_of_name(name);
-    if (key && *key > after && name_of_key(*key, settings_.base.empty()) == name) keys.push_back(*key);
-  }
-  std::sort(keys.begin(), keys.end());
-  return {.result = outcome::yes};
-}
-
-reply zookeeper_store::describe(const execution& with, const std::vector<std::string>& keys,
-                                std::vector<holder_info>& found) {
-  std::vector<holder> holders;
-  if (auto known = find_holders(with, keys, holders); known.result != outcome::yes) return known;
+/// Of those that are held.
+reply describe(const lock_nodes& nodes, const execution& with, const std::vector<std::string>& keys,
+               std::vector<holder_info>& found) {
+  const auto holders = nodes.find_holders(with, keys);
   std::vector<holder_info> held;
   for (std::size_t i = 0; i != keys.size(); ++i) {
-    if (holders[i].node.empty()) continue;
+    if (holders[i].code != ZOK) return not_done({.code = holders[i].code}, "look");
+    if (!holders[i].held) continue;
     held.push_back({.key = keys[i], .fence = holders[i].fence, .kind = lease_kind::session});
     auto& info = held.back();
     if (const auto data = node_data::parse(holders[i].data)) {
@@ -77,7 +34,7 @@ reply zookeeper_store::describe(const execution& with, const std::vector<std::st
     }
   }
   const auto sessions = with.on.ask(held.size(), [&](request_round& round) {
-    for (std::size_t i = 0; i != held.size(); ++i) with.handle.read(session_path(held[i].session), round.slot(i));
+    for (std::size_t i = 0; i != held.size(); ++i) with.handle.read(nodes.session_path(held[i].session), round.slot(i));
   });
   for (std::size_t i = 0; i != held.size(); ++i) {
     if (sessions[i].code != ZOK && sessions[i].code != ZNONODE) return not_done(sessions[i], "look");
@@ -87,13 +44,49 @@ reply zookeeper_store::describe(const execution& with, const std::vector<std::st
   return {.result = outcome::yes};
 }
 
+}  // namespace
+
+reply zookeeper_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
+  return guarded([&] {
+    const auto handle = any_handle();
+    const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
+    if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
+      return reply{.result = outcome::failed, .why = fault_of(connected.code, "connect")};
+    }
+    return describe(nodes_, with, {std::string(key.resource)}, found);
+  });
+}
+
+reply zookeeper_store::list(connection& on, std::string_view after, std::size_t limit,
+                            std::vector<holder_info>& found) noexcept {
+  return guarded([&] {
+    const auto handle = any_handle();
+    const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
+    if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
+      return reply{.result = outcome::failed, .why = fault_of(connected.code, "connect")};
+    }
+    std::vector<std::string> keys;
+    if (auto known = nodes_.keys_after(with, after, keys); known.result != outcome::yes) return known;
+    constexpr std::size_t together = 100;
+    const auto most = found.size() + limit;
+    for (std::size_t i = 0; i < keys.size() && found.size() < most; i += together) {
+      const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto count = static_cast<std::ptrdiff_t>(std::min(together, keys.size() - i));
+      const auto described = describe(nodes_, with, std::vector<std::string>(begin, begin + count), found);
+      if (described.result != outcome::yes) return described;
+    }
+    if (found.size() > most) found.resize(most);
+    return reply{.result = outcome::yes};
+  });
+}
+
 reply zookeeper_store::revoke(connection& on, const request& key) noexcept {
   return guarded([&]() -> reply {
     std::vector<holder_info> found;
     if (auto known = inspect(on, key, found); known.result != outcome::yes) return known;
     if (found.empty() || !found.front().session) return {.result = outcome::no};
     const auto handle = any_handle();
-    const auto path = session_path(found.front().session);
+    const auto path = nodes_.session_path(found.front().session);
     const auto removed = static_cast<zookeeper_connection&>(on)
                              .ask(1, [&](request_round& round) { handle->remove(path, round.slot(0)); })
                              .front();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "stores/zookeeper/recipe/nodes.hpp"
 
-/// The nodes of keys, and above them.
+#include <algorithm>
 
 #include "stores/zookeeper/client/errors.hpp"
-#include "stores/zookeeper/recipe/store.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -11,16 +11,18 @@ namespace {
 
 bool is_there(const answer& told) { return told.code == ZOK || told.code == ZNODEEXISTS; }
 
-}  // namespace
-
-std::string zookeeper_store::path_of(std::string_view key) const {
-  return settings_.base + "/" + name_of_key(key, settings_.base.empty());
+/// Who must not make a node is told so before it is told that the node is there: an operator may have made it.
+bool was_made(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) {
+  const auto told = on.ask(1, [&](request_round& round) { handle.read(path, round.slot(0)); }).front();
+  return told.code == ZOK || told.code == ZNOAUTH;
 }
 
-reply zookeeper_store::make_base(zookeeper_connection& on, zookeeper_handle& handle) {
+}  // namespace
+
+reply lock_nodes::make_base(zookeeper_connection& on, zookeeper_handle& handle) const {
   std::vector<std::string> paths;
-  for (auto at = settings_.base.find('/', 1);; at = settings_.base.find('/', at + 1)) {
-    if (!settings_.base.empty()) paths.push_back(settings_.base.substr(0, at));
+  for (auto at = base_.find('/', 1);; at = base_.find('/', at + 1)) {
+    if (!base_.empty()) paths.push_back(base_.substr(0, at));
     if (at == std::string::npos) break;
   }
   paths.push_back(sessions_path());
@@ -28,12 +30,13 @@ reply zookeeper_store::make_base(zookeeper_connection& on, zookeeper_handle& han
     for (std::size_t i = 0; i != paths.size(); ++i) handle.create(paths[i], "", ZOO_PERSISTENT, round.slot(i));
   });
   for (std::size_t i = 0; i != paths.size(); ++i) {
-    if (!is_there(made[i])) return not_done(made[i], ("create " + paths[i]).c_str());
+    if (is_there(made[i]) || (made[i].code == ZNOAUTH && was_made(on, handle, paths[i]))) continue;
+    return not_done(made[i], ("create " + paths[i]).c_str());
   }
   return {.result = outcome::yes};
 }
 
-reply zookeeper_store::make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) {
+reply lock_nodes::make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) const {
   // The servers delete a container some time after its last child. Those before 3.5 know none.
   int mode = ZOO_CONTAINER;
   answer made;
@@ -51,9 +54,8 @@ reply zookeeper_store::make_parent(zookeeper_connection& on, zookeeper_handle& h
   return not_done(made, ("create " + path).c_str());
 }
 
-reply zookeeper_store::find_holders(const execution& with, const std::vector<std::string>& keys,
-                                    std::vector<holder>& found) {
-  found.assign(keys.size(), {});
+std::vector<node_holder> lock_nodes::find_holders(const execution& with, const std::vector<std::string>& keys) const {
+  std::vector<node_holder> found(keys.size());
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i != keys.size(); ++i) open.push_back(i);
   constexpr int rounds = 5;  // a holder may go between the two questions
@@ -63,9 +65,16 @@ reply zookeeper_store::find_holders(const execution& with, const std::vector<std
     });
     std::vector<std::size_t> held;
     for (std::size_t i = 0; i != open.size(); ++i) {
-      if (listed[i].code != ZOK && listed[i].code != ZNONODE) return not_done(listed[i], "look");
-      found[open[i]].node = first_of(listed[i].names);
-      if (!found[open[i]].node.empty()) held.push_back(open[i]);
+      auto& of = found[open[i]];
+      if (listed[i].code == ZNOAUTH) {
+        of.held = true;
+      } else if (listed[i].code != ZOK && listed[i].code != ZNONODE) {
+        of.code = listed[i].code;
+      } else {
+        of.node = first_of(listed[i].names);
+        of.held = !of.node.empty();
+        if (of.held) held.push_back(open[i]);
+      }
     }
     const auto read = with.on.ask(held.size(), [&](request_round& all) {
       for (std::size_t i = 0; i != held.size(); ++i) {
@@ -75,17 +84,29 @@ reply zookeeper_store::find_holders(const execution& with, const std::vector<std
     open.clear();
     for (std::size_t i = 0; i != held.size(); ++i) {
       auto& of = found[held[i]];
-      if (read[i].code == ZOK) {
-        of.data = read[i].text;
-        of.fence = read[i].created;
-      } else if (read[i].code == ZNONODE) {
+      if (read[i].code == ZNONODE) {
         of = {};
         open.push_back(held[i]);
-      } else {
-        return not_done(read[i], "look");
+      } else if (read[i].code == ZOK) {
+        of.data = read[i].text;
+        of.fence = read[i].created;
+      } else if (read[i].code != ZNOAUTH) {
+        of.code = read[i].code;
       }
     }
   }
+  return found;
+}
+
+reply lock_nodes::keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys) const {
+  const auto path = base_.empty() ? std::string("/") : base_;
+  const auto listed = with.on.ask(1, [&](request_round& round) { with.handle.list(path, round.slot(0)); }).front();
+  if (listed.code != ZOK && listed.code != ZNONODE) return not_done(listed, "list");
+  for (const auto& name : listed.names) {
+    const auto key = key_of_name(name);
+    if (key && *key > after && name_of_key(*key, base_.empty()) == name) keys.push_back(*key);
+  }
+  std::sort(keys.begin(), keys.end());
   return {.result = outcome::yes};
 }
 

@@ -8,12 +8,19 @@
 
 namespace dlock::stores::zookeeper {
 
-void remove_surely(zookeeper_handle& handle, const std::string& path) {
-  handle.remove(path, [&handle, path](const answer& told) {
+namespace {
+
+bool is_gone(const answer& removed) { return removed.code == ZOK || removed.code == ZNONODE; }
+
+}  // namespace
+
+void doubted_nodes::remove_surely(zookeeper_handle& handle, const std::string& path, const std::string& name) {
+  handle.remove(path + "/" + name, [this, &handle, path, name](const answer& told) {
+    if (is_gone(told) || handle.over()) return;
+    if (!told.lost()) return add(path, name);  // a busy server has refused it, or one that the session has left
     // Not before it is connected again: until then each attempt is refused at once.
-    if (!told.lost()) return;
-    handle.when_connected([&handle, path](const answer& connected) {
-      if (connected.code == ZOK) remove_surely(handle, path);
+    handle.when_connected([this, &handle, path, name](const answer& connected) {
+      if (connected.code == ZOK) remove_surely(handle, path, name);
     });
   });
 }
@@ -36,9 +43,19 @@ void doubted_nodes::look(zookeeper_handle& handle) {
 
 void doubted_nodes::looked(zookeeper_handle& handle, const attempt& of, const answer& told) {
   if (told.code != ZOK && told.code != ZNONODE) return;  // it has seen nothing
+  bool found = false;
   for (const auto& name : told.names) {
-    if (name.starts_with(of.prefix)) remove_surely(handle, of.path + "/" + name);
+    if (!name.starts_with(of.prefix)) continue;
+    found = true;
+    // Refused, or without an answer: it is found again by the next look.
+    handle.remove(of.path + "/" + name, [this, of](const answer& removed) {
+      if (is_gone(removed)) count_look(of);
+    });
   }
+  if (!found) count_look(of);
+}
+
+void doubted_nodes::count_look(const attempt& of) {
   const base::lock_guard lock(mutex_);
   std::erase_if(attempts_, [&](attempt& each) { return each.prefix == of.prefix && --each.looks == 0; });
 }
@@ -93,7 +110,7 @@ void queue_place::give_up() {
     state_ = state::broken;
     name = std::exchange(node_.name, {});
   }
-  if (!name.empty()) remove_surely(handle_, terms_.path + "/" + name);
+  if (!name.empty()) doubted_.remove_surely(handle_, terms_.path, name);
   listener_.tell_end();
 }
 
@@ -127,7 +144,7 @@ void queue_place::created(const answer& told) {
     left = state_ == state::left;
     if (!left) node_ = {told.text.substr(terms_.path.size() + 1), told.created};
   }
-  if (left) return remove_surely(handle_, told.text);
+  if (left) return doubted_.remove_surely(handle_, terms_.path, told.text.substr(terms_.path.size() + 1));
   list();
 }
 
@@ -150,7 +167,7 @@ void queue_place::found(const answer& told) {
     if (ours.empty()) {
       ours = each;
     } else {
-      remove_surely(handle_, terms_.path + "/" + each);
+      doubted_.remove_surely(handle_, terms_.path, each);
     }
   }
   if (!ours.empty()) return read(ours);
@@ -162,8 +179,8 @@ void queue_place::found(const answer& told) {
 /// The number of its transaction was in the answer that got lost.
 void queue_place::read(const std::string& found_name) {
   const auto path = terms_.path + "/" + found_name;
-  handle_.read(path, [self = shared_from_this(), path](answer told) {
-    if (told.code != ZOK && !told.lost()) remove_surely(self->handle_, path);
+  handle_.read(path, [self = shared_from_this(), path, found_name](answer told) {
+    if (told.code != ZOK && !told.lost()) self->doubted_.remove_surely(self->handle_, self->terms_.path, found_name);
     told.text = path;
     self->created(told);
   });
@@ -242,7 +259,7 @@ void queue_place::leave() noexcept {
   }
   listener_.leave();
   try {
-    if (!name.empty()) remove_surely(handle_, terms_.path + "/" + name);
+    if (!name.empty()) doubted_.remove_surely(handle_, terms_.path, name);
   } catch (const std::exception&) {
     // Without memory it goes with its session.
   }

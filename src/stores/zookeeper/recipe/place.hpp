@@ -20,16 +20,17 @@ struct lock_node {
   std::uint64_t fence = 0;  ///< the transaction that made it
 };
 
-/// Deletes a node of ours for nobody who waits: again after each lost connection, until it is gone or the session is over.
-void remove_surely(zookeeper_handle& handle, const std::string& path);
-
-/// Attempts whose node was not found when they were given up. A server that had the request from a connection before may still
-/// make it: it is looked for at the next renewals, because nobody else would delete it while the session lives. Thread-safe.
+/// Nodes that nobody else would delete while the session lives, so they are looked for at the next renewals: those of attempts
+/// that were given up before they were found, because a server that had the request from a connection before may still make them,
+/// and those that could not be deleted. Thread-safe. Not to be destroyed before the handle is closed.
 class doubted_nodes {
  public:
   void add(std::string path, std::string prefix);
-  /// Deletes those that are found. Not to be destroyed before the handle is closed.
+  /// Deletes those that are found.
   void look(zookeeper_handle& handle);
+  /// Deletes a node of ours for nobody who waits: again after each lost connection, and at the next renewals, until it is gone
+  /// or the session is over.
+  void remove_surely(zookeeper_handle& handle, const std::string& path, const std::string& name);
 
  private:
   struct attempt {
@@ -38,6 +39,7 @@ class doubted_nodes {
     int looks = 2;  // that are left
   };
   void looked(zookeeper_handle& handle, const attempt& of, const answer& told);
+  void count_look(const attempt& of);
 
   base::mutex mutex_{};
   std::vector<attempt> attempts_ DLOCK_GUARDED_BY(mutex_){};

@@ -62,7 +62,7 @@ reply zookeeper_store::open(zookeeper_connection& on, const session_record& reco
   auto session = std::make_shared<zookeeper_session>(
       handle, node_data{record.id, given.count(), std::string(record.host), record.pid, std::string(record.label)},
       begun);
-  const auto path = session_path(record.id);
+  const auto path = nodes_.session_path(record.id);
   for (bool first = true;; first = false) {
     const auto made = on.ask(1, [&](request_round& round) {
                           handle->create(path, session->text(), ZOO_EPHEMERAL, round.slot(0));
@@ -70,7 +70,7 @@ reply zookeeper_store::open(zookeeper_connection& on, const session_record& reco
     if (made.code == ZOK) break;
     // Without an answer the session ends all the same: nobody has it.
     if (made.code != ZNONODE || !first) return not_done(made, "open a session");
-    if (const auto base = make_base(on, *handle); base.result != outcome::yes) return base;
+    if (const auto base = nodes_.make_base(on, *handle); base.result != outcome::yes) return base;
   }
   std::shared_ptr<zookeeper_handle> unused;  // is closed without the lock
   const base::lock_guard lock(mutex_);
@@ -90,8 +90,8 @@ reply zookeeper_store::renew(zookeeper_connection& on, const session_record& rec
   }
   // Answered by the leader: another server may have lost it without knowing.
   const auto answers = on.ask(2, [&](request_round& round) {
-    handle.sync(session_path(record.id), round.slot(0));
-    handle.read(session_path(record.id), round.slot(1));
+    handle.sync(nodes_.session_path(record.id), round.slot(0));
+    handle.read(nodes_.session_path(record.id), round.slot(1));
   });
   if (handle.over() || answers[1].code == ZNONODE || answers[1].code == ZSESSIONEXPIRED) return {.result = outcome::no};
   for (const auto& each : answers) {

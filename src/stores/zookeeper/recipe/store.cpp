@@ -43,7 +43,7 @@ void zookeeper_store::prepare() {
     why.text = fmt::format("no server answers at {}", settings_.ensemble);
     fail(settings_, why);
   }
-  if (const auto made = make_base(on, *handle); made.result != outcome::yes) fail(settings_, made.why);
+  if (const auto made = nodes_.make_base(on, *handle); made.result != outcome::yes) fail(settings_, made.why);
 }
 
 std::unique_ptr<connection> zookeeper_store::connect(microseconds, fault& why) noexcept {
@@ -86,13 +86,7 @@ void zookeeper_store::execute_part(zookeeper_connection& on, requests asked, rep
     return;
   }
   const execution with{on, *handle, session.get()};
-  switch (action) {
-    case verb::take:
-    case verb::insert: take(with, asked, told); break;
-    case verb::look: look(with, asked, told); break;
-    case verb::release: release(with, asked, told); break;
-    default: cancel(with, asked, told); break;
-  }
+  execute_verb(nodes_, with, asked, told);
 }
 
 void zookeeper_store::watch(std::string_view key, const id128& id, key_listener& listener) noexcept {
@@ -100,16 +94,16 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
     if (id == id128{}) {
       const auto handle = connected_handle();  // a new one may have to look up names
       if (handle == nullptr) return;
-      auto watch = std::make_shared<holder_watch>(*handle, path_of(key), listener);
+      auto watch = std::make_shared<holder_watch>(*handle, nodes_.path_of(key), listener);
       {
         const base::lock_guard lock(mutex_);
         watches_[&listener] = watch;
       }
       watch->begin();
     } else if (const auto session = find(id)) {
-      auto place =
-          std::make_shared<queue_place>(session->handle(), session->doubted(),
-                                        queue_place::terms{path_of(key), settings_.names, session->text()}, listener);
+      auto place = std::make_shared<queue_place>(
+          session->handle(), session->doubted(),
+          queue_place::terms{nodes_.path_of(key), settings_.names, session->text()}, listener);
       {
         const base::lock_guard lock(mutex_);
         places_[&listener] = {session, place};

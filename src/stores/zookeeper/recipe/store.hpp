@@ -3,7 +3,6 @@
 
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +11,7 @@
 #include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "stores/zookeeper/client/connection.hpp"
-#include "stores/zookeeper/recipe/session.hpp"
+#include "stores/zookeeper/recipe/verbs.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -37,38 +36,8 @@ class zookeeper_store final : public store, private store_admin {
   store_admin* admin() noexcept override { return this; }
 
  private:
-  /// What a verb is executed on.
-  struct execution {
-    zookeeper_connection& on;
-    zookeeper_handle& handle;
-    zookeeper_session* session;  // null: none of ours is named
-  };
   /// Requests of one session.
-  using requests = std::span<const request>;
-  using replies = std::span<reply>;
   void execute_part(zookeeper_connection& on, requests asked, replies told);
-  // verbs.cpp
-  void take(const execution& with, requests asked, replies told);
-  std::vector<std::size_t> attempt(const execution& with, requests asked, replies told,
-                                   const std::vector<std::size_t>& which);
-  void look(const execution& with, requests asked, replies told);
-  void release(const execution& with, requests asked, replies told);
-  void cancel(const execution& with, requests asked, replies told);
-
-  // nodes.cpp
-  /// Makes the node of a key, or what stands above all of them. yes: it is there.
-  reply make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path);
-  reply make_base(zookeeper_connection& on, zookeeper_handle& handle);
-  struct holder {
-    std::string node{};  ///< its name; empty: nobody
-    std::string data{};
-    std::uint64_t fence = 0;
-  };
-  /// Who holds each key. yes: all are known.
-  reply find_holders(const execution& with, const std::vector<std::string>& keys, std::vector<holder>& found);
-  std::string path_of(std::string_view key) const;
-  std::string sessions_path() const { return (settings_.base.empty() ? "/dlock" : settings_.base) + ".sessions"; }
-  std::string session_path(const id128& id) const { return sessions_path() + "/" + id.hex(); }
 
   // admin.cpp
   reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
@@ -77,9 +46,6 @@ class zookeeper_store final : public store, private store_admin {
   reply revoke(connection& on, const request& key) noexcept override;
   /// The servers delete what nobody needs any more.
   reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
-  /// Of those that are held.
-  reply describe(const execution& with, const std::vector<std::string>& keys, std::vector<holder_info>& found);
-  reply keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys);
 
   // sessions.cpp
   reply open(zookeeper_connection& on, const session_record& record);
@@ -92,6 +58,7 @@ class zookeeper_store final : public store, private store_admin {
   std::shared_ptr<zookeeper_handle> connected_handle();
 
   const zookeeper_settings settings_;
+  const lock_nodes nodes_{settings_};
   mutable base::mutex mutex_{};
   std::map<id128, std::shared_ptr<zookeeper_session>> sessions_ DLOCK_GUARDED_BY(mutex_){};
   std::shared_ptr<zookeeper_handle> spare_ DLOCK_GUARDED_BY(mutex_){};  // while there is no session

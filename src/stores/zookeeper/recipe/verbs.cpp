@@ -2,11 +2,13 @@
 
 /// The verbs of the lock recipe. What can be sent together is: requests of one session are executed in their order.
 
+#include "stores/zookeeper/recipe/verbs.hpp"
+
 #include <algorithm>
+#include <utility>
 
 #include "base/printable_text.hpp"
 #include "stores/zookeeper/client/errors.hpp"
-#include "stores/zookeeper/recipe/store.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -19,17 +21,15 @@ id128 stranger() noexcept {
   return id;
 }
 
-}  // namespace
-
 /// Of those that are named. They are asked for by a node each, and a list of who stands before it. Returns those whose key has
 /// no node of its own yet.
-std::vector<std::size_t> zookeeper_store::attempt(const execution& with, requests asked, replies told,
-                                                  const std::vector<std::size_t>& which) {
+std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with, requests asked, replies told,
+                                 const std::vector<std::size_t>& which) {
   const auto answers = with.on.ask(2 * which.size(), [&](request_round& round) {
     for (std::size_t i = 0; i != which.size(); ++i) {
       const auto& request = asked[which[i]];
-      const auto path = path_of(request.resource);
-      const auto prefix = node_prefix(settings_.names, attempt_id(request.session, request.nonce));
+      const auto path = nodes.path_of(request.resource);
+      const auto prefix = nodes.prefix_of(request.session, request.nonce);
       with.handle.create(path + "/" + prefix, with.session->text(), ZOO_EPHEMERAL_SEQUENTIAL, round.slot(2 * i));
       with.handle.list(path, round.slot(2 * i + 1));
     }
@@ -75,7 +75,7 @@ std::vector<std::size_t> zookeeper_store::attempt(const execution& with, request
   return homeless;
 }
 
-void zookeeper_store::take(const execution& with, requests asked, replies told) {
+void take(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i != asked.size(); ++i) {
     const auto place = with.session->place(asked[i].resource);
@@ -91,9 +91,9 @@ void zookeeper_store::take(const execution& with, requests asked, replies told) 
   if (which.empty()) return;
   constexpr int rounds = 4;  // the server may delete a key's node as soon as it is made, where nothing stands below it
   for (int i = 0; i != rounds && !which.empty(); ++i) {
-    which = attempt(with, asked, told, which);
+    which = attempt(nodes, with, asked, told, which);
     for (auto each = which.begin(); each != which.end();) {
-      const auto made = make_parent(with.on, with.handle, path_of(asked[*each].resource));
+      const auto made = nodes.make_parent(with.on, with.handle, nodes.path_of(asked[*each].resource));
       if (made.result == outcome::yes) {
         told[*each] = {.why = {.transient = true, .text = "the key's node is deleted again and again"},
                        .statements = 0};
@@ -107,37 +107,38 @@ void zookeeper_store::take(const execution& with, requests asked, replies told) 
   told.front().statements = 1;
 }
 
-void zookeeper_store::look(const execution& with, requests asked, replies told) {
+void look(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
   std::vector<std::string> keys;
   for (const auto& each : asked) keys.emplace_back(each.resource);
-  std::vector<holder> found;
-  const auto known = find_holders(with, keys, found);
+  const auto found = nodes.find_holders(with, keys);
   for (std::size_t i = 0; i != asked.size(); ++i) {
-    told[i] = known;
+    const auto& of = found[i];
+    told[i] = of.code == ZOK ? reply{.result = outcome::yes} : not_done({.code = of.code}, "look");
     told[i].statements = i == 0 ? 1 : 0;
-    if (known.result != outcome::yes) continue;
+    if (of.code != ZOK) continue;
     // Our own place that has become the first is to be had by a take.
     const auto place = with.session == nullptr ? nullptr : with.session->place(keys[i]);
-    if (found[i].node.empty() || (place != nullptr && place->name() == found[i].node)) {
+    const bool ours = place != nullptr && !of.node.empty() && place->name() == of.node;
+    if (!of.held || ours) {
       told[i].result = outcome::absent;
       continue;
     }
     auto& seen = told[i].holder;
     seen.kind = lease_kind::session;
-    seen.fence = found[i].fence;
-    if (const auto data = node_data::parse(found[i].data)) {
+    seen.fence = of.fence;
+    if (const auto data = node_data::parse(of.data)) {
       seen.holder = data->session;
       seen.left = std::chrono::milliseconds{data->timeout_ms};
       seen.who = data->who();
     } else {
       seen.holder = stranger();
       seen.left = microseconds::max();
-      seen.who = detail::printable_text(found[i].data.substr(0, 64));
+      seen.who = detail::printable_text(of.data.substr(0, 64));
     }
   }
 }
 
-void zookeeper_store::release(const execution& with, requests asked, replies told) {
+void release(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
   std::vector<std::pair<std::size_t, std::string>> ours;
   for (std::size_t i = 0; i != asked.size(); ++i) {
     const auto held = with.session->held(asked[i].resource);
@@ -145,7 +146,7 @@ void zookeeper_store::release(const execution& with, requests asked, replies tol
   }
   const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
     for (std::size_t i = 0; i != ours.size(); ++i) {
-      with.handle.remove(path_of(asked[ours[i].first].resource) + "/" + ours[i].second, round.slot(i));
+      with.handle.remove(nodes.path_of(asked[ours[i].first].resource) + "/" + ours[i].second, round.slot(i));
     }
   });
   for (std::size_t i = 0; i != ours.size(); ++i) {
@@ -162,11 +163,11 @@ void zookeeper_store::release(const execution& with, requests asked, replies tol
   told.front().statements = 1;
 }
 
-void zookeeper_store::cancel(const execution& with, requests asked, replies told) {
+void cancel(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
   // Another server than that which had the attempt may not have heard of it yet.
   auto listed = with.on.ask(asked.size() + 1, [&](request_round& round) {
-    with.handle.sync(path_of(asked.front().resource), round.slot(asked.size()));
-    for (std::size_t i = 0; i != asked.size(); ++i) with.handle.list(path_of(asked[i].resource), round.slot(i));
+    with.handle.sync(nodes.path_of(asked.front().resource), round.slot(asked.size()));
+    for (std::size_t i = 0; i != asked.size(); ++i) with.handle.list(nodes.path_of(asked[i].resource), round.slot(i));
   });
   const auto synced = listed.back().code;
   std::vector<std::pair<std::size_t, std::string>> ours;
@@ -178,17 +179,17 @@ void zookeeper_store::cancel(const execution& with, requests asked, replies told
     }
     // By its name; a node that was a place in the queue before has another one.
     const auto held = with.session->held(asked[i].resource);
-    const auto prefix = node_prefix(settings_.names, attempt_id(asked[i].session, asked[i].nonce));
+    const auto prefix = nodes.prefix_of(asked[i].session, asked[i].nonce);
     const auto before = ours.size();
     for (const auto& each : listed[i].names) {
       const bool granted = held && held->nonce == asked[i].nonce && held->name == each;
       if (granted || each.starts_with(prefix)) ours.emplace_back(i, each);
     }
-    if (ours.size() == before) with.session->doubted().add(path_of(asked[i].resource), prefix);
+    if (ours.size() == before) with.session->doubted().add(nodes.path_of(asked[i].resource), prefix);
   }
   const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
     for (std::size_t i = 0; i != ours.size(); ++i) {
-      with.handle.remove(path_of(asked[ours[i].first].resource) + "/" + ours[i].second, round.slot(i));
+      with.handle.remove(nodes.path_of(asked[ours[i].first].resource) + "/" + ours[i].second, round.slot(i));
     }
   });
   for (std::size_t i = 0; i != ours.size(); ++i) {
@@ -201,6 +202,18 @@ void zookeeper_store::cancel(const execution& with, requests asked, replies told
     }
   }
   told.front().statements = 1;
+}
+
+}  // namespace
+
+void execute_verb(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
+  switch (asked.front().action) {
+    case verb::take:
+    case verb::insert: take(nodes, with, asked, told); break;
+    case verb::look: look(nodes, with, asked, told); break;
+    case verb::release: release(nodes, with, asked, told); break;
+    default: cancel(nodes, with, asked, told); break;
+  }
 }
 
 }  // namespace dlock::stores::zookeeper

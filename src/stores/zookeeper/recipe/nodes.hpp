@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stores/zookeeper/client/connection.hpp"
+#include "stores/zookeeper/recipe/session.hpp"
+
+namespace dlock::stores::zookeeper {
+
+/// What is executed, and on what.
+struct execution {
+  zookeeper_connection& on;
+  zookeeper_handle& handle;
+  zookeeper_session* session;  ///< null: none of ours is named
+};
+
+/// Who holds a key.
+struct node_holder {
+  int code = ZOK;  ///< another one: it is not known
+  bool held = false;
+  std::string node{};  ///< its name. Of what our user may not read, neither this nor the others are known
+  std::string data{};
+  std::uint64_t fence = 0;
+};
+
+/// The nodes of keys, and above them: where they are, and what they say. Knows settings alone.
+class lock_nodes {
+ public:
+  explicit lock_nodes(const zookeeper_settings& settings) : base_(settings.base), names_(settings.names) {}
+
+  std::string path_of(std::string_view key) const { return base_ + "/" + name_of_key(key, base_.empty()); }
+  std::string session_path(const id128& id) const { return sessions_path() + "/" + id.hex(); }
+  /// What the name of an attempt's node begins with.
+  std::string prefix_of(const id128& session, std::uint64_t nonce) const {
+    return node_prefix(names_, attempt_id(session, nonce));
+  }
+
+  /// Makes the node of a key, or what stands above all of them. yes: it is there.
+  reply make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) const;
+  reply make_base(zookeeper_connection& on, zookeeper_handle& handle) const;
+  /// Who holds each key: one of which that can't be known spoils none of the others.
+  std::vector<node_holder> find_holders(const execution& with, const std::vector<std::string>& keys) const;
+  /// Keys that have a node and are greater, in their order.
+  reply keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys) const;
+
+ private:
+  std::string sessions_path() const { return (base_.empty() ? "/dlock" : base_) + ".sessions"; }
+
+  const std::string base_;
+  const node_names names_;
+};
+
+}  // namespace dlock::stores::zookeeper
