@@ -37,9 +37,15 @@ bool redis_client::greet(script_connection& connection, const std::string& where
   const greeting hello(settings_, first ? scripts_ : std::span<const std::string>{});
   if (!hello.judge(connection.ask(hello.text()), where, found, why)) return false;
   connection.server = std::move(found.server);
-  if (first) {
+  {
     const base::lock_guard lock(mutex_);
-    hashes_ = found.hashes;
+    if (first) hashes_ = found.hashes;
+    auto& here = connection.server;
+    if (!here.promotion.empty()) {
+      heir_ = here;
+    } else if (here.run == heir_.run) {
+      here.promotion = heir_.promotion;
+    }
   }
   connection.scripts = scripts_;
   connection.hashes = std::move(found.hashes);

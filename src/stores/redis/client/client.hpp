@@ -70,6 +70,8 @@ class redis_client {
   mutable base::mutex mutex_;
   /// Of the scripts, as the first connection's server has named them: all servers name them alike.
   mutable std::vector<std::string> hashes_ DLOCK_GUARDED_BY(mutex_){};
+  /// The last start of a server that was promoted: it forgets that when it has had no replica for an hour.
+  mutable server_facts heir_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// An incarnation of a server is named by its address and this start of it: the address.

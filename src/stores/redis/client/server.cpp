@@ -38,6 +38,9 @@ server_facts server_facts::read(std::string_view info, const answer& fsync) {
   facts.version = field(info, "redis_version");
   facts.up = std::chrono::seconds{answer::number_in(field(info, "uptime_in_seconds"))};
   facts.primary = field(info, "role") == "master";
+  // The end of what it has as a replica; -1: it was none.
+  const auto former = field(info, "second_repl_offset");
+  if (!former.empty() && former != "-1") facts.promotion = field(info, "master_replid");
   facts.cluster = field(info, "cluster_enabled") == "1";
   if (field(info, "maxmemory") != "0") facts.policy = field(info, "maxmemory_policy");
   if (field(info, "aof_enabled") == "1") {

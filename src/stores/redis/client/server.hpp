@@ -16,6 +16,7 @@ struct server_facts {
   std::string version{};
   std::chrono::seconds up{0};  ///< since its start, rounded
   bool primary = false;
+  std::string promotion{};  ///< names the fail-over by which this start became primary; empty: none, or forgotten
   bool cluster = false;
   std::string policy{};  ///< maxmemory-policy, where memory is limited: which keys it deletes then
   persistence keeps = persistence::none;

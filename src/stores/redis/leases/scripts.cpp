@@ -34,15 +34,20 @@ end
 return fence
 )";
 
+/// What an heir has is other data than its primary's: that may have had more. Its own restarts keep the new name.
 constexpr std::string_view hello = R"(
-local meta = redis.call('HMGET', KEYS[1], 'run', 'data', 'epoch')
-local epoch = tonumber(meta[3] or 0)
-if not meta[2] then redis.call('HSET', KEYS[1], 'data', ARGV[2]) end
-if meta[1] ~= ARGV[1] then
+local meta = redis.call('HMGET', KEYS[1], 'run', 'data', 'epoch', 'promotion')
+local data, epoch = meta[2], tonumber(meta[3] or 0)
+local promoted = ARGV[4] ~= '' and meta[4] ~= ARGV[4]
+if promoted or not data then
+  data = ARGV[2]
+  redis.call('HSET', KEYS[1], 'data', data, 'promotion', ARGV[4])
+end
+if promoted or meta[1] ~= ARGV[1] then
   if ARGV[3] == '1' then epoch = math.max(epoch, now) end
   redis.call('HSET', KEYS[1], 'run', ARGV[1], 'epoch', whole(epoch))
 end
-return {meta[2] or ARGV[2], whole(epoch)}
+return {data, whole(epoch)}
 )";
 
 constexpr std::string_view take = R"(

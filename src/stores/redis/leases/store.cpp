@@ -62,7 +62,7 @@ std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const st
 bool redis_store::introduce(lease_connection& to, fault& why) const {
   const auto& server = to.server;
   script_calls hello(to);
-  hello.add(script::hello, 1, {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0"});
+  hello.add(script::hello, 1, {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0", server.promotion});
   const auto told = std::move(hello.run().front());
   if (!told || told.is_error()) {
     why = told ? fault_of_error(told.text(), "hello") : lost_connection("hello: no answer in time");

@@ -56,8 +56,8 @@ void setnx_store::prepare() {
 std::unique_ptr<connection> setnx_store::connect(microseconds limit, fault& why,
                                                  const std::stop_token& cancel) noexcept {
   auto made = client_.open<script_connection>(limit, cancel, why);
-  // Another start of the server proves nothing, unless it has kept everything.
-  if (made != nullptr) made->name_server({});
+  // Another start of the server proves nothing, unless it has kept everything, and nor does an heir.
+  if (made != nullptr) made->name_server(made->server.promotion);
   return made;
 }
 
