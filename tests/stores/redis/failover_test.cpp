@@ -138,4 +138,36 @@ TEST_CASE("redis failover: a primary that was replaced and is primary again is a
   CHECK(server.ask({"HGET", "dlock:meta", "epoch"}) == raised);
 }
 
+TEST_CASE("redis failover: one refusal by a former primary ends each connection to it", "[redis][hosts]") {
+  const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
+  CAPTURE(scheme);
+  two_hosts both;
+  const auto locks = open_store(both.url(scheme));
+  fault why;
+  const auto asking = locks->connect(20s, why), idle = locks->connect(20s, why);
+  REQUIRE(asking != nullptr);
+  REQUIRE(idle != nullptr);
+  both.replica.ask({"REPLICAOF", "NO", "ONE"});
+  both.primary.ask({"REPLICAOF", "127.0.0.1", std::to_string(both.replica.port())});
+  CHECK(idle->alive());
+  const auto take = [&](connection& on) {
+    const request one{.action = verb::insert,
+                      .resource = "k",
+                      .session = id128::random(),
+                      .nonce = 1,
+                      .kind = lease_kind::expiring,
+                      .ttl = 30s};
+    reply told;
+    locks->execute(on, {&one, 1}, {&told, 1});
+    return told.result;
+  };
+  CHECK(take(*asking) == outcome::failed);
+  CHECK_FALSE(asking->usable());
+  CHECK_FALSE(idle->alive());
+  const auto next = locks->connect(20s, why);
+  REQUIRE(next != nullptr);
+  CHECK(take(*next) == outcome::yes);
+  CHECK(next->alive());
+}
+
 }  // namespace dlock::test

@@ -21,6 +21,12 @@ void script_connection::name_server(std::string_view data) {
   set_identity(std::move(named));
 }
 
+void script_connection::is_refused() noexcept {
+  interrupt();
+  auto seen = made_at_;  // the first tells of a server: later ones must not end what was made since
+  refusals_->compare_exchange_strong(seen, seen + 1);
+}
+
 void redis_client::fail(const fault& why) const {
   throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
                     fmt::format("{}: {}", settings_.name, why.text), why.native, why.sqlstate, why.transient);
@@ -96,6 +102,7 @@ std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint&
       where = settings_.where(primary);
     }
     auto made = make(connect(primary, until, cancel));
+    made->count_refusals(refusals_);
     if (greet(*made, where, why)) return made;
   } catch (const std::runtime_error& problem) {
     why = lost_connection(fmt::format("{}: {}", where, problem.what()));

@@ -25,10 +25,23 @@ class script_connection : public redis_connection {
   /// Rule 15: what another start of the server may have lost proves nothing, so it counts as another server, unless it keeps
   /// everything. `data`: names what is stored there, if something does.
   void name_server(std::string_view data);
+  /// One that refused everything ends the others to it too: who is idle would learn it by the next statement only.
+  bool alive() noexcept override { return redis_connection::alive() && refusals_->load() == made_at_; }
+  /// Its server is no primary any more, or not yet.
+  void is_refused() noexcept;
+  /// `refusals`: how many the client's connections have met.
+  void count_refusals(std::shared_ptr<std::atomic<unsigned>> refusals) noexcept {
+    made_at_ = refusals->load();
+    refusals_ = std::move(refusals);
+  }
 
   server_facts server{};
   std::span<const std::string> scripts{};
   std::vector<std::string> hashes{};  ///< of them, in their order
+
+ private:
+  std::shared_ptr<std::atomic<unsigned>> refusals_ = std::make_shared<std::atomic<unsigned>>(0);
+  unsigned made_at_ = 0;
 };
 
 /// Makes connections to the first host that is a primary. Thread-safe.
@@ -67,6 +80,7 @@ class redis_client {
   const redis_settings settings_;
   const std::span<const std::string> scripts_;
   std::atomic<std::size_t> last_{0};  // the host that worked last
+  const std::shared_ptr<std::atomic<unsigned>> refusals_ = std::make_shared<std::atomic<unsigned>>(0);
   mutable base::mutex mutex_;
   /// Of the scripts, as the first connection's server has named them: all servers name them alike.
   mutable std::vector<std::string> hashes_ DLOCK_GUARDED_BY(mutex_){};
