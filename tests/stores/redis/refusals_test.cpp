@@ -2,9 +2,13 @@
 
 /// Servers that will not do, or not yet.
 
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <stdexcept>
+#include <stop_token>
+#include <thread>
 
 #include "dlock/error.hpp"
 #include "stores/redis/redis_places.hpp"
@@ -39,6 +43,23 @@ TEST_CASE("redis refusals: a server that deletes any key when its memory is full
   check_refused(deletes.url(), "maxmemory-policy is allkeys-lru");
   const redis_server refuses({"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
   CHECK_NOTHROW(open_store(refuses.url())->prepare());
+}
+
+TEST_CASE("redis refusals: each connection asks whether locks may live there, since a fail-over brings other settings",
+          "[redis]") {
+  const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
+  CAPTURE(scheme);
+  const redis_server server;
+  const auto locks = open_store(server.url(scheme));
+  CHECK_NOTHROW(locks->prepare());
+  server.ask({"CONFIG", "SET", "maxmemory", "100mb"});
+  server.ask({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  fault why;
+  CHECK(locks->connect(20s, why) == nullptr);
+  CHECK_FALSE(why.transient);
+  CHECK_THAT(why.text, ContainsSubstring("maxmemory-policy is allkeys-lru"));
+  server.ask({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+  CHECK(locks->connect(20s, why) != nullptr);
 }
 
 TEST_CASE("redis refusals: a node of a cluster is refused", "[redis]") {

@@ -135,6 +135,18 @@ std::unique_ptr<script_connection> redis_client::open(microseconds limit, const 
   return nullptr;
 }
 
+bool may_hold_locks(const server_facts& server, const redis_settings& settings, bool expire, fault& why) {
+  try {
+    server.must_do(settings, expire);
+    return true;
+  } catch (const std::invalid_argument& refusal) {
+    why = {};
+    why.connection = true;
+    why.text = refusal.what();
+    return false;
+  }
+}
+
 bool end_lost_connection(redis_connection& on, const connection_identity& lost) noexcept {
   try {
     const auto& here = on.identity();

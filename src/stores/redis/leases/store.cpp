@@ -51,7 +51,9 @@ std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const st
                                                     fault& why) noexcept {
   auto made = client_.open<lease_connection>(limit, cancel, why);
   try {
-    if (made != nullptr && introduce(*made, why)) return made;
+    if (made != nullptr && may_hold_locks(made->server, client_.settings(), false, why) && introduce(*made, why)) {
+      return made;
+    }
   } catch (const std::exception&) {
     why.transient = why.connection = true;
   }
