@@ -57,10 +57,12 @@ if row[1] and not (row[3] and tonumber(row[3]) <= now) then return false end
 local fence, expires = row[2], row[3]
 )";
 
+/// By the clock, since somebody may have deleted the key, and the floor with it, after the connection was told its epoch.
 constexpr std::string_view insert = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 then return false end
 redis.call('ZADD', KEYS[3], 0, ARGV[5])
-local fence, expires = redis.call('HGET', KEYS[2], 'floor') or 0, false
+local meta = redis.call('HMGET', KEYS[2], 'floor', 'epoch')
+local fence, expires = math.max(meta[1] or 0, meta[2] or 0, ARGV[6] == '1' and now or 0), false
 )";
 
 /// Rule 2: always about the holder and the fence that were seen.
