@@ -140,10 +140,9 @@ return 1
 
 constexpr std::string_view remove_session = R"(
 local ends = redis.call('HGET', KEYS[1], 'expires')
-if not ends or (ARGV[2] == '1' and tonumber(ends) > now) then return 0 end
-redis.call('DEL', KEYS[1])
+if ends and ARGV[2] == '1' and tonumber(ends) > now then return 0 end
 redis.call('ZREM', KEYS[2], ARGV[1])
-return 1
+return redis.call('DEL', KEYS[1])
 )";
 
 /// Nobody, for a free key and one whose own expiry has passed.
