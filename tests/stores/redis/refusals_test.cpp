@@ -29,7 +29,7 @@ void check_refused(const std::string& url, const std::string& why) {
 TEST_CASE("redis refusals: a server that promises less than is asked for is named with what it promises", "[redis]") {
   const redis_server nothing({"--appendonly", "no"});
   check_refused(nothing.url(), "persistence=everysec is asked for, and the server promises none");
-  check_refused(nothing.url("&persistence=always"), "Set appendonly yes and appendfsync always");
+  check_refused(nothing.url("&persistence=always"), "Set appendonly yes, appendfsync always");
   CHECK_NOTHROW(open_store(nothing.url("&persistence=none"))->prepare());
   const redis_server mostly({"--appendfsync", "everysec"});
   CHECK_NOTHROW(open_store(mostly.url())->prepare());
@@ -60,6 +60,13 @@ TEST_CASE("redis refusals: each connection asks whether locks may live there, si
   CHECK_THAT(why.text, ContainsSubstring("maxmemory-policy is allkeys-lru"));
   server.ask({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
   CHECK(locks->connect(20s, why) != nullptr);
+}
+
+TEST_CASE("redis refusals: a server that writes nothing to the disk while it rewrites its log does not keep everything",
+          "[redis]") {
+  const redis_server server({"--no-appendfsync-on-rewrite", "yes"});
+  check_refused(server.url("&persistence=always"), "no-appendfsync-on-rewrite no");
+  CHECK_NOTHROW(open_store(server.url())->prepare());
 }
 
 TEST_CASE("redis refusals: a node of a cluster is refused", "[redis]") {
