@@ -69,6 +69,26 @@ TEST_CASE("redis refusals: a server that writes nothing to the disk while it rew
   CHECK_NOTHROW(open_store(server.url())->prepare());
 }
 
+TEST_CASE("redis refusals: a server that says nothing is waited for as long as a connect may take", "[redis]") {
+  const redis_server server;
+  const auto locks = open_store(server.url("&statement_timeout=60000&connect_timeout=60000"));
+  server.stop();
+  fault why;
+  const auto begun = std::chrono::steady_clock::now();
+  SECTION("which is a limit") { CHECK(locks->connect(200ms, why) == nullptr); }
+  SECTION("or until it is cancelled") {
+    std::stop_source cancel;
+    std::thread ends([&] {
+      std::this_thread::sleep_for(300ms);  // so that it is waiting by then
+      cancel.request_stop();
+    });
+    CHECK(locks->connect(50s, why, cancel.get_token()) == nullptr);
+    ends.join();
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < 15s);
+  server.go_on();
+}
+
 TEST_CASE("redis refusals: a node of a cluster is refused", "[redis]") {
   const redis_server node({"--cluster-enabled", "yes", "--cluster-port", "0"});
   check_refused(node.url(), "cluster-enabled");

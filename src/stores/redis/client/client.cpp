@@ -70,9 +70,7 @@ stream_socket redis_client::connect(const store_url::endpoint& host, clock::time
 
 store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,
                                                const std::stop_token& cancel) const {
-  const auto left =
-      std::max(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()), std::chrono::milliseconds{1});
-  redis_connection connection(connect(sentinel, until, cancel), left);
+  redis_connection connection(connect(sentinel, until, cancel), left(until));
   command_text question;
   if (!settings_.sentinel_user.empty()) {
     question.add({"AUTH", settings_.sentinel_user, settings_.sentinel_password});
@@ -103,7 +101,12 @@ std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint&
     }
     auto made = make(connect(primary, until, cancel));
     made->count_refusals(refusals_);
-    if (greet(*made, where, why)) return made;
+    made->set_patience(left(until));
+    const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
+    if (greet(*made, where, why)) {
+      made->set_patience(settings_.statement_timeout);
+      return made;
+    }
   } catch (const std::runtime_error& problem) {
     why = lost_connection(fmt::format("{}: {}", where, problem.what()));
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -47,6 +49,7 @@ class script_connection : public redis_connection {
 /// Makes connections to the first host that is a primary. Thread-safe.
 class redis_client {
  public:
+  using clock = stream_socket::clock;
   /// `scripts` must outlive it.
   redis_client(redis_settings settings, std::span<const std::string> scripts)
       : settings_(std::move(settings)), scripts_(scripts) {}
@@ -54,6 +57,10 @@ class redis_client {
   const redis_settings& settings() const noexcept { return settings_; }
   /// Throws store_error, of what open() has told.
   [[noreturn]] void fail(const fault& why) const;
+  /// What the greeting and a scheme's first words may take of that limit.
+  static std::chrono::milliseconds left(clock::time_point until) noexcept {
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()), std::chrono::milliseconds{1});
+  }
   /// A new one, of a class of the scheme's. Null, and why.
   template <class Connection>
   std::unique_ptr<Connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {
@@ -64,7 +71,6 @@ class redis_client {
   }
 
  private:
-  using clock = stream_socket::clock;
   using maker = std::function<std::unique_ptr<script_connection>(stream_socket)>;
   std::unique_ptr<script_connection> open(microseconds limit, const std::stop_token& cancel, fault& why,
                                           const maker& make) noexcept;

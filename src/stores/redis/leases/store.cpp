@@ -49,9 +49,14 @@ void redis_store::prepare() {
 
 std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const std::stop_token& cancel,
                                                     fault& why) noexcept {
+  const auto until = redis_client::clock::now() + limit;
   auto made = client_.open<lease_connection>(limit, cancel, why);
   try {
-    if (made != nullptr && may_hold_locks(made->server, client_.settings(), false, why) && introduce(*made, why)) {
+    if (made != nullptr && may_hold_locks(made->server, client_.settings(), false, why)) {
+      made->set_patience(redis_client::left(until));
+      const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
+      if (!introduce(*made, why)) return nullptr;
+      made->set_patience(client_.settings().statement_timeout);
       return made;
     }
   } catch (const std::exception&) {
