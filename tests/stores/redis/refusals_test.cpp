@@ -2,9 +2,13 @@
 
 /// Servers that will not do, or not yet.
 
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <stdexcept>
+#include <stop_token>
+#include <thread>
 
 #include "dlock/error.hpp"
 #include "stores/redis/redis_places.hpp"
@@ -25,7 +29,7 @@ void check_refused(const std::string& url, const std::string& why) {
 TEST_CASE("redis refusals: a server that promises less than is asked for is named with what it promises", "[redis]") {
   const redis_server nothing({"--appendonly", "no"});
   check_refused(nothing.url(), "persistence=everysec is asked for, and the server promises none");
-  check_refused(nothing.url("&persistence=always"), "Set appendonly yes and appendfsync always");
+  check_refused(nothing.url("&persistence=always"), "Set appendonly yes, appendfsync always");
   CHECK_NOTHROW(open_store(nothing.url("&persistence=none"))->prepare());
   const redis_server mostly({"--appendfsync", "everysec"});
   CHECK_NOTHROW(open_store(mostly.url())->prepare());
@@ -39,6 +43,50 @@ TEST_CASE("redis refusals: a server that deletes any key when its memory is full
   check_refused(deletes.url(), "maxmemory-policy is allkeys-lru");
   const redis_server refuses({"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
   CHECK_NOTHROW(open_store(refuses.url())->prepare());
+}
+
+TEST_CASE("redis refusals: each connection asks whether locks may live there, since a fail-over brings other settings",
+          "[redis]") {
+  const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
+  CAPTURE(scheme);
+  const redis_server server;
+  const auto locks = open_store(server.url(scheme));
+  CHECK_NOTHROW(locks->prepare());
+  server.ask({"CONFIG", "SET", "maxmemory", "100mb"});
+  server.ask({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  fault why;
+  CHECK(locks->connect(20s, why) == nullptr);
+  CHECK_FALSE(why.transient);
+  CHECK_THAT(why.text, ContainsSubstring("maxmemory-policy is allkeys-lru"));
+  server.ask({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+  CHECK(locks->connect(20s, why) != nullptr);
+}
+
+TEST_CASE("redis refusals: a server that writes nothing to the disk while it rewrites its log does not keep everything",
+          "[redis]") {
+  const redis_server server({"--no-appendfsync-on-rewrite", "yes"});
+  check_refused(server.url("&persistence=always"), "no-appendfsync-on-rewrite no");
+  CHECK_NOTHROW(open_store(server.url())->prepare());
+}
+
+TEST_CASE("redis refusals: a server that says nothing is waited for as long as a connect may take", "[redis]") {
+  const redis_server server;
+  const auto locks = open_store(server.url("&statement_timeout=60000&connect_timeout=60000"));
+  server.stop();
+  fault why;
+  const auto begun = std::chrono::steady_clock::now();
+  SECTION("which is a limit") { CHECK(locks->connect(200ms, why) == nullptr); }
+  SECTION("or until it is cancelled") {
+    std::stop_source cancel;
+    std::thread ends([&] {
+      std::this_thread::sleep_for(300ms);  // so that it is waiting by then
+      cancel.request_stop();
+    });
+    CHECK(locks->connect(50s, why, cancel.get_token()) == nullptr);
+    ends.join();
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < 15s);
+  server.go_on();
 }
 
 TEST_CASE("redis refusals: a node of a cluster is refused", "[redis]") {

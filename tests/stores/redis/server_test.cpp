@@ -71,6 +71,28 @@ TEST_CASE("redis: what a killed server had written is there again, and nobody el
   CHECK(b.store->terminate(*b.connection, before));  // of the start before
 }
 
+TEST_CASE("redis: a key that somebody deleted gets no token again, on no connection", "[redis][T50]") {
+  const redis_server server;
+  url_place place(server.url());
+  actor a(place);
+  const auto fence = a.acquire("k");
+  server.ask({"DEL", "dlock:lock:k"});
+  const auto next = a.acquire("k");
+  CHECK(next > fence);
+  server.ask({"FLUSHALL"});
+  CHECK(a.acquire("k") > next);
+}
+
+TEST_CASE("redis: a session whose hash is gone goes from the index too", "[redis][T58]") {
+  const redis_server server;
+  url_place place(server.url());
+  actor a(place);
+  REQUIRE(server.ask({"ZCARD", "dlock:sessions"}) == "1");
+  server.ask({"EVAL", "return redis.call('DEL', redis.call('KEYS', 'dlock:session:*')[1])", "0"});
+  CHECK(a.close() == outcome::no);
+  CHECK(server.ask({"ZCARD", "dlock:sessions"}) == "0");
+}
+
 TEST_CASE("redis: after a start of the server tokens go on above all that it may have given before", "[redis]") {
   redis_server server({"--appendonly", "no"});
   url_place place(server.url("&persistence=none"));

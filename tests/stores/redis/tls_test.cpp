@@ -3,6 +3,8 @@
 /// Servers that speak TLS, with certificates that are made for the test.
 
 #include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -159,6 +161,29 @@ TEST_CASE("redis tls: parameters that contradict each other are refused", "[redi
   refused("rediss://a?tls_cert=f", "tls_cert and tls_key need each other");
   refused("redis:///0?socket=/x&tls=verify", "tls= and socket= exclude each other");
   refused("rediss:a", "rediss: goes on with two slashes");
+}
+
+TEST_CASE_METHOD(tls_fixture, "redis tls: a signal that comes while an answer is waited for breaks no connection",
+                 "[redis][tls]") {
+  struct sigaction handler {
+  }, before{};
+  handler.sa_handler = [](int) {};  // without SA_RESTART, as profilers set theirs
+  REQUIRE(::sigaction(SIGUSR1, &handler, &before) == 0);
+  url_place place(url(server, ca() + "&statement_timeout=60000"));
+  actor a(place);
+  server.stop();
+  std::thread signals([&, to = ::pthread_self()] {
+    for (int i = 0; i < 20; ++i) {
+      ::pthread_kill(to, SIGUSR1);
+      std::this_thread::sleep_for(10ms);
+    }
+    server.go_on();
+  });
+  const auto told = a.insert("k");
+  signals.join();
+  CHECK(answer(told) == outcome::yes);
+  CHECK(a.connection->usable());
+  ::sigaction(SIGUSR1, &before, nullptr);
 }
 
 }  // namespace dlock::test

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What a redis:// URL may say.
+/// What a redis:// URL may say, and how its host is connected to.
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "dlock/store/store.hpp"
 #include "dlock/stores/redis.hpp"
+#include "stores/redis/client/socket.hpp"
+#include "support/redis_server.hpp"
 
 namespace dlock::test {
 
@@ -38,6 +46,27 @@ TEST_CASE("redis url: a store's name shows no password", "[redis][T71]") {
   const auto name = open_store("redis://me:sesame@host:7000,other/3?persistence=none")->name();
   CHECK(name.find("sesame") == std::string::npos);
   CHECK_THAT(name, ContainsSubstring("redis://me:***@host:7000,other/3"));
+}
+
+TEST_CASE("redis connect: an address that drops everything leaves time for the host's next one", "[redis][hosts]") {
+  using socket = stores::redis::stream_socket;
+  // Its queue is full, so the kernel drops whoever comes.
+  const int deaf = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in any{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof any;
+  REQUIRE(::bind(deaf, reinterpret_cast<sockaddr*>(&any), size) == 0);
+  REQUIRE(::listen(deaf, 0) == 0);
+  REQUIRE(::getsockname(deaf, reinterpret_cast<sockaddr*>(&any), &size) == 0);
+  auto all = socket::look_up("127.0.0.1", ntohs(any.sin_port));
+  std::vector<socket> waiting;
+  for (int i = 0; i < 4; ++i) waiting.push_back(socket::begin(all.front()));
+
+  const redis_server server;
+  all.push_back(socket::look_up("127.0.0.1", server.port()).front());
+  const auto until = socket::clock::now() + std::chrono::seconds{8};
+  CHECK_NOTHROW(socket::connect(all, until, {}));
+  CHECK(socket::clock::now() < until);  // the greeting needs time too
+  ::close(deaf);
 }
 
 }  // namespace dlock::test

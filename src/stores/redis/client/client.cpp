@@ -21,6 +21,12 @@ void script_connection::name_server(std::string_view data) {
   set_identity(std::move(named));
 }
 
+void script_connection::is_refused() noexcept {
+  interrupt();
+  auto seen = made_at_;  // the first tells of a server: later ones must not end what was made since
+  refusals_->compare_exchange_strong(seen, seen + 1);
+}
+
 void redis_client::fail(const fault& why) const {
   throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
                     fmt::format("{}: {}", settings_.name, why.text), why.native, why.sqlstate, why.transient);
@@ -37,9 +43,15 @@ bool redis_client::greet(script_connection& connection, const std::string& where
   const greeting hello(settings_, first ? scripts_ : std::span<const std::string>{});
   if (!hello.judge(connection.ask(hello.text()), where, found, why)) return false;
   connection.server = std::move(found.server);
-  if (first) {
+  {
     const base::lock_guard lock(mutex_);
-    hashes_ = found.hashes;
+    if (first) hashes_ = found.hashes;
+    auto& here = connection.server;
+    if (!here.promotion.empty()) {
+      heir_ = here;
+    } else if (here.run == heir_.run) {
+      here.promotion = heir_.promotion;
+    }
   }
   connection.scripts = scripts_;
   connection.hashes = std::move(found.hashes);
@@ -58,9 +70,7 @@ stream_socket redis_client::connect(const store_url::endpoint& host, clock::time
 
 store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,
                                                const std::stop_token& cancel) const {
-  const auto left =
-      std::max(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()), std::chrono::milliseconds{1});
-  redis_connection connection(connect(sentinel, until, cancel), left);
+  redis_connection connection(connect(sentinel, until, cancel), left(until));
   command_text question;
   if (!settings_.sentinel_user.empty()) {
     question.add({"AUTH", settings_.sentinel_user, settings_.sentinel_password});
@@ -90,7 +100,13 @@ std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint&
       where = settings_.where(primary);
     }
     auto made = make(connect(primary, until, cancel));
-    if (greet(*made, where, why)) return made;
+    made->count_refusals(refusals_);
+    made->set_patience(left(until));
+    const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
+    if (greet(*made, where, why)) {
+      made->set_patience(settings_.statement_timeout);
+      return made;
+    }
   } catch (const std::runtime_error& problem) {
     why = lost_connection(fmt::format("{}: {}", where, problem.what()));
   }
@@ -120,6 +136,18 @@ std::unique_ptr<script_connection> redis_client::open(microseconds limit, const 
     why.transient = why.connection = true;
   }
   return nullptr;
+}
+
+bool may_hold_locks(const server_facts& server, const redis_settings& settings, bool expire, fault& why) {
+  try {
+    server.must_do(settings, expire);
+    return true;
+  } catch (const std::invalid_argument& refusal) {
+    why = {};
+    why.connection = true;
+    why.text = refusal.what();
+    return false;
+  }
 }
 
 bool end_lost_connection(redis_connection& on, const connection_identity& lost) noexcept {

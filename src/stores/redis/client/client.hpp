@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -25,15 +27,29 @@ class script_connection : public redis_connection {
   /// Rule 15: what another start of the server may have lost proves nothing, so it counts as another server, unless it keeps
   /// everything. `data`: names what is stored there, if something does.
   void name_server(std::string_view data);
+  /// One that refused everything ends the others to it too: who is idle would learn it by the next statement only.
+  bool alive() noexcept override { return redis_connection::alive() && refusals_->load() == made_at_; }
+  /// Its server is no primary any more, or not yet.
+  void is_refused() noexcept;
+  /// `refusals`: how many the client's connections have met.
+  void count_refusals(std::shared_ptr<std::atomic<unsigned>> refusals) noexcept {
+    made_at_ = refusals->load();
+    refusals_ = std::move(refusals);
+  }
 
   server_facts server{};
   std::span<const std::string> scripts{};
   std::vector<std::string> hashes{};  ///< of them, in their order
+
+ private:
+  std::shared_ptr<std::atomic<unsigned>> refusals_ = std::make_shared<std::atomic<unsigned>>(0);
+  unsigned made_at_ = 0;
 };
 
 /// Makes connections to the first host that is a primary. Thread-safe.
 class redis_client {
  public:
+  using clock = stream_socket::clock;
   /// `scripts` must outlive it.
   redis_client(redis_settings settings, std::span<const std::string> scripts)
       : settings_(std::move(settings)), scripts_(scripts) {}
@@ -41,6 +57,10 @@ class redis_client {
   const redis_settings& settings() const noexcept { return settings_; }
   /// Throws store_error, of what open() has told.
   [[noreturn]] void fail(const fault& why) const;
+  /// What the greeting and a scheme's first words may take of that limit.
+  static std::chrono::milliseconds left(clock::time_point until) noexcept {
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()), std::chrono::milliseconds{1});
+  }
   /// A new one, of a class of the scheme's. Null, and why.
   template <class Connection>
   std::unique_ptr<Connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {
@@ -51,7 +71,6 @@ class redis_client {
   }
 
  private:
-  using clock = stream_socket::clock;
   using maker = std::function<std::unique_ptr<script_connection>(stream_socket)>;
   std::unique_ptr<script_connection> open(microseconds limit, const std::stop_token& cancel, fault& why,
                                           const maker& make) noexcept;
@@ -67,11 +86,16 @@ class redis_client {
   const redis_settings settings_;
   const std::span<const std::string> scripts_;
   std::atomic<std::size_t> last_{0};  // the host that worked last
+  const std::shared_ptr<std::atomic<unsigned>> refusals_ = std::make_shared<std::atomic<unsigned>>(0);
   mutable base::mutex mutex_;
   /// Of the scripts, as the first connection's server has named them: all servers name them alike.
   mutable std::vector<std::string> hashes_ DLOCK_GUARDED_BY(mutex_){};
+  /// The last start of a server that was promoted: it forgets that when it has had no replica for an hour.
+  mutable server_facts heir_ DLOCK_GUARDED_BY(mutex_){};
 };
 
+/// As must_do(). False, and why, for good: what prepare() has seen may have been another server.
+bool may_hold_locks(const server_facts& server, const redis_settings& settings, bool expire, fault& why);
 /// An incarnation of a server is named by its address and this start of it: the address.
 inline std::string_view address_in(std::string_view incarnation) {
   return incarnation.substr(0, incarnation.rfind(' '));

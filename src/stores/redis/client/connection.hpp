@@ -20,6 +20,8 @@ class redis_connection : public connection {
   redis_connection(stream_socket socket, std::chrono::milliseconds timeout);
 
   void interrupt() noexcept override;
+  /// How long the following calls wait for each part of an answer, at most.
+  void set_patience(std::chrono::milliseconds patience) { socket_.set_patience(patience); }
   bool usable() const noexcept override { return usable_.load(std::memory_order_relaxed); }
   bool alive() noexcept override { return usable() && socket_.quiet(); }
   const connection_identity& identity() const noexcept override { return identity_; }

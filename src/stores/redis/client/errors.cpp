@@ -34,6 +34,11 @@ constexpr std::array kinds{
 
 }  // namespace
 
+bool is_elsewhere(std::string_view error) noexcept {
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [error](const auto& each) { return each.elsewhere && error.starts_with(each.begins); });
+}
+
 bool is_unknown_script(std::string_view error) noexcept { return error.starts_with("NOSCRIPT"); }
 
 fault fault_of_error(std::string_view error, const char* doing) {

@@ -21,7 +21,7 @@ greeting::greeting(const redis_settings& settings, std::span<const std::string> 
   text_.add({"SELECT", settings.database});
   text_.add({"CLIENT", "ID"});
   text_.add({"INFO"});
-  text_.add({"CONFIG", "GET", "appendfsync"});
+  text_.add({"CONFIG", "GET", "*appendfsync*"});
   for (const auto& script : scripts) text_.add({"SCRIPT", "LOAD", script});
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "stores/redis/client/errors.hpp"
@@ -30,6 +31,13 @@ std::string_view script_calls::command(std::size_t which) const noexcept {
 }
 
 std::vector<answer> script_calls::run() {
+  auto answers = run_scripts();
+  const auto elsewhere = [](const answer& each) { return each.is_error() && is_elsewhere(each.text()); };
+  if (std::any_of(answers.begin(), answers.end(), elsewhere)) on_.is_refused();
+  return answers;
+}
+
+std::vector<answer> script_calls::run_scripts() {
   auto answers = on_.ask(text_);
   command_text again;
   std::vector<std::size_t> which;

@@ -26,10 +26,12 @@ class script_calls {
   }
   /// A plain command.
   void add(std::initializer_list<std::string_view> words);
-  /// One answer for each, as redis_connection::ask(). What a server does not know it is told, and asked again.
+  /// One answer for each, as redis_connection::ask(). What a server does not know it is told, and asked again. One that
+  /// refuses, because another is the primary, is not asked again on this connection.
   std::vector<answer> run();
 
  private:
+  std::vector<answer> run_scripts();
   void add_call(std::size_t script, std::size_t keys, std::initializer_list<std::string_view> words);
   std::string_view command(std::size_t which) const noexcept;
 

@@ -21,6 +21,14 @@ std::string_view field(std::string_view info, std::string_view name) {
   return {};
 }
 
+/// Of names and values in turn. Empty: it is not told.
+std::string_view setting(const answer& told, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < told.size(); i += 2) {
+    if (told[i].text() == name) return told[i + 1].text();
+  }
+  return {};
+}
+
 const char* name_of(persistence keeps) {
   switch (keeps) {
     case persistence::always: return "always";
@@ -38,10 +46,15 @@ server_facts server_facts::read(std::string_view info, const answer& fsync) {
   facts.version = field(info, "redis_version");
   facts.up = std::chrono::seconds{answer::number_in(field(info, "uptime_in_seconds"))};
   facts.primary = field(info, "role") == "master";
+  // The end of what it has as a replica; -1: it was none.
+  const auto former = field(info, "second_repl_offset");
+  if (!former.empty() && former != "-1") facts.promotion = field(info, "master_replid");
   facts.cluster = field(info, "cluster_enabled") == "1";
   if (field(info, "maxmemory") != "0") facts.policy = field(info, "maxmemory_policy");
   if (field(info, "aof_enabled") == "1") {
-    facts.keeps = fsync[1].text() == "always" ? persistence::always : persistence::everysec;
+    const bool always =
+        setting(fsync, "appendfsync") == "always" && setting(fsync, "no-appendfsync-on-rewrite") == "no";
+    facts.keeps = always ? persistence::always : persistence::everysec;
   }
   return facts;
 }
@@ -60,12 +73,13 @@ void server_facts::must_do(const redis_settings& settings, bool expire) const {
                     policy, expire ? "" : ", or to one of volatile-*"));
   }
   if (keeps < settings.least) {
-    refuse(
-        fmt::format("persistence={} is asked for, and the server promises {}: what it loses in a crash may be locked "
-                    "twice then. Set "
-                    "appendonly yes{}, or say persistence={} if that may be",
-                    name_of(settings.least), name_of(keeps),
-                    settings.least == persistence::always ? " and appendfsync always" : "", name_of(keeps)));
+    refuse(fmt::format(
+        "persistence={} is asked for, and the server promises {}: what it loses in a crash may be locked "
+        "twice then. Set "
+        "appendonly yes{}, or say persistence={} if that may be",
+        name_of(settings.least), name_of(keeps),
+        settings.least == persistence::always ? ", appendfsync always and no-appendfsync-on-rewrite no" : "",
+        name_of(keeps)));
   }
 }
 

@@ -16,11 +16,12 @@ struct server_facts {
   std::string version{};
   std::chrono::seconds up{0};  ///< since its start, rounded
   bool primary = false;
+  std::string promotion{};  ///< names the fail-over by which this start became primary; empty: none, or forgotten
   bool cluster = false;
   std::string policy{};  ///< maxmemory-policy, where memory is limited: which keys it deletes then
   persistence keeps = persistence::none;
 
-  /// `info`: the answer to INFO. `fsync`: that to CONFIG GET appendfsync, which may be an error: then the least is assumed.
+  /// `info`: the answer to INFO. `fsync`: that to CONFIG GET *appendfsync*, which may be an error: then the least is assumed.
   static server_facts read(std::string_view info, const answer& fsync);
   /// Whether locks may live there. `expire`: their keys have an expiry in the server. Throws std::invalid_argument, with the
   /// server's name and what is to be changed.

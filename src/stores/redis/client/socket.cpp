@@ -120,11 +120,19 @@ stream_socket stream_socket::begin(const peer& to) {
 
 stream_socket stream_socket::connect(const std::string& host, unsigned port, clock::time_point until,
                                      const std::stop_token& cancel) {
+  return connect(look_up(host, port), until, cancel);
+}
+
+stream_socket stream_socket::connect(const std::vector<peer>& all, clock::time_point until,
+                                     const std::stop_token& cancel) {
   std::string why;
-  for (const auto& each : look_up(host, port)) {
+  auto left = static_cast<long>(all.size());
+  for (const auto& each : all) {
+    const auto now = clock::now();
+    const auto part = (until - now) / left--;
     try {
       auto made = begin(each);
-      why = made.finish_connecting(until, cancel);
+      why = made.finish_connecting(now + part, cancel);
       if (why.empty()) return made;
     } catch (const std::runtime_error& problem) {
       why = problem.what();

@@ -36,6 +36,8 @@ class stream_socket {
   };
   /// All of a host's. Throws std::runtime_error.
   static std::vector<peer> look_up(const std::string& host, unsigned port);
+  /// To the first that answers. Each is given its part of the time: one that drops what it is sent must not use up all of it.
+  static stream_socket connect(const std::vector<peer>& all, clock::time_point until, const std::stop_token& cancel);
   /// One that is being connected: when it can be written to, connected() tells what came of it. Throws std::runtime_error.
   static stream_socket begin(const peer& to);
   /// Empty: it is connected. Else what is wrong.

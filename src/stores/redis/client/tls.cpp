@@ -31,17 +31,24 @@ std::string error_text() {
 
 int descriptor_of(BIO* bio) noexcept { return static_cast<int>(reinterpret_cast<std::intptr_t>(::BIO_get_data(bio))); }
 
-// OpenSSL's own writes to a socket that the other side has closed would raise SIGPIPE.
+// OpenSSL's own writes to a socket that the other side has closed would raise SIGPIPE. A signal is no reason to ask for a retry,
+// which means that nothing came in time.
 int write_some(BIO* bio, const char* text, int size) {
   ::BIO_clear_retry_flags(bio);
-  const auto sent = ::send(descriptor_of(bio), text, static_cast<std::size_t>(size), MSG_NOSIGNAL);
-  if (sent < 0 && (errno == EAGAIN || errno == EINTR)) ::BIO_set_retry_write(bio);
+  ssize_t sent = 0;
+  do {
+    sent = ::send(descriptor_of(bio), text, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent < 0 && errno == EAGAIN) ::BIO_set_retry_write(bio);
   return static_cast<int>(sent);
 }
 int read_some(BIO* bio, char* into, int room) {
   ::BIO_clear_retry_flags(bio);
-  const auto got = ::recv(descriptor_of(bio), into, static_cast<std::size_t>(room), 0);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) ::BIO_set_retry_read(bio);
+  ssize_t got = 0;
+  do {
+    got = ::recv(descriptor_of(bio), into, static_cast<std::size_t>(room), 0);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0 && errno == EAGAIN) ::BIO_set_retry_read(bio);
   return static_cast<int>(got);
 }
 long control(BIO*, int what, long, void*) { return what == BIO_CTRL_FLUSH ? 1 : 0; }

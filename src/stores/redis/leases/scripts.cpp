@@ -34,15 +34,20 @@ end
 return fence
 )";
 
+/// What an heir has is other data than its primary's: that may have had more. Its own restarts keep the new name.
 constexpr std::string_view hello = R"(
-local meta = redis.call('HMGET', KEYS[1], 'run', 'data', 'epoch')
-local epoch = tonumber(meta[3] or 0)
-if not meta[2] then redis.call('HSET', KEYS[1], 'data', ARGV[2]) end
-if meta[1] ~= ARGV[1] then
+local meta = redis.call('HMGET', KEYS[1], 'run', 'data', 'epoch', 'promotion')
+local data, epoch = meta[2], tonumber(meta[3] or 0)
+local promoted = ARGV[4] ~= '' and meta[4] ~= ARGV[4]
+if promoted or not data then
+  data = ARGV[2]
+  redis.call('HSET', KEYS[1], 'data', data, 'promotion', ARGV[4])
+end
+if promoted or meta[1] ~= ARGV[1] then
   if ARGV[3] == '1' then epoch = math.max(epoch, now) end
   redis.call('HSET', KEYS[1], 'run', ARGV[1], 'epoch', whole(epoch))
 end
-return {meta[2] or ARGV[2], whole(epoch)}
+return {data, whole(epoch)}
 )";
 
 constexpr std::string_view take = R"(
@@ -52,10 +57,12 @@ if row[1] and not (row[3] and tonumber(row[3]) <= now) then return false end
 local fence, expires = row[2], row[3]
 )";
 
+/// By the clock, since somebody may have deleted the key, and the floor with it, after the connection was told its epoch.
 constexpr std::string_view insert = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 then return false end
 redis.call('ZADD', KEYS[3], 0, ARGV[5])
-local fence, expires = redis.call('HGET', KEYS[2], 'floor') or 0, false
+local meta = redis.call('HMGET', KEYS[2], 'floor', 'epoch')
+local fence, expires = math.max(meta[1] or 0, meta[2] or 0, ARGV[6] == '1' and now or 0), false
 )";
 
 /// Rule 2: always about the holder and the fence that were seen.
@@ -133,10 +140,9 @@ return 1
 
 constexpr std::string_view remove_session = R"(
 local ends = redis.call('HGET', KEYS[1], 'expires')
-if not ends or (ARGV[2] == '1' and tonumber(ends) > now) then return 0 end
-redis.call('DEL', KEYS[1])
+if ends and ARGV[2] == '1' and tonumber(ends) > now then return 0 end
 redis.call('ZREM', KEYS[2], ARGV[1])
-return 1
+return redis.call('DEL', KEYS[1])
 )";
 
 /// Nobody, for a free key and one whose own expiry has passed.

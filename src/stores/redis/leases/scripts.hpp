@@ -9,9 +9,10 @@ namespace dlock::stores::redis::leases {
 
 /// One script for each verb. docs/redis.md has the table of keys and fields.
 enum class script : std::size_t {
-  hello,   ///< KEYS: meta. ARGV: run, a new name for the data, whether tokens go by the clock. Name of the data, epoch
-  take,    ///< KEYS: lock. ARGV: session, nonce, ttl ('': kept), epoch. The fence, or nothing
-  insert,  ///< KEYS: lock, meta, index. ARGV: as take, and: key
+  hello,  ///< KEYS: meta. ARGV: run, a new name for the data, whether tokens go by the clock, promotion. Name of the data,
+          ///< epoch
+  take,            ///< KEYS: lock. ARGV: session, nonce, ttl ('': kept), epoch. The fence, or nothing
+  insert,          ///< KEYS: lock, meta, index. ARGV: as take, and: key, whether tokens go by the clock
   take_over,       ///< KEYS: lock, the holder's session. ARGV: as take, and: holder, its fence
   look,            ///< KEYS: lock. ARGV: what names of sessions begin with
   extend,          ///< KEYS: lock. ARGV: session, fence, ttl. 1 or 0

@@ -49,9 +49,16 @@ void redis_store::prepare() {
 
 std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const std::stop_token& cancel,
                                                     fault& why) noexcept {
+  const auto until = redis_client::clock::now() + limit;
   auto made = client_.open<lease_connection>(limit, cancel, why);
   try {
-    if (made != nullptr && introduce(*made, why)) return made;
+    if (made != nullptr && may_hold_locks(made->server, client_.settings(), false, why)) {
+      made->set_patience(redis_client::left(until));
+      const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
+      if (!introduce(*made, why)) return nullptr;
+      made->set_patience(client_.settings().statement_timeout);
+      return made;
+    }
   } catch (const std::exception&) {
     why.transient = why.connection = true;
   }
@@ -62,7 +69,7 @@ std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const st
 bool redis_store::introduce(lease_connection& to, fault& why) const {
   const auto& server = to.server;
   script_calls hello(to);
-  hello.add(script::hello, 1, {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0"});
+  hello.add(script::hello, 1, {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0", server.promotion});
   const auto told = std::move(hello.run().front());
   if (!told || told.is_error()) {
     why = told ? fault_of_error(told.text(), "hello") : lost_connection("hello: no answer in time");

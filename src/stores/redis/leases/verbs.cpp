@@ -80,7 +80,9 @@ void redis_store::add(script_calls& to, const request& asked, std::string_view e
   const auto ttl = asked.kind == lease_kind::session ? std::string_view{} : view(time);
   switch (asked.action) {
     case verb::take: return to.add(which, 1, {lock, ours, view(nonce), ttl, epoch});
-    case verb::insert: return to.add(which, 3, {lock, meta_, index_, ours, view(nonce), ttl, epoch, asked.resource});
+    case verb::insert:
+      return to.add(which, 3,
+                    {lock, meta_, index_, ours, view(nonce), ttl, epoch, asked.resource, by_clock_ ? "1" : "0"});
     case verb::look: return to.add(which, 1, {lock, sessions_});
     case verb::take_over: {
       const auto& seen = *asked.expected;

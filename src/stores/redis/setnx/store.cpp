@@ -56,9 +56,15 @@ void setnx_store::prepare() {
 std::unique_ptr<connection> setnx_store::connect(microseconds limit, fault& why,
                                                  const std::stop_token& cancel) noexcept {
   auto made = client_.open<script_connection>(limit, cancel, why);
-  // Another start of the server proves nothing, unless it has kept everything.
-  if (made != nullptr) made->name_server({});
-  return made;
+  try {
+    if (made == nullptr || !may_hold_locks(made->server, client_.settings(), true, why)) return nullptr;
+    // Another start of the server proves nothing, unless it has kept everything, and nor does an heir.
+    made->name_server(made->server.promotion);
+    return made;
+  } catch (const std::exception&) {
+    why.transient = why.connection = true;
+    return nullptr;
+  }
 }
 
 void setnx_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
