@@ -8,6 +8,7 @@
 
 #include <exception>
 
+#include "stores/guarded.hpp"
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/errors.hpp"
 
@@ -51,6 +52,7 @@ reply guarded(mysql_connection& connection, const char* doing, Body&& body) noex
   } catch (...) {
     failed.why.transient = true;
   }
+  if (failed.result == outcome::unknown) end_in_doubt(connection, failed);
   return failed;
 }
 
