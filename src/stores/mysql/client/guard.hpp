@@ -8,7 +8,6 @@
 
 #include <exception>
 
-#include "stores/guarded.hpp"
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/errors.hpp"
 
@@ -52,7 +51,11 @@ reply guarded(mysql_connection& connection, const char* doing, Body&& body) noex
   } catch (...) {
     failed.why.transient = true;
   }
-  if (failed.result == outcome::unknown) end_in_doubt(connection, failed);
+  if (failed.result == outcome::unknown) {
+    // Who settles that ends this connection at the server, by its identity: nobody may go on with it.
+    failed.why.transient = failed.why.connection = true;
+    connection.interrupt();
+  }
   return failed;
 }
 
