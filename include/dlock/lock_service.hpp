@@ -115,7 +115,7 @@ class lock_service {
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
   /// Takes the key, or row, from its present holder: at once, or after the expiry of the session that keeps it, which is then
   /// revoked with all that it keeps (docs/operations.md#taking-a-lock-away). False: nobody holds it, or a program without dlock.
-  /// At most three statements. Throws as holder().
+  /// At most three statements. Throws as holder(); store_error names a holder from whom the store can't take it.
   bool force_release(const lock_key& key);
 
   /// No new acquires from now on (lock_refused(closed), waiters too). Waits up to `limit` (>= 0) for leases to be released and

@@ -9,12 +9,20 @@
 
 #include "contract/backends/mysql/places.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
+#include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
 
 namespace {
 
 constexpr std::size_t many = 16, locked = 7;
+const id128 somebody{{7, 7}};
+
+unsigned statements(const std::vector<reply>& told) {
+  unsigned all = 0;
+  for (const auto& each : told) all += each.statements;
+  return all;
+}
 
 /// Sixteen keys, and a stranger who can lock the row of one.
 struct batch_scene {
@@ -31,22 +39,44 @@ struct batch_scene {
                  "' FOR UPDATE");
   }
 
-  /// Sends one batch, and sees that nobody waited for the row that is locked. Nonces are 1000 and more.
-  std::vector<reply> at_once(verb action, std::uint64_t fence) {
+  /// Nonces are 1000 and more.
+  std::vector<request> about_all(verb action, std::uint64_t fence) const {
     std::vector<request> requests;
     for (std::size_t i = 0; i != many; ++i) {
       requests.push_back(
           {.action = action, .resource = keys[i], .session = a.id, .nonce = 1000 + i, .fence = fence, .ttl = 0us});
     }
-    std::vector<reply> replies(many);
+    return requests;
+  }
+  std::vector<reply> run(connection& on, const std::vector<request>& requests) {
+    std::vector<reply> replies(requests.size());
+    a.store->execute(on, requests, replies);
+    return replies;
+  }
+  std::vector<reply> run(const std::vector<request>& requests) { return run(*a.connection, requests); }
+
+  /// Sends one batch, and sees that nobody waited for the row that is locked.
+  std::vector<reply> at_once(verb action, std::uint64_t fence) {
     wait_long_for_locks(*a.connection);
     const auto began = std::chrono::steady_clock::now();
-    a.store->execute(*a.connection, requests, replies);
+    auto replies = run(about_all(action, fence));
     CHECK(std::chrono::steady_clock::now() - began < 4s);
-    unsigned statements = 0;
-    for (const auto& each : replies) statements += each.statements;
-    CHECK(statements <= 3);
+    CHECK(statements(replies) <= 3);
     return replies;
+  }
+
+  /// In the session of the connection that sends the batches.
+  void a_session(const char* sql) {
+    fault why;
+    auto& native = static_cast<stores::mysql::mysql_connection&>(*a.connection);
+    REQUIRE(native.query(sql, "", nullptr, nullptr, why) == outcome::yes);
+  }
+
+  /// What a waiter does, at the moment that key i is released.
+  void take_when_free(std::size_t i) {
+    make_trigger("`locks`." + place.tables.table("lock"), "BEFORE UPDATE",
+                 "IF NEW.lock_key='" + keys[i] + "' AND NEW.session_id IS NULL THEN SET NEW.session_id=" +
+                     hex(somebody) + ", NEW.nonce=7, NEW.fence=NEW.fence+1; END IF");
   }
 
   /// All were done but the locked one, which counts as busy.
@@ -107,6 +137,80 @@ TEST_CASE("mysql batch: releases and cancels beside a locked row are done at onc
     for (std::size_t i = 0; i != many; ++i) CHECK(s.a.at(s.keys[i]).holder == (i == locked ? s.a.id : id128{}));
     s.stranger.run("ROLLBACK");
     CHECK(answer(s.a.release(s.keys[locked], 2)) == outcome::yes);
+  }
+}
+
+TEST_CASE("mysql batch: a key that others take as soon as it is released counts as released", "[mysql][triggers]") {
+  for (const verb action : {verb::release, verb::cancel}) {
+    batch_scene s;
+    for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
+    s.take_when_free(3);
+    s.lock_one();
+    auto asked = s.about_all(action, 2);
+    if (action == verb::release) asked[1].fence = 9;  // never ours
+    const auto told = s.run(asked);
+    for (std::size_t i = 0; i != many; ++i) {
+      INFO(i << ": " << told[i].why.text);
+      const bool wrong = i == 1 && action == verb::release;
+      CHECK(told[i].result == (i == locked ? outcome::failed : wrong ? outcome::no : outcome::yes));
+      CHECK(told[i].why.contended == (i == locked));
+    }
+    CHECK(statements(told) <= 3);
+    CHECK(s.a.connection->usable());
+  }
+}
+
+TEST_CASE("mysql batch: a key that has no row counts as not released", "[mysql]") {
+  batch_scene s;
+  for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
+  auto asked = s.about_all(verb::release, 2);
+  asked[3].resource = "never made";
+  const auto told = s.run(asked);
+  for (std::size_t i = 0; i != many; ++i) CHECK(answer(told[i]) == (i == 3 ? outcome::no : outcome::yes));
+}
+
+TEST_CASE("mysql batch: of two keys that others have, one released just now, neither is told that it was lost",
+          "[mysql][triggers]") {
+  batch_scene s;
+  for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
+  s.stranger.run("UPDATE " + s.place.tables.table("lock") + " SET session_id=" + hex(somebody) +
+                 ", fence=fence+1 WHERE lock_key='" + s.keys[1] + "'");
+  s.take_when_free(3);
+  const auto told = s.run(s.about_all(verb::release, 2));
+  for (std::size_t i = 0; i != many; ++i) {
+    CHECK(told[i].result == (i == 1 || i == 3 ? outcome::unknown : outcome::yes));
+  }
+  CHECK_FALSE(s.a.connection->usable());
+  // As after any answer that did not come: once more, on another connection.
+  fault why;
+  const auto other = s.a.store->connect(5s, why);
+  REQUIRE(other);
+  const auto all = s.about_all(verb::release, 2);
+  for (const auto& each : s.run(*other, {all[1], all[3]})) CHECK(answer(each) == outcome::no);
+}
+
+TEST_CASE("mysql batch: what was done and can't be read is in doubt, and ends the connection", "[mysql][triggers]") {
+  for (const verb action : {verb::take, verb::release}) {
+    batch_scene s;
+    if (action == verb::release) {
+      for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
+    }
+    // After the change a SELECT of more than a row is refused, and nothing else of that connection.
+    s.a_session("SET SESSION sql_big_selects=0");
+    const auto table = "`locks`." + s.place.tables.table("lock");
+    make_trigger(table, "AFTER UPDATE", "SET SESSION max_join_size=1");
+    raw_mysql::root().rows("ANALYZE TABLE " + table);  // else it may take the table for empty
+    auto asked = s.about_all(action, 2);
+    if (action == verb::release) asked[1].fence = 9;  // else nothing is read
+    for (const auto& each : s.run(asked)) {
+      INFO(each.why.text);
+      CHECK(each.result == outcome::unknown);
+      CHECK(each.why.native == 1104);
+      CHECK(each.why.connection);
+      CHECK(each.why.transient);
+    }
+    // Whoever settles it ends that connection at the server: nobody may go on with it.
+    CHECK_FALSE(s.a.connection->usable());
   }
 }
 

@@ -2,6 +2,7 @@
 
 /// Which server a store talks to, and how: TLS, several hosts, replicas, time zones, timeouts.
 
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
@@ -119,6 +120,24 @@ TEST_CASE("mysql connect: of several hosts the first that answers is used, all f
   CHECK_THAT(refusal.why.text, ContainsSubstring("127.0.0.1:1") && ContainsSubstring("127.0.0.1:2"));
   CHECK(refusal.why.text.find("mysql://") == refusal.why.text.rfind("mysql://"));
   CHECK(refusal.why.text.find("dlock:") == refusal.why.text.rfind("dlock:"));
+}
+
+TEST_CASE("mysql connect: a value that is longer than its place is cut off", "[mysql]") {
+  mysql_store_place place;
+  actor a(place);
+  auto& on = static_cast<stores::mysql::mysql_connection&>(*a.connection);
+  const std::string sql = "SELECT 'abcdefgh', X'0102030405', 'ab', NULL";
+  stores::mysql::mysql_bytes<4> text, bytes, fits, none;
+  none.size = 4;
+  const std::array row{stores::mysql::mysql_field::text(text), stores::mysql::mysql_field::bytes(bytes),
+                       stores::mysql::mysql_field::text(fits), stores::mysql::mysql_field::text(none)};
+  stores::mysql::mysql_statement statement(sql, "a long value", {});
+  fault why;
+  REQUIRE(on.fetch(statement, row, why) == outcome::yes);
+  CHECK(text.view() == "abcd");
+  CHECK(bytes.view() == "\x01\x02\x03\x04");
+  CHECK(fits.view() == "ab");
+  CHECK(none.view().empty());
 }
 
 TEST_CASE("mysql connect: a server that takes no writes is refused in words", "[mysql]") {

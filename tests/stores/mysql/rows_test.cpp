@@ -158,10 +158,21 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
     CHECK_THAT(why.text, ContainsSubstring(t.table));
     return why.text;
   };
+  const auto accepted = [&](const row_scene& scene, const std::string& change, const std::string& back) {
+    auto t = *scene.table;
+    s.app->run("ALTER TABLE " + t.table + " " + change);
+    fault why;
+    const auto said = dialect(a).describe(*app.connection, t, why);
+    s.app->run("ALTER TABLE " + t.table + " " + back);
+    return said == outcome::yes;
+  };
   CHECK_THAT(refused(s, "CHANGE lock_owner other VARCHAR(50) NULL", "CHANGE other lock_owner VARCHAR(50) NULL"),
              ContainsSubstring("lock_owner"));
   CHECK_THAT(refused(s, "MODIFY lock_owner VARCHAR(49) NULL", "MODIFY lock_owner VARCHAR(50) NULL"),
              ContainsSubstring("50 characters"));
+  CHECK_THAT(refused(s, "MODIFY lock_owner BINARY(60) NULL", "MODIFY lock_owner VARCHAR(50) NULL"),
+             ContainsSubstring("is binary(60)"));
+  CHECK(accepted(s, "MODIFY lock_owner VARBINARY(50) NULL", "MODIFY lock_owner VARCHAR(50) NULL"));
   CHECK_THAT(refused(s, "MODIFY lock_fence VARCHAR(20) NOT NULL", "MODIFY lock_fence BIGINT UNSIGNED NOT NULL"),
              ContainsSubstring("integer"));
   CHECK_THAT(refused(s, "MODIFY version INT NULL", "MODIFY version INT NOT NULL"), ContainsSubstring("NOT NULL"));

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include "contract/backends/state_row/place.hpp"
 #include "contract/backends/unique_insert/place.hpp"
@@ -19,6 +20,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "stores/mysql/dst_zone.hpp"
+#include "stores/mysql/long_lock_wait.hpp"
 #include "stores/mysql/shared_table/expiry.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
@@ -108,6 +110,7 @@ TEST_CASE("mysql schemes: unique_insert and a program with the published stateme
   CHECK_FALSE(try_key(locks));
   CHECK_FALSE(locks.holder("k")->session);
   CHECK(locks.holder("k")->label == "java-1");
+  CHECK_THAT(message_of([&] { return locks.force_release("k"); }), ContainsSubstring("java-1"));
   CHECK(other.run(article_delete));
   CHECK(try_key(locks));
 }
@@ -225,7 +228,10 @@ TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, 
   raw_mysql busy(other.owner);
   busy.run("BEGIN");
   busy.run("SELECT * FROM " + other.table + (state ? " WHERE lock_name='c'" : " WHERE resource='c'") + " FOR UPDATE");
+  wait_long_for_locks(*connection);
+  const auto began = std::chrono::steady_clock::now();
   CHECK(sweep(1us, 10) == 1);
+  CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
   busy.run("ROLLBACK");
   CHECK(sweep(1us, 10) == 1);
   CHECK(other.one(count) == "1");
@@ -281,6 +287,12 @@ TEST_CASE("mysql schemes: what a table lacks is named when the store is prepared
   CHECK_THAT(changed(unique_columns, "unique_insert",
                      "DROP KEY unique_resource, ADD UNIQUE KEY unique_resource (resource(10))"),
              ContainsSubstring("no unique index of its own"));
+  for (const auto& [columns, scheme, key] :
+       {std::tuple{unique_columns, "unique_insert", "resource"}, std::tuple{state_columns, "state_row", "lock_name"}}) {
+    CHECK_THAT(changed(columns, scheme, fmt::format("MODIFY {} binary(40) NOT NULL", key)),
+               ContainsSubstring(fmt::format("column '{}' (key=) is BINARY(40)", key)));
+    CHECK(changed(columns, scheme, fmt::format("MODIFY {} varbinary(40) NOT NULL", key)).empty());
+  }
   CHECK_THAT(changed(unique_columns, "unique_insert", "ENGINE=MyISAM"), ContainsSubstring("MyISAM"));
   CHECK_THAT(changed(state_columns, "state_row", "MODIFY lock_state varchar(5) NOT NULL"),
              ContainsSubstring("'lock_state' (state=) is no integer"));

@@ -295,6 +295,13 @@ TEST_CASE_METHOD(request_scene, "t_lock: a request locks several keys, and waits
   CHECK(java.row("b") == "|0|0");
 }
 
+TEST_CASE_METHOD(request_scene, "t_lock: what a request holds is not taken by force, and the error names it",
+                 "[mysql][t_lock][request]") {
+  const auto held = acquire(locks);
+  CHECK_THAT(message_of([&] { return locks.force_release("k"); }), ContainsSubstring(java.me));
+  held.ensure_held();
+}
+
 TEST_CASE_METHOD(request_scene, "t_lock: what does not go with a request id is refused at the call",
                  "[mysql][t_lock][request]") {
   const auto refusal = [&](const lock_options& options) {

@@ -84,6 +84,60 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a lease of another program is called ove
   CHECK(strict.try_acquire("other"));
 }
 
+TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of another program that only resembles ours gets the skew too",
+                 "[mysql][t_lock][T23][T30]") {
+  const auto session = std::string(32, 'a'), attempt = std::string(16, 'b');
+  lock_service patient{place.url() + "&skew=20000", {.sweep_every = 0ms}};
+  const auto free_for = [&](const std::string& id) {
+    java.client.run("DELETE FROM " + java.table);
+    java.client.run(fmt::format("INSERT INTO {} VALUES ('k', '{}', 1, {}, 5)", java.table, id, java.now() - 300));
+    const bool shown = patient.holder("k").has_value();
+    CHECK(shown != static_cast<bool>(patient.try_acquire("k")));
+    return !shown;
+  };
+  for (const auto& id :
+       {std::string("web-1/5f0c1f6e-7d4f-4c53-9a5e-1f1b6f0e8c11"), session + "/" + attempt,
+        session + "/" + attempt + "/", session + "/" + attempt + "/5x", session + "/" + attempt + "5/5",
+        session + "-" + attempt + "/5", std::string(32, 'A') + "/" + attempt + "/5"}) {
+    INFO(id);
+    CHECK_FALSE(free_for(id));
+  }
+  CHECK(free_for(session + "/" + attempt + "/5"));
+}
+
+TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of any length is shown cut off, and is nobody else's",
+                 "[mysql][t_lock]") {
+  java.client.run("ALTER TABLE " + java.table + " MODIFY request_id VARCHAR(2000) NOT NULL DEFAULT ''");
+  const auto store = place.open();
+  fault why;
+  const auto on = store->connect(5s, why);
+  REQUIRE(on);
+  for (const std::string& id : {std::string(1000, 'x'), std::string(32, 'a') + "/" + std::string(16, 'b') + "/5" +
+                                                            std::string(100, ' ') + "x"}) {
+    java.client.run("DELETE FROM " + java.table);
+    java.client.run(fmt::format("INSERT INTO {} VALUES ('k', '{}', 1, {}, 5)", java.table, id, java.now() + 60'000));
+    const request ask{.action = verb::look, .resource = "k"};
+    reply told;
+    store->execute(*on, {&ask, 1}, {&told, 1});
+    CHECK(told.result == outcome::yes);
+    CHECK(told.holder.who == id.substr(0, 100));
+    CHECK(locks.holder("k")->label == id.substr(0, 100));
+  }
+}
+
+TEST_CASE_METHOD(t_lock_scene, "t_lock: what another program holds is not taken by force, and the error names it",
+                 "[mysql][t_lock]") {
+  REQUIRE(java.lock("k"));
+  const auto said = message_of([&] { return locks.force_release("k"); });
+  CHECK_THAT(said, ContainsSubstring(java.me) && ContainsSubstring(java.table));
+  CHECK_FALSE(locks.try_acquire("k"));
+  java.unlock("k");
+  CHECK_FALSE(locks.force_release("k"));
+  const auto held = locks.acquire("k");
+  CHECK(others.force_release("k"));
+  CHECK(others.try_acquire("k"));
+}
+
 TEST_CASE_METHOD(t_lock_scene,
                  "t_lock: a program whose clock is ahead by less than the skew takes no lease of ours early",
                  "[mysql][t_lock][T23]") {

@@ -51,6 +51,11 @@ reply guarded(mysql_connection& connection, const char* doing, Body&& body) noex
   } catch (...) {
     failed.why.transient = true;
   }
+  if (failed.result == outcome::unknown) {
+    // Who settles that ends this connection at the server, by its identity: nobody may go on with it.
+    failed.why.transient = failed.why.connection = true;
+    connection.interrupt();
+  }
   return failed;
 }
 

@@ -134,7 +134,7 @@ outcome mysql_statement::fetch(std::span<const mysql_field> columns, fault& why)
   if (fetched == 1) return outcome::failed;
   if (fetched == MYSQL_NO_DATA) return outcome::absent;
   for (std::size_t i = 0; i != columns.size(); ++i) {
-    if (nulls[i]) columns[i].put(std::nullopt);
+    nulls[i] ? columns[i].put(std::nullopt) : columns[i].cut();
   }
   return outcome::yes;
 }

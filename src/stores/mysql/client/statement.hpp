@@ -58,7 +58,11 @@ class mysql_field {
   void bind(MYSQL_BIND& to) const noexcept;
   /// The parameter's value as SQL text has it.
   std::string literal() const;
-  /// Puts the value of a column there. NULL: no bytes, or zero.
+  /// The client library has put the value of a column there, and its whole size beside it: cut off is what has no room.
+  void cut() const noexcept {
+    if (size_ != nullptr && *size_ > room_) *size_ = room_;
+  }
+  /// Puts the value of a column there. NULL: no bytes, or zero. Likewise cut off.
   void put(const std::optional<std::string>& value) const;
 
  private:
@@ -96,7 +100,8 @@ class mysql_statement {
   /// One round trip. yes: done() tells the rest. Else failed or unknown, and why. Precondition: prepared().
   outcome execute(fault& why);
   mysql_done done() const noexcept;
-  /// After execute() of a SELECT: yes, and its first row in the columns' places, or absent.
+  /// After execute() of a SELECT: yes, and its first row in the columns' places, or absent. Bytes and texts longer than
+  /// their places are cut off: the statement must not select what would be mistaken then.
   outcome fetch(std::span<const mysql_field> columns, fault& why);
 
   /// Whether execute() can be done in two steps, between which the caller may wait for the answer as it likes: send() it, and

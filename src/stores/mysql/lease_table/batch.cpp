@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
@@ -80,56 +81,61 @@ struct row {
   std::uint64_t fence = 0;
 };
 
+/// One for each request, empty where there is none.
 outcome read_rows(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
-                  std::map<std::string, row, std::less<>>& found, fault& why) {
+                  std::vector<row>& found, fault& why) {
   mysql_rows rows;
   const auto session = mysql_literal(bytes_of(requests.front().session));
   const auto text =
       sql::write_values(statements.text(text_id::batch_read), {{"session", session}, {"keys", key_list(requests)}});
   const auto said = on.query(text, "read a batch", &rows, nullptr, why);
   if (said != outcome::yes) return said;
+  std::map<std::string, row, std::less<>> by_key;
   for (const auto& from : rows) {
-    auto& now = found[from.at(0).value_or("")];
+    auto& now = by_key[from.at(0).value_or("")];
     now.ours = from.at(1).value_or("0") == "1";
     now.free = from.at(2).value_or("0") == "1";
     now.nonce = std::strtoull(from.at(3).value_or("0").c_str(), nullptr, 10);
     now.fence = std::strtoull(from.at(4).value_or("0").c_str(), nullptr, 10);
   }
+  for (const auto& each : requests) {
+    const auto at = by_key.find(each.resource);
+    found.push_back(at == by_key.end() ? row{} : at->second);
+  }
   return said;
 }
 
-/// `skipped`: locked rows were passed over. They look now as if nobody had asked.
-reply answer_of(const request& asked, const row* now, bool skipped) {
-  reply answer{.result = outcome::no};
-  if (now == nullptr) return answer;
-  if (asked.action == verb::take || asked.action == verb::insert) {
-    if (skipped && now->free) return locked_row();
-    if (!now->ours || now->nonce != asked.nonce) return answer;
-    answer.fence = now->fence;
-  } else {
-    const bool same = asked.action == verb::release ? now->fence == asked.fence : now->nonce == asked.nonce;
-    if (skipped && now->ours && same) return locked_row();
-    if (!now->free || !same) return answer;
+void answer_grants(lease_connection& on, std::span<const request> requests, std::span<const row> rows,
+                   std::span<reply> replies, const batch_change& change) {
+  std::uint64_t granted = 0;
+  for (std::size_t i = 0; i != rows.size(); ++i) {
+    replies[i] = {.result = outcome::no};
+    if (rows[i].ours && rows[i].nonce == requests[i].nonce) {
+      replies[i] = {.result = outcome::yes, .fence = rows[i].fence};
+      ++granted;
+    } else if (change.skipped && rows[i].free) {
+      replies[i] = locked_row();  // it looks as if nobody had asked
+    }
   }
-  answer.result = outcome::yes;
-  return answer;
+  if (granted < change.rows) doubt(on, replies);
+}
+
+after_free find_out(const request& asked, const row& now) {
+  const bool same = asked.action == verb::release ? now.fence == asked.fence : now.nonce == asked.nonce;
+  if (same && (now.ours || now.free)) return now.ours ? after_free::held : after_free::free;
+  return now.ours && now.nonce == asked.nonce ? after_free::kept : after_free::gone;
 }
 
 /// Answers each request by its row, as it is after the change.
 void read_back(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                std::span<reply> replies, batch_change& change) {
-  std::map<std::string, row, std::less<>> found;
-  if (read_rows(on, statements, requests, found, change.why) != outcome::yes) {
-    return fill_all(replies, outcome::unknown, change.why);
-  }
-  std::uint64_t done = 0;
-  for (std::size_t i = 0; i != requests.size(); ++i) {
-    const auto at = found.find(requests[i].resource);
-    replies[i] = answer_of(requests[i], at == found.end() ? nullptr : &at->second, change.skipped);
-    if (replies[i].result == outcome::yes) ++done;
-  }
+  std::vector<row> rows;
+  if (read_rows(on, statements, requests, rows, change.why) != outcome::yes) return unread(on, replies, change.why);
   const auto action = requests.front().action;
-  if ((action == verb::take || action == verb::insert) && done < change.rows) doubt(on, replies);
+  if (action == verb::take || action == verb::insert) return answer_grants(on, requests, rows, replies, change);
+  std::vector<after_free> found;
+  for (std::size_t i = 0; i != rows.size(); ++i) found.push_back(find_out(requests[i], rows[i]));
+  answer_frees(on, action, found, replies, change);
 }
 
 /// All or none. False: one of the keys is there already, or is being inserted by somebody else; each for itself then.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stores/mysql/lease_table/batch_change.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "stores/mysql/client/errors.hpp"
@@ -50,6 +51,40 @@ void doubt(lease_connection& on, std::span<reply> replies) {
   for (auto& each : replies) {
     if (each.result != outcome::yes) each = doubtful(on);
   }
+}
+
+void answer_frees(lease_connection& on, verb action, std::span<const after_free> found, std::span<reply> replies,
+                  const batch_change& change) {
+  const auto count = [&](after_free what) {
+    return static_cast<std::uint64_t>(std::count(found.begin(), found.end(), what));
+  };
+  const auto freed_and_gone = change.rows - std::min(change.rows, count(after_free::free));
+  const bool all_gone_were_freed = freed_and_gone == count(after_free::gone);
+  for (std::size_t i = 0; i != found.size(); ++i) {
+    replies[i] = {.result = outcome::no};
+    switch (found[i]) {
+      case after_free::free:
+        if (change.rows != 0) replies[i].result = outcome::yes;
+        break;
+      case after_free::held:
+        if (change.skipped) replies[i] = locked_row();
+        break;
+      case after_free::kept: break;
+      case after_free::gone:
+        if (all_gone_were_freed) {
+          replies[i].result = outcome::yes;
+        } else if (freed_and_gone != 0 && action == verb::release) {
+          replies[i] = doubtful(on);  // one of several: that it was freed, or that others had taken it before
+        }
+        break;
+    }
+  }
+}
+
+void unread(lease_connection& on, std::span<reply> replies, fault why) {
+  why.transient = why.connection = true;
+  on.interrupt();
+  fill_all(replies, outcome::unknown, why);
 }
 
 }  // namespace dlock::stores::mysql::lease_table

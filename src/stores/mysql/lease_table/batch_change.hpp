@@ -40,6 +40,21 @@ reply doubtful(lease_connection& on);
 /// More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and nonce.
 void doubt(lease_connection& on, std::span<reply> replies);
 
+/// What a request of releases or cancels finds of its grant after the change.
+enum class after_free {
+  free,  ///< as the request leaves it: nobody's, and granted to nobody since
+  held,  ///< its grant is still there
+  kept,  ///< likewise, but the request names it wrongly
+  gone,  ///< others have it, or it was deleted
+};
+/// Answers them by what they find. How many were freed is known. Each of them is free now, or was taken by others, or
+/// deleted, as soon as it was. What was free before looks like what was freed.
+void answer_frees(lease_connection& on, verb action, std::span<const after_free> found, std::span<reply> replies,
+                  const batch_change& change);
+
+/// The change was done, but what it did was not to be read: nobody knows for whom. As doubtful().
+void unread(lease_connection& on, std::span<reply> replies, fault why);
+
 /// Runs what answers them all. It returns a reply that tells how many statements there were; what it throws fails all.
 template <class Body>
 void answer_all(lease_connection& on, std::span<reply> replies, Body&& body) noexcept {

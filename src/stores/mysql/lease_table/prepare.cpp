@@ -104,17 +104,17 @@ struct probe {
     fail(store, why);
   }
 
-  /// An empty floor would give fences again that were given before: it starts above all that are there.
-  void ensure_floor(sql::schema_mode mode) const {
+  /// An empty floor would give fences again that were given before: it starts above all that are there, and `above`.
+  void ensure_floor(sql::schema_mode mode, int above) const {
     if (!rows("SELECT {floor.fence} FROM {floor} WHERE {floor.id}=1", "reading the floor").empty()) return;
     if (mode != sql::schema_mode::create) {
       fail(store, fmt::format("table {} has no row with id 1: open the store with schema=create to repair it",
                               names.table("floor")));
     }
-    change(
-        "INSERT IGNORE INTO {floor} ({floor.id}, {floor.fence}) SELECT 1, IFNULL(MAX({lock.fence}), 0) FROM "
-        "{lock}",
-        "making the floor");
+    change(fmt::format("INSERT IGNORE INTO {{floor}} ({{floor.id}}, {{floor.fence}}) SELECT 1, "
+                       "IFNULL(MAX({{lock.fence}}), 0) + {} FROM {{lock}}",
+                       above),
+           "making the floor");
   }
 };
 
@@ -208,12 +208,13 @@ void mysql_store::prepare() {
     if (settings_.schema == sql::schema_mode::create) {
       const schema_turn turn(look, settings_.database);
       finish_migration(look, client_.database(), sql::schema_mode::create);
+      const bool new_tables = read_version(look).version == 0;
       run_schema(client_.database(), sql::schema_mode::create, look);
-      look.ensure_floor(sql::schema_mode::create);
+      look.ensure_floor(sql::schema_mode::create, new_tables ? 0 : sql::above_lost_floor);
     } else {
       finish_migration(look, client_.database(), sql::schema_mode::verify);
       run_schema(client_.database(), sql::schema_mode::verify, look);
-      look.ensure_floor(sql::schema_mode::verify);
+      look.ensure_floor(sql::schema_mode::verify, 0);
     }
   } catch (const odb::mysql::database_exception& e) {
     fail_schema(settings_.name, make_mysql_fault(e.error(), e.sqlstate(), e.message(), "the lock tables"));

@@ -64,40 +64,18 @@ void answer_takes(lease_connection& on, std::span<const row_now> rows, std::span
   if (granted < change.rows) doubt(on, replies);
 }
 
-/// Whether the row is as that request leaves it: nobody's, and granted to nobody since.
-bool left_free(const request& asked, const row_now& row) {
+after_free find_out(const request& asked, const row_now& row) {
   const bool by_fence = asked.action == verb::release && fence_is_ours(*asked.row->table);
-  return row.nobody && (!by_fence || row.fence == asked.fence);
+  const bool same = !by_fence || row.fence == asked.fence;
+  if (row.ours) return same ? after_free::held : after_free::kept;
+  return row.nobody && same ? after_free::free : after_free::gone;
 }
 
-bool still_ours(const request& asked, const row_now& row) {
-  const bool by_fence = asked.action == verb::release && fence_is_ours(*asked.row->table);
-  return row.ours && (!by_fence || row.fence == asked.fence);
-}
-
-/// How many were freed is known. Each of them is free now, or was taken by others, or deleted, as soon as it was. What was
-/// free before looks like what was freed, as it does for keys.
 void answer_frees(lease_connection& on, std::span<const request> requests, std::span<const row_now> rows,
                   std::span<reply> replies, const batch_change& change) {
-  std::uint64_t free = 0, gone = 0;
-  for (std::size_t i = 0; i != rows.size(); ++i) {
-    const bool is_free = left_free(requests[i], rows[i]);
-    free += is_free ? 1 : 0;
-    gone += !is_free && !rows[i].ours ? 1 : 0;
-  }
-  const auto freed_and_gone = change.rows - std::min(change.rows, free);
-  for (std::size_t i = 0; i != rows.size(); ++i) {
-    replies[i] = {.result = outcome::no};
-    if (rows[i].ours) {
-      if (change.skipped && still_ours(requests[i], rows[i])) replies[i] = locked_row();
-    } else if (left_free(requests[i], rows[i])) {
-      if (change.rows != 0) replies[i].result = outcome::yes;
-    } else if (freed_and_gone == gone && gone != 0) {
-      replies[i].result = outcome::yes;
-    } else if (freed_and_gone != 0 && requests[i].action == verb::release) {
-      replies[i] = doubtful(on);  // one of several: that it was freed, or that others had taken it before
-    }
-  }
+  std::vector<after_free> found;
+  for (std::size_t i = 0; i != rows.size(); ++i) found.push_back(find_out(requests[i], rows[i]));
+  answer_frees(on, requests.front().action, found, replies, change);
 }
 
 reply execute_all(lease_connection& on, const mysql_row_sql& sql, std::span<const request> requests,
@@ -115,10 +93,7 @@ reply execute_all(lease_connection& on, const mysql_row_sql& sql, std::span<cons
   ++sent.statements;
   std::vector<row_now> rows;
   if (read_rows(on, sql, requests, rows, change.why) != outcome::yes) {
-    // Done, but nobody knows for whom.
-    change.why.transient = change.why.connection = true;
-    on.interrupt();
-    fill_all(replies, outcome::unknown, change.why);
+    unread(on, replies, change.why);
   } else if (take) {
     answer_takes(on, rows, replies, change);
   } else {

@@ -44,6 +44,8 @@ struct shared_statements {
   std::string held{};
   /// Primary keys of what has expired. LIMIT follows. Empty: nothing is cleaned up.
   std::string expired{};
+  /// Those of some primary keys, as literals and ")" that follow.
+  std::string among{};
   /// Frees one of them, if it has expired still; the primary key as a literal follows.
   std::string free_expired{};
   /// Before anything else on a new connection.
@@ -61,6 +63,7 @@ struct scheme_texts {
   const char* release = "";  ///< and cancel
   const char* held = "";
   const char* expired = "";
+  const char* among = "";
   const char* free_expired = "";
 };
 

@@ -95,7 +95,8 @@ layout layout::read(mysql_connection& connection, const table_settings& settings
                               .collation = row[4].value_or(""),
                               .digits = static_cast<unsigned>(number_in(row[5])),
                               .nullable = row[6].value_or("") == "YES",
-                              .computed = row[7].value_or("") == "1"});
+                              .computed = row[7].value_or("") == "1",
+                              .padded = row[1].value_or("") == "binary"});
   }
   for (const auto& row :
        rows_of(connection, settings.name,
@@ -127,6 +128,12 @@ const column& layout::key(const std::string& name) const {
   const auto& found = get(name, "key");
   if (found.type != column_type::text && found.type != column_type::bytes) {
     refuse(fmt::format("column '{}' (key=) holds no text", name));
+  }
+  if (found.padded) {
+    refuse(fmt::format(
+        "column '{}' (key=) is BINARY({}), which fills up a shorter key with zero bytes, so that it is never "
+        "found again: make it VARBINARY({})",
+        name, found.room, found.room));
   }
   if (std::find(unique_.begin(), unique_.end(), name) == unique_.end()) {
     refuse(

@@ -23,6 +23,7 @@ struct column {
   unsigned digits = 0;  ///< of a second, that an expiry keeps
   bool nullable = false;
   bool computed = false;  ///< from others, when it is read
+  bool padded = false;    ///< BINARY: what is shorter gets zero bytes, and is another value then
 
   std::string quoted() const;
   /// The unit in which an expiry is kept.
@@ -54,7 +55,7 @@ class layout {
   const column& primary() const noexcept { return primary_; }
   /// Throws store_error, which names table, column and `parameter`, if there is none.
   const column& get(const std::string& name, const char* parameter) const;
-  /// The same for the key: of texts or bytes, and unique by itself.
+  /// The same for the key: of texts or bytes as they are, and unique by itself.
   const column& key(const std::string& name) const;
   /// The same for the holder's name: text of at least so many characters.
   const column& owner(const std::string& name, std::size_t characters) const;

@@ -134,8 +134,27 @@ reply shared_table_store::list(connection& connection, std::string_view after, s
       found);
 }
 
+reply shared_table_store::revoke(connection& connection, const request& key) noexcept {
+  auto& with = static_cast<native&>(connection);
+  return guarded(with, "force a release", [&] {
+    auto answer = look(with, key);
+    if (answer.result != outcome::yes && answer.result != outcome::absent) return answer;
+    const auto& holder = answer.holder;
+    answer.result = outcome::no;
+    if (holder.holder != sql::foreign_owner || holder.expired) return answer;
+    answer.result = outcome::failed;
+    answer.why = make_own_fault(fmt::format(
+        "the key's row in table {} names '{}', which is another program, or a request that several have: it "
+        "can't be told that its lock is over, so dlock takes none from it. Where it is known to be dead, free the "
+        "row by its own statement",
+        settings_.table, holder.who));
+    return answer;
+  });
+}
+
 /// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key, if it has
-/// expired still; what somebody has locked waits for the next time.
+/// expired still; what somebody has locked waits for the next time. MariaDB is told with each statement not to wait for it,
+/// MySQL is asked before.
 reply shared_table_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept {
   auto& with = static_cast<native&>(connection);
   return guarded(with, "clean up", [&] {
@@ -146,11 +165,19 @@ reply shared_table_store::clean_up(connection& connection, microseconds idle, st
     mysql_rows rows;
     ++answer.statements;
     answer.result = with.query(fmt::format("{} LIMIT {}", text.expired, limit), "clean up", &rows, nullptr, answer.why);
-    for (const auto& row : rows) {
+    std::vector<std::string> ids;
+    for (const auto& row : rows) ids.push_back(value_literal(sql()->primary, row.at(0).value_or("")));
+    if (!ids.empty() && with.quick_prefix().empty() && client_.can_skip_locked()) {
+      ++answer.statements;
+      answer.result = with.query(fmt::format("{}{}) FOR UPDATE SKIP LOCKED", text.among, fmt::join(ids, ",")),
+                                 "clean up", &rows, nullptr, answer.why);
+      ids.clear();
+      for (const auto& row : rows) ids.push_back(value_literal(sql()->primary, row.at(0).value_or("")));
+    }
+    for (const auto& id : ids) {
       std::uint64_t changed = 0;
       fault why;
       ++answer.statements;
-      const auto id = value_literal(sql()->primary, row.at(0).value_or(""));
       const auto done = with.query(fmt::format("{}{}{}", with.quick_prefix(), text.free_expired, id), "clean up",
                                    nullptr, &changed, why);
       if (done != outcome::yes && !why.contended) return reply{.result = done, .why = why};

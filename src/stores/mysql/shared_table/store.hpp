@@ -75,8 +75,8 @@ class shared_table_store : public store, private store_admin {
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
-  /// Nobody's session keeps a key.
-  reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
+  /// Nobody's session keeps a key. no: it is free, or may be released in its holder's name; another program's may not.
+  reply revoke(connection& connection, const request& key) noexcept override;
   reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept override;
 
   reply look(native& with, const request& request) const;

@@ -19,10 +19,15 @@ namespace {
 constexpr std::size_t longest_owner = 64;  // that of a request; ours are session, attempt, and a fence of ten digits
 constexpr long longest_skew_ms = 3'600'000;
 
-// Ours are "<session>/<attempt>/<fence>", by the server's clock on both sides. Another program's clock may be behind. What it adds
+// Ours are by the server's clock on both sides. Another program's clock may be behind, whatever its ids look like. What it adds
 // up may have overflowed, either way; MySQL refuses to reckon on with that.
+// "<session>/<attempt>/<fence>", in full: what t_lock_store::holder_named() takes for ours, whatever the column's collation.
+constexpr const char* ours_sql =
+    "CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin "
+    "REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$'";
+
 constexpr const char* end_sql = R"(
-GREATEST(0, LEAST(timeout, 253402300799000)) + IF(request_id LIKE '%/%', 0, {skew})
+GREATEST(0, LEAST(timeout, 253402300799000)) + IF({ours}, 0, {skew})
 )";
 
 constexpr const char* take_sql = R"(
@@ -45,7 +50,7 @@ SET lock_key = :key,
 )";
 
 constexpr const char* look_sql = R"(
-SELECT request_id <> '', request_id, {left}, version
+SELECT request_id <> '', LEFT(request_id, 100), {left}, version
 FROM {table}
 WHERE lock_key = {:key}
 )";
@@ -81,7 +86,7 @@ WHERE lock_key = {:key}
 )";
 
 constexpr const char* held_sql = R"(
-SELECT lock_key, request_id, {left}, version
+SELECT lock_key, LEFT(request_id, 100), {left}, version
 FROM {table}
 WHERE request_id <> ''
   AND NOT ({passed})
@@ -148,7 +153,7 @@ scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
   for (const char* const number : {"lock_count", "timeout", "version"}) static_cast<void>(table.number(number, number));
   const auto value = key_parameter(key), margin = std::to_string(settings.skew.count());
   const auto now = fmt::format("({} DIV 1000)", server_clock);
-  const auto end = text(end_sql, {{"skew", margin}});
+  const auto end = text(end_sql, {{"ours", ours_sql}, {"skew", margin}});
   const auto passed = fmt::format("{} < {}", end, now);
   const auto left = fmt::format("({} + 1) * 1000 - {}", end, server_clock);
   const auto mine = text(mine_sql, {});

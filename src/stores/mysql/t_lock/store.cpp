@@ -32,8 +32,9 @@ std::string t_lock_store::our_name(const request& request) const {
 seen t_lock_store::holder_named(std::string_view owner, std::uint64_t fence) const {
   const auto ours = sql::row_owner::parse(owner.substr(0, name_size));
   std::uint64_t granted = 0;
-  if (ours && owner.size() > name_size) {
-    std::from_chars(owner.data() + name_size + 1, owner.data() + owner.size(), granted);
+  if (ours && owner.size() > name_size && owner[name_size] == '/') {
+    const char* const end = owner.data() + owner.size();
+    if (std::from_chars(owner.data() + name_size + 1, end, granted).ptr != end) granted = 0;
   }
   if (granted == 0) return {.holder = sql::foreign_owner, .fence = fence, .who = std::string(owner)};
   return {.holder = ours->session, .fence = granted, .nonce = ours->nonce};

@@ -30,7 +30,7 @@ holder_info holder_in(const answer& told) {
 
 reply redis_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   reply result;
-  guarded({&result, 1}, [&] {
+  guarded(on, {&result, 1}, [&] {
     script_calls calls(static_cast<lease_connection&>(on));
     calls.add(script::inspect, 1, {locks_ + std::string(key.resource), key.resource, sessions_});
     const auto told = std::move(calls.run().front());
@@ -47,7 +47,7 @@ reply redis_store::inspect(connection& on, const request& key, std::vector<holde
 reply redis_store::list(connection& on, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded({&result, 1}, [&] {
+  guarded(on, {&result, 1}, [&] {
     std::string last(after);
     for (bool more = limit > 0; more;) {
       script_calls calls(static_cast<lease_connection&>(on));
@@ -67,7 +67,7 @@ reply redis_store::list(connection& on, std::string_view after, std::size_t limi
 
 reply redis_store::revoke(connection& on, const request& key) noexcept {
   reply result;
-  guarded({&result, 1}, [&] {
+  guarded(on, {&result, 1}, [&] {
     script_calls calls(static_cast<lease_connection&>(on));
     calls.add(script::revoke, 1, {locks_ + std::string(key.resource), sessions_});
     result = yes_or_no(calls.run().front(), "revoke");
@@ -105,7 +105,7 @@ reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
 
 reply redis_store::clean_up(connection& on, microseconds idle, std::size_t limit) noexcept {
   reply result{.result = outcome::yes};
-  guarded({&result, 1}, [&] {
+  guarded(on, {&result, 1}, [&] {
     const base::lock_guard lock(sweep_mutex_);
     auto& link = static_cast<lease_connection&>(on);
     if (sweep_at_.after.empty() && sweep_at_.dead.empty()) {

@@ -98,7 +98,7 @@ void redis_store::add(script_calls& to, const request& asked, std::string_view e
 
 void redis_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   const auto action = requests.front().action;
-  guarded(replies, [&] {
+  guarded(on, replies, [&] {
     auto& link = static_cast<lease_connection&>(on);
     script_calls calls(link, requests.size());
     for (const auto& each : requests) add(calls, each, link.epoch);
@@ -125,7 +125,7 @@ void redis_store::add(script_calls& to, session_verb action, const session_recor
 
 reply redis_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   reply result;
-  guarded({&result, 1}, [&] {
+  guarded(on, {&result, 1}, [&] {
     script_calls calls(static_cast<lease_connection&>(on));
     add(calls, action, of);
     result = yes_or_no(calls.run().front(), "session");

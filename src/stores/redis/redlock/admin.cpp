@@ -71,7 +71,7 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
 
 reply redlock_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded({&result, 1}, [&] {
+  guarded(on, {&result, 1}, [&] {
     auto& link = static_cast<quorum_connection&>(on);
     const request look{.action = verb::look, .resource = key.resource};
     plain_calls calls;
@@ -108,7 +108,7 @@ bool redlock_store::scan(quorum_connection& on, std::size_t master, std::vector<
 reply redlock_store::list(connection& on, std::string_view after, std::size_t limit,
                           std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded({&result, 1}, [&] {
+  guarded(on, {&result, 1}, [&] {
     auto& link = static_cast<quorum_connection&>(on);
     std::vector<std::string> keys;
     std::size_t scanned = 0;

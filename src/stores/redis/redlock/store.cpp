@@ -86,7 +86,7 @@ std::chrono::microseconds redlock_store::patience(std::span<const request> reque
 }
 
 void redlock_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
-  guarded(replies, [&] {
+  guarded(on, replies, [&] {
     auto& link = static_cast<quorum_connection&>(on);
     const auto most = group_->settings.restart_delay;
     const auto too_long = [&](const request& each) { return most.count() > 0 && each.ttl > most; };

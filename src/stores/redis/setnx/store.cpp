@@ -68,7 +68,7 @@ std::unique_ptr<connection> setnx_store::connect(microseconds limit, fault& why,
 }
 
 void setnx_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
-  guarded(replies, [&] {
+  guarded(on, replies, [&] {
     script_calls calls(static_cast<script_connection&>(on));
     for (const auto& each : requests) add_request(calls, prefix_, each);
     const auto told = calls.run();
@@ -97,7 +97,7 @@ void add_holder(std::string_view key, const answer& told, bool ours_only, std::v
 
 reply setnx_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded({&result, 1}, [&] {
+  guarded(on, {&result, 1}, [&] {
     script_calls calls(static_cast<script_connection&>(on));
     calls.add(script::look, 1, {prefix_ + std::string(key.resource)});
     const auto told = std::move(calls.run().front());
@@ -113,7 +113,7 @@ reply setnx_store::inspect(connection& on, const request& key, std::vector<holde
 reply setnx_store::list(connection& on, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded({&result, 1}, [&] {
+  guarded(on, {&result, 1}, [&] {
     auto& link = static_cast<script_connection&>(on);
     std::vector<std::string> keys;
     std::string cursor = "0";

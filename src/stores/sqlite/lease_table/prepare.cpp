@@ -10,6 +10,7 @@
 #include <odb/schema-catalog.hxx>
 #include <odb/sqlite/exceptions.hxx>
 
+#include "stores/sql/named_sql.hpp"
 #include "stores/sql/schema.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 #include "stores/sqlite/client/location.hpp"
@@ -86,14 +87,15 @@ WHERE name = :schema
 }
 
 /// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the
-/// statements one by one may: what is missing can be made as if nothing had been begun.
-void begin_anew(lease_connection& connection) {
+/// statements one by one may: what is missing can be made as if nothing had been begun. False: no table was there.
+bool begin_anew(lease_connection& connection) {
   const auto& names = connection.file().names;
   const std::string there = fmt::format(
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE", names.table("schema_version"));
-  if (!finds_row(connection, there)) return;
+  if (!finds_row(connection, there)) return false;
   finds_row(connection,
             names.expand("DELETE FROM {version} WHERE name = :schema AND migration AND version <= :version"));
+  return true;
 }
 
 void make_schema(lease_connection& connection) {
@@ -102,18 +104,20 @@ void make_schema(lease_connection& connection) {
   connection.odb().writes = file.schema == sql::schema_mode::create;
   patiently(connection, [&] {
     sql::scoped_transaction scope(connection.odb());
-    if (connection.odb().writes) begin_anew(connection);
+    const bool there = connection.odb().writes && begin_anew(connection);
     sql::ensure_schema(file.database(), file.schema, file.names, file.settings.name);
     if (const std::string why = unfit_tables(connection); !why.empty()) refuse_tables(file, why);
     if (connection.odb().writes) {
       // Above what can be seen: if the row was lost, nobody knows what has been given out and swept.
-      connection.odb().execute(file.names.expand(R"(
+      const auto above = std::to_string(there ? sql::above_lost_floor : 0);
+      connection.odb().execute(sql::expand(file.names, R"(
 INSERT INTO {floor} ({floor.id}, {floor.fence})
-SELECT 1, COALESCE(MAX({lock.fence}), 0)
+SELECT 1, COALESCE(MAX({lock.fence}), 0) + {above}
 FROM {lock}
 WHERE TRUE
 ON CONFLICT DO NOTHING
-)"));
+)",
+                                           {{"above", above}}));
     } else if (!finds_row(connection, file.names.expand("SELECT 1 FROM {floor} WHERE {floor.id} = 1"))) {
       refuse(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it", file.settings.path,
                          file.names.table("floor")));

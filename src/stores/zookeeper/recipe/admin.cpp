@@ -47,7 +47,7 @@ reply describe(const lock_nodes& nodes, const execution& with, const std::vector
 }  // namespace
 
 reply zookeeper_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
-  return guarded([&] {
+  return guarded(on, [&] {
     const auto handle = any_handle();
     const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
     if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
@@ -59,7 +59,7 @@ reply zookeeper_store::inspect(connection& on, const request& key, std::vector<h
 
 reply zookeeper_store::list(connection& on, std::string_view after, std::size_t limit,
                             std::vector<holder_info>& found) noexcept {
-  return guarded([&] {
+  return guarded(on, [&] {
     const auto handle = any_handle();
     const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
     if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
@@ -81,7 +81,7 @@ reply zookeeper_store::list(connection& on, std::string_view after, std::size_t 
 }
 
 reply zookeeper_store::revoke(connection& on, const request& key) noexcept {
-  return guarded([&]() -> reply {
+  return guarded(on, [&]() -> reply {
     std::vector<holder_info> found;
     if (auto known = inspect(on, key, found); known.result != outcome::yes) return known;
     if (found.empty() || !found.front().session) return {.result = outcome::no};

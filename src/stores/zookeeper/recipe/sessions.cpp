@@ -34,7 +34,7 @@ reply too_short(milliseconds given, microseconds ttl) {
 }  // namespace
 
 reply zookeeper_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
-  return guarded([&]() -> reply {
+  return guarded(connection, [&]() -> reply {
     auto& on = static_cast<zookeeper_connection&>(connection);
     switch (action) {
       case session_verb::open: return open(on, record);

@@ -60,7 +60,7 @@ void zookeeper_store::execute(connection& on, requests asked, replies told) noex
     const auto same = [&](const request& each) { return each.session != asked.front().session; };
     const auto size = static_cast<std::size_t>(std::find_if(asked.begin(), asked.end(), same) - asked.begin());
     const auto part = told.first(size);
-    guarded(part, [&] { execute_part(static_cast<zookeeper_connection&>(on), asked.first(size), part); });
+    guarded(on, part, [&] { execute_part(static_cast<zookeeper_connection&>(on), asked.first(size), part); });
     asked = asked.subspan(size);
     told = told.subspan(size);
   }
