@@ -225,7 +225,7 @@ void background_work::answered(statement& statement) noexcept {
     if (done) {
       finish(grant, result, why, now);
     } else {
-      try_again(grant, sent ? statement.answer.result : outcome::failed, why, now);
+      try_again(grant, sent && statement.answer.result == outcome::no, why, now);
     }
   }
   pump_and_tell(lock, now);
@@ -255,12 +255,12 @@ void background_work::finish(const std::shared_ptr<grant>& grant, release_result
   mutex_.lock();
 }
 
-void background_work::try_again(const std::shared_ptr<grant>& grant, outcome said, const fault& why,
+void background_work::try_again(const std::shared_ptr<grant>& grant, bool asked, const fault& why,
                                 instant now) noexcept {
   // A lease under a session that is over is free for others as it is.
   const bool moot = grant->cancels && grant->kind == lease_kind::session && grant->pin->deadline.left(now) == 0us;
   // What nobody could be asked about may be there until its own expiry.
-  const bool unasked = grant->cancels && said != outcome::no && grant->give_up != instant::max();
+  const bool unasked = grant->cancels && !asked && grant->give_up != instant::max();
   if (moot || ending_ || now >= grant->give_up + (unasked ? grant->ttl : microseconds{0})) {
     const bool untold = !grant->cancels && !moot;
     if (untold && grant->reported) {
