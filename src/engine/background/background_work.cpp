@@ -280,9 +280,8 @@ void background_work::try_again(const std::shared_ptr<grant>& grant, bool asked,
     hooks_.released(grant, release_result::later, why, now);
     mutex_.lock();
   }
-  const std::size_t level = soon ? 0 : 1;
-  grant->not_before = now + pauses[level];
-  retries_[level].push_back(grant);
+  grant->not_before = now + pauses[soon ? 0 : 1];
+  retries_[soon ? 0 : 1].push_back(grant);
 }
 
 // ---- the clock, and the end -----------------------------------------------------------------------------------------
