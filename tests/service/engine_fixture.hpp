@@ -42,6 +42,12 @@ struct engine_fixture {
   std::shared_ptr<faulty_store> store = std::make_shared<faulty_store>(rows, &clock);
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 
+  engine_fixture() = default;
+  engine_fixture(const engine_fixture&) = delete;
+  engine_fixture& operator=(const engine_fixture&) = delete;
+  /// What ends in the background is waited for by nobody, and its threads use the clock.
+  ~engine_fixture() { static_cast<void>(clock.at_rest({}, 1s)); }
+
   /// Options of a service under test; change what the test is about.
   service_options options() { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen, .time = &clock}; }
   std::unique_ptr<lock_service> service(service_options options) {
