@@ -134,6 +134,11 @@ struct grant : std::enable_shared_from_this<grant> {
     const auto longest = kind == lease_kind::session ? ttl : std::max(ttl, own_end.left(now));
     return now + 2 * longest + min_hold.load() + std::chrono::seconds{10};
   }
+  /// When it is, by one who goes on trying. `told`: the store has answered just now. What it could not be asked about may be
+  /// there until its own expiry.
+  instant given_up(bool told) const noexcept {
+    return told || !cancels || give_up == instant::max() ? give_up : give_up + ttl;
+  }
   /// How long it can be trusted; 0: lost.
   microseconds left(instant now) noexcept;
   /// Whether the server must have kept it until now, by our clock, whatever became of it here.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "engine/pause_watch.hpp"
 
-#include <algorithm>
-
 namespace dlock::engine {
 
 namespace {
@@ -57,8 +55,7 @@ std::size_t pause_watch::due(instant now, looks& found) noexcept {
     at = pauses_.erase(at);
     pause.at_ = pause::place::looking;
     pause.look->owner = &pause;
-    pause.look->until = std::max(pause.look->until, now + pause.look->patience);
-    found[count++] = pause.look;
+    found[count++] = pause.look_now(now);
   }
   return count;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
@@ -25,6 +26,11 @@ class pause : public statement_owner {
   void shorten(instant until) noexcept;
 
   statement* look = nullptr;  ///< what is sent at the end; null: nothing
+  /// The look, which is sent now: however long the pause was, it has the time of a statement.
+  statement* look_now(instant now) noexcept {
+    look->until = std::max(look->until, now + look->patience);
+    return look;
+  }
 
  protected:
   ~pause() = default;

@@ -255,13 +255,11 @@ void background_work::finish(const std::shared_ptr<grant>& grant, release_result
   mutex_.lock();
 }
 
-void background_work::try_again(const std::shared_ptr<grant>& grant, bool asked, const fault& why,
+void background_work::try_again(const std::shared_ptr<grant>& grant, bool told, const fault& why,
                                 instant now) noexcept {
   // A lease under a session that is over is free for others as it is.
   const bool moot = grant->cancels && grant->kind == lease_kind::session && grant->pin->deadline.left(now) == 0us;
-  // What nobody could be asked about may be there until its own expiry.
-  const bool unasked = grant->cancels && !asked && grant->give_up != instant::max();
-  if (moot || ending_ || now >= grant->give_up + (unasked ? grant->ttl : microseconds{0})) {
+  if (moot || ending_ || now >= grant->given_up(told)) {
     const bool untold = !grant->cancels && !moot;
     if (untold && grant->reported) {
       news_.post({.what = event::kind::release_failed,
@@ -280,8 +278,9 @@ void background_work::try_again(const std::shared_ptr<grant>& grant, bool asked,
     hooks_.released(grant, release_result::later, why, now);
     mutex_.lock();
   }
-  grant->not_before = now + pauses[soon ? 0 : 1];
-  retries_[soon ? 0 : 1].push_back(grant);
+  const std::size_t level = soon ? 0 : 1;
+  grant->not_before = now + pauses[level];
+  retries_[level].push_back(grant);
 }
 
 // ---- the clock, and the end -----------------------------------------------------------------------------------------

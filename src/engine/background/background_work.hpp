@@ -82,7 +82,7 @@ class background_work final : public statement_owner {
   // These four open the lock meanwhile.
   void finish(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept
       DLOCK_REQUIRES(mutex_);
-  void try_again(const std::shared_ptr<grant>& grant, bool asked, const fault& why, instant now) noexcept
+  void try_again(const std::shared_ptr<grant>& grant, bool told, const fault& why, instant now) noexcept
       DLOCK_REQUIRES(mutex_);
   void pump(instant now) noexcept DLOCK_REQUIRES(mutex_);
   void check_drained() noexcept DLOCK_REQUIRES(mutex_);

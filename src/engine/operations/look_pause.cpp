@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "engine/operations/look_pause.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace dlock::engine {
@@ -38,8 +37,7 @@ action look_pause::resume(instant now) {
   was_told_ = told_.exchange(false);
   if (was_told_ || pause::look == nullptr) return {};
   sends_ = true;
-  pause::look->until = std::max(pause::look->until, now + pause::look->patience);  // the pause may have been long
-  sent_ = {pause::look};
+  sent_ = {pause::look_now(now)};
   return action::send(sent_, true);
 }
 
