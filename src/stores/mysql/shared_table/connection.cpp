@@ -36,7 +36,7 @@ shared_statements statements_of(const scheme_texts& texts, std::initializer_list
                 make("cancel", texts.release)};
   made.held = text(texts.held, parts);
   made.expired = text(texts.expired, parts);
-  made.among = text(texts.among, parts);
+  if (!made.expired.empty()) made.among = text("SELECT {id} FROM {table} WHERE {id} IN (", parts);
   made.free_expired = text(texts.free_expired, parts) + " ";
   return made;
 }

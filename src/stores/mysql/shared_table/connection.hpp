@@ -63,7 +63,6 @@ struct scheme_texts {
   const char* release = "";  ///< and cancel
   const char* held = "";
   const char* expired = "";
-  const char* among = "";
   const char* free_expired = "";
 };
 

@@ -72,8 +72,6 @@ WHERE {state} <> 0
   AND {passed}
 )";
 
-constexpr const char* among_sql = "SELECT {id} FROM {table} WHERE {id} IN (";
-
 constexpr const char* free_expired_sql = R"(
 UPDATE {table}
 SET {state} = 0,
@@ -114,7 +112,6 @@ scheme_sql make_sql(const layout& table, const state_row_settings& settings) {
                            .release = release_sql,
                            .held = held_sql,
                            .expired = expired_sql,
-                           .among = among_sql,
                            .free_expired = free_expired_sql};
   scheme_sql made{
       .statements = statements_of(texts, {t, id, name, k_value, state, who, end, no_end, until, longer, passed, left}),

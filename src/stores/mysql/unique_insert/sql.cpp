@@ -64,8 +64,6 @@ FROM {table}
 WHERE {passed}
 )";
 
-constexpr const char* among_sql = "SELECT {id} FROM {table} WHERE {id} IN (";
-
 constexpr const char* free_expired_sql = R"(
 DELETE FROM {table}
 WHERE {passed}
@@ -106,7 +104,6 @@ scheme_sql make_sql(const layout& table, const unique_insert_settings& settings)
                            .release = release_sql,
                            .held = held_sql,
                            .expired = expired_sql,
-                           .among = among_sql,
                            .free_expired = free_expired_sql};
   scheme_sql made{
       .statements = statements_of(texts, {t, id, name, k_value, who, end, until, longer, passed, left, set_state}),

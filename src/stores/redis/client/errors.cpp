@@ -32,23 +32,28 @@ constexpr std::array kinds{
     kind_of_error{"ERR max number of clients", true, false},
 };
 
+/// Null: one that lasts.
+const kind_of_error* find_kind(std::string_view error) noexcept {
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [error](const auto& each) { return error.starts_with(each.begins); });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 bool is_elsewhere(std::string_view error) noexcept {
-  return std::any_of(kinds.begin(), kinds.end(),
-                     [error](const auto& each) { return each.elsewhere && error.starts_with(each.begins); });
+  const auto* const kind = find_kind(error);
+  return kind != nullptr && kind->elsewhere;
 }
 
 bool is_unknown_script(std::string_view error) noexcept { return error.starts_with("NOSCRIPT"); }
 
 fault fault_of_error(std::string_view error, const char* doing) {
   fault why;
-  const auto found =
-      std::find_if(kinds.begin(), kinds.end(), [error](const auto& each) { return error.starts_with(each.begins); });
-  if (found != kinds.end()) {
-    why.transient = found->transient;
-    why.connection = found->elsewhere;
-    why.full = found->begins.find("max number") != std::string_view::npos;
+  if (const auto* const kind = find_kind(error)) {
+    why.transient = kind->transient;
+    why.connection = kind->elsewhere;
+    why.full = kind->begins.find("max number") != std::string_view::npos;
   }
   why.text = fmt::format("{}: {}", doing, detail::printable_text(error.substr(0, 300)));
   return why;
