@@ -14,6 +14,24 @@ namespace {
 using namespace dlock;
 using namespace dlock::test;
 
+/// The rival has b.
+struct rival_fixture : multi_fixture {
+  lease theirs{};
+
+  void let_go() { theirs = lease(); }
+  /// From now on: in each of two rounds b looks free to the one who waits, and is gone again when all are taken. `granted`: how
+  /// many others a round gets, which it gives back.
+  void two_rounds_in_vain(unsigned granted) {
+    theirs = rival->acquire("b");
+    for (int i = 0; i < 2; ++i) {
+      store->next(verb::look, {});  // of the round
+      store->next(verb::look, {.during = [this] { theirs = rival->acquire("b", {.wait = 0ms}); }});
+      if (granted > 1) store->next(verb::cancel, {.times = granted - 1});
+      store->next(verb::cancel, {.during = [this] { let_go(); }});
+    }
+  }
+};
+
 }  // namespace
 
 TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its holder, nothing is held",
@@ -97,19 +115,10 @@ TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one be
   CHECK(thrown([&] { return locks->try_acquire_all({"a", "c"}); }) == errc::closed);
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: after three rounds in vain they are taken one by one, holding those before",
+TEST_CASE_METHOD(rival_fixture, "multi: after three rounds in vain they are taken one by one, holding those before",
                  "[multi][T76]") {
   known({"a", "b", "c"});
-  lease theirs = rival->acquire("b");
-  // In each round b looks free to the one who waits, and is gone again when all are taken.
-  const auto let_go = [&] { theirs = lease(); };
-  const auto take_again = [&] { theirs = rival->acquire("b", {.wait = 0ms}); };
-  for (int i = 0; i < 2; ++i) {
-    store->next(verb::look, {});  // of the round
-    store->next(verb::look, {.during = take_again});
-    store->next(verb::cancel, {.times = 1});
-    store->next(verb::cancel, {.during = let_go});
-  }
+  two_rounds_in_vain(2);
   const auto takes = store->batches(verb::take);
   multi_lease held;
   while_time_passes([&] {
@@ -129,17 +138,10 @@ TEST_CASE_METHOD(multi_fixture, "multi: after three rounds in vain they are take
   CHECK(all_free({"a", "b", "c"}));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: what was taken one by one in vain is free at once, whatever min_hold says",
+TEST_CASE_METHOD(rival_fixture, "multi: what was taken one by one in vain is free at once, whatever min_hold says",
                  "[multi][T76]") {
   known({"a", "b"});
-  lease theirs = rival->acquire("b");
-  const auto let_go = [&] { theirs = lease(); };
-  const auto take_again = [&] { theirs = rival->acquire("b", {.wait = 0ms}); };
-  for (int i = 0; i < 2; ++i) {
-    store->next(verb::look, {});
-    store->next(verb::look, {.during = take_again});
-    store->next(verb::cancel, {.during = let_go});
-  }
+  two_rounds_in_vain(1);
   const auto takes = store->batches(verb::take);
   CHECK(while_time_passes([&] {
           return thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 30s, .min_hold = 1h}); });
@@ -167,18 +169,11 @@ TEST_CASE_METHOD(multi_fixture, "multi: the wait for a key that this process hol
   CHECK(held.size() == 2);
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: keys with an expiry of their own that are taken one by one get the same one",
+TEST_CASE_METHOD(rival_fixture, "multi: keys with an expiry of their own that are taken one by one get the same one",
                  "[multi][T76]") {
   known({"a", "b"});
   const auto ttl = GENERATE(2000ms, 60'000ms);  // a ends while b is waited for, or does not
-  lease theirs = rival->acquire("b");
-  const auto let_go = [&] { theirs = lease(); };
-  const auto take_again = [&] { theirs = rival->acquire("b", {.wait = 0ms}); };
-  for (int i = 0; i < 2; ++i) {
-    store->next(verb::look, {});
-    store->next(verb::look, {.during = take_again});
-    store->next(verb::cancel, {.during = let_go});
-  }
+  two_rounds_in_vain(1);
   const auto takes = store->batches(verb::take);
   multi_lease held;
   while_time_passes([&] {
