@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Coroutines: pairs of acquire and release beside those of threads (on the private MariaDB), and what one
 // that waits takes of memory and threads.
 #include <fmt/core.h>

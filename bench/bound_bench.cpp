@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Locks that are bound to a connection, beside the same commands by hand: prepared, same unix socket. And thousands of named
 // locks on few connections.
 #include <mysql.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 #
 # How long a compiler takes for a file that includes <dlock/dlock.hpp> and nothing else, beside the floor: a file that
 # includes the headers of the standard library that dlock's headers name.

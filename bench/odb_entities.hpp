@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Two classes on equal tables: one locked by dlock, one by hand. C++14: ODB's compiler reads it.

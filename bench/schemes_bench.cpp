@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Acquire and release on tables that other programs share, beside dlock's own two statements by hand, and beside those by which
 // such a program does it, which say less: prepared, same table, same unix socket, durable commits.
 #include <mysql.h>
@@ -63,7 +63,7 @@ constexpr scheme schemes[] = {
      ours_of<stores::unique_insert::unique_insert_settings, unique_insert_options>,
      "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(50) NOT NULL UNIQUE, lock_owner varchar(50) NOT "
      "NULL "
-     "DEFAULT '', lock_expire_time timestamp NOT NULL",
+     "DEFAULT '', lock_expire_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP",
      "insert into bench_locks (resource, lock_owner, lock_expire_time) values (?, 'by-hand-1', date_add(now(), "
      "interval 30 "
      "second))",

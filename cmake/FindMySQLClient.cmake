@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Finds the C client of MySQL or MariaDB (libmariadb or libmysqlclient: one API) and defines MySQL::client.
 # Set MySQLClient_INCLUDE_DIR and MySQLClient_LIBRARY to choose one of several.
 # <mysql/mysql.h>, which ODB's runtime includes, belongs to the client that calls itself mysqlclient: MariaDB's

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Finds the ODB runtime and compiler: targets ODB::odb, ODB::mysql, ODB::sqlite and the program ODB::compiler.
 # Components: mysql, sqlite, compiler; the common runtime is always wanted.
 find_path(ODB_INCLUDE_DIR odb/version.hxx)

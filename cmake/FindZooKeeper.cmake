@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Finds the multi-threaded C client of ZooKeeper, which brings no CMake or pkg-config files, and defines ZooKeeper::client.
 # Set ZooKeeper_INCLUDE_DIR and ZooKeeper_LIBRARY to choose one of several.
 find_path(ZooKeeper_INCLUDE_DIR zookeeper/zookeeper.h)

@@ -1,6 +1,9 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Everything that dlock is built from. With DLOCK_FETCH_DEPS, what is not installed is downloaded at a pinned version.
 include(FetchContent)
+
+# In a project that has dlock as a folder, dlock_odb_generate() and the link lines name these targets outside of this folder.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
 set(dlock_fetched "")
 macro(dlock_find_or_fetch name version repository tag)

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog sqlite mysql odb redis zookeeper]).
 include(CMakePackageConfigHelpers)
 

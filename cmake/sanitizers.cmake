@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Sanitizers for dlock's own targets, chosen by DLOCK_SANITIZE.
 function(dlock_set_sanitizers target)
   if(DLOCK_SANITIZE STREQUAL "")

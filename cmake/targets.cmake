@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # How dlock's own targets are made. Every target calls dlock_target_defaults(); libraries are added by
 # dlock_add_library(), tests by dlock_add_test() (tests/), samples by dlock_add_sample(), benchmarks by dlock_add_bench().
 include(warnings)

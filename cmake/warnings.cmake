@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Warnings for dlock's own targets; nothing here reaches a user's target.
 function(dlock_set_warnings target)
   target_compile_options(${target} PRIVATE

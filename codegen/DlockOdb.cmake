@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Runs ODB's compiler on headers with mapped classes. The headers must be C++14, all that its parser takes.
 #
 # dlock_odb_generate(<target> HEADERS <file>... [DATABASES <mysql|sqlite>...] [OUTPUT_DIR <dir>] [OPTIONS <option>...])

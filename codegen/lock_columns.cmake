@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Writes the ALTER TABLE statements that add the lock columns (dlock/odb/lock_columns.hpp) to tables that exist already:
 #   cmake -D FROM=<x-mysql.sql of ODB's compiler> -D TO=<file> -D DATABASE=<mysql|sqlite> -P lock_columns.cmake
 # ODB writes one column in a line, with its name in quotation marks first.

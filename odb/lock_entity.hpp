@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// One row per key that was ever locked and not yet swept. C++14: ODB's compiler reads it.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// One row per process and ttl class: what keeps the leases of that process alive. C++14: ODB's compiler reads it.

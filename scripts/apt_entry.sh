@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 #
 # How apt reaches the mirror of this release, so that another suite can be had from the same one; scripts/setup.sh and
 # scripts/mysql9.sh read this.

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 #
 # What keeps the documentation true:
 #   - a code block after the line <!-- region: FILE NAME --> equals the lines of FILE between "// [NAME]" and
 #     "// [/NAME]", and every C++ block of README.md has such a line;
 #   - links to files and headings of this repository lead somewhere, and README.md leads to every page of docs/;
-#   - error codes, reasons of loss, events, URL parameters, options and what is set for MySQL's connections are in the
-#     page that explains them, and the table of MySQL's error numbers in docs/errors.md is that of the source;
+#   - error codes, reasons of loss, events and what is set for MySQL's connections are in the page that explains them,
+#     URL parameters in the header of a store, and the table of MySQL's error numbers in docs/errors.md is that of the source;
 #   - the statements in docs/protocol.md are those of the source;
 #   - the tests that a page names exist.
 # Prints each offence as file:line: text; exit code 1 when there is one. DLOCK_DOCS_ROOT: another folder, for its tests.
@@ -99,10 +99,10 @@ expect_in() { # page name-format, names on standard input
 enumerators include/dlock/error.hpp 'enum class errc' | expect_in docs/errors.md '`errc::%s`'
 enumerators include/dlock/error.hpp 'enum class loss_reason' | expect_in docs/guarantees.md '`%s`'
 enumerators include/dlock/observer.hpp 'enum class kind' | expect_in docs/errors.md '`%s`'
-grep -rhoE 'take_(param|number|timeout)\((url, )?"[a-z_]+"' --include='*.cpp' src/stores | sed -E 's/.*"(.*)"/\1/' | sort -u |
-  expect_in docs/operations.md '| `%s` |'
-fields include/dlock/service_options.hpp service_options | expect_in docs/operations.md '| `%s` |'
-fields include/dlock/lock_options.hpp lock_options | expect_in docs/operations.md '| `%s` |'
+# A store's header lists the parameters of its URL.
+while IFS= read -r name; do
+  grep -rqwF -- "$name" include/dlock/stores || offend "include/dlock/stores:1: no header explains the URL parameter $name"
+done < <(grep -rhoE 'take_(param|number|timeout)\((url, )?"[a-z_]+"' --include='*.cpp' src/stores | sed -E 's/.*"(.*)"/\1/' | sort -u)
 sed -nE 's/^ *\{[a-z_0-9| ]+, \{"([a-z_]+)".*/\1/p' src/stores/mysql/client/session.cpp | sort -u |
   expect_in docs/operations.md '`%s`'
 
@@ -172,14 +172,14 @@ while IFS=: read -r line marker; do
   read -r _ _ file scheme _ <<<"$marker"
   source=$(sed 's|^ *//.*||' "$file" | tr -d '\n' | sed -E "s/[[:space:]]//g; $(scheme_names "$scheme"); s/\{:?([a-z_]+)\}/:\1/g")
   while IFS= read -r statement; do
-    grep -qF -- "R\"($statement)\"" <<<"$source" || offend "docs/tables.md:$line: not in $file: $statement"
+    grep -qF -- "R\"($statement)\"" <<<"$source" || offend "docs/mysql-schemes.md:$line: not in $file: $statement"
   done < <(awk -v at="$line" 'NR <= at { next } /^```sql/ { code = 1; text = ""; next }
-      /^```/ && code { print text; code = 0; next } code { text = text $0; next } { exit }' docs/tables.md | sed -E 's/[[:space:]]//g')
-done < <(grep -nE '^<!-- sql: [^ ]+ [^ ]+ -->$' docs/tables.md)
+      /^```/ && code { print text; code = 0; next } code { text = text $0; next } { exit }' docs/mysql-schemes.md | sed -E 's/[[:space:]]//g')
+done < <(grep -nE '^<!-- sql: [^ ]+ [^ ]+ -->$' docs/mysql-schemes.md)
 compare_sql src/stores/mysql/lease_table/sql.cpp 'The statements: MariaDB and MySQL'
 compare_sql src/stores/sqlite/lease_table/sql.cpp 'The statements: SQLite'
 
-# ---- tests that pages name: in the table after the line "<!-- tests -->" ------------------------------------------
+# ---- tests that pages name: between the line "<!-- tests -->" and the next heading ------------------------------------------
 
 if [ -d tests ]; then
   # A test's text may be written as several literals.
@@ -187,7 +187,7 @@ if [ -d tests ]; then
   while IFS=: read -r page line _; do
     while IFS= read -r name; do
       grep -qF -- "\"$name\"" <<<"$all_tests" || offend "$page:$line: no test is called: $name"
-    done < <(awk -v at="$line" 'NR <= at { next } !/^\|/ { exit } { print }' "$page" | grep -oE '`[^`]+`' | tr -d '`')
+    done < <(awk -v at="$line" 'NR <= at { next } /^#/ { exit } { print }' "$page" | grep -oE '`[^`]+`' | tr -d '`')
   done < <(grep -nE '^<!-- tests -->$' $(pages) /dev/null || true)
 fi
 

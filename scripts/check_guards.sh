@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 #
 # check_guards.sh <clang++> <build folder>: that what a mutex guards (DLOCK_GUARDED_BY, src/base/mutex.hpp) is used only while
 # it is locked. g++ can't tell, so clang looks at each file of src/ that this build compiles and that can know of such a mutex,

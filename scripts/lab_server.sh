@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 #
 # What the private database servers of the tests have in common; scripts/mariadb.sh and scripts/mysql9.sh read it. Each has
 # its own data, port and socket; the system's servers and their configuration are neither read nor touched.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 #
 # A private MySQL server for the tests; scripts/lab_server.sh tells the verbs and the environment. Two more verbs:
 #   scripts/mysql9.sh fetch      only fetches the server's programs

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 #
 # Installs what dlock needs to build and to test, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#   scripts/setup.sh [format]      "format" adds clang-format
+#   scripts/setup.sh [format|galera]      "format" adds clang-format, "galera" the provider of Galera clusters
 # It asks dpkg first and does nothing (no root, no apt) when everything is there. No package script may
 # start a service while it installs: the tests run a MariaDB server of their own, never the system's.
 #
@@ -195,7 +195,10 @@ install_missing() {
 
 main() {
   local missing
-  if [ "${1:-}" = format ]; then base_packages+=(clang-format); fi
+  case "${1:-}" in
+    format) base_packages+=(clang-format) ;;
+    galera) base_packages+=(galera-4) ;;
+  esac
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     die "this script knows apt only; the head of it lists what to install by hand"
   fi

@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: GPL-2.0-or-later
+-- SPDX-License-Identifier: BSL-1.0
 -- The rights of dlock's users on MariaDB and MySQL. Put in your names first, for example
 --
 --   sed -e 's/@LOCKS@/locks/g; s/@HOST@/%/g; s/@OWNER@/dlock_owner/g; s/@APP@/dlock_app/g' \

@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: GPL-2.0-or-later
+-- SPDX-License-Identifier: BSL-1.0
 -- The lock tables of dlock on MariaDB and MySQL, version 1: the same as a first start with schema=create makes. For an
 -- empty database, or one that has none of them. Programs may run with schema=verify after it.
 --
@@ -38,12 +38,15 @@ CREATE TABLE `dlock_lock` (
   `verifies` BIGINT UNSIGNED NOT NULL DEFAULT 0)
  ENGINE=InnoDB;
 
--- No fencing token at or below this is given to a new key.
+-- Row 1: no fencing token at or below this is given to a new key. Row 4: a short id of these tables, which rows that are locked in
+-- place have in their owner's text.
 CREATE TABLE `dlock_floor` (
   `id` INT NOT NULL PRIMARY KEY,
   `fence` BIGINT UNSIGNED NOT NULL)
  ENGINE=InnoDB;
-INSERT INTO `dlock_floor` (`id`, `fence`) VALUES (1, 0);
+INSERT INTO `dlock_floor` (`id`, `fence`) VALUES
+  (1, 0),
+  (4, CONV(LEFT(SHA2(CONCAT(DATABASE(), '.dlock_'), 256), 8), 16, 10) & 1048575);
 
 -- Last: from now on the tables count as complete.
 INSERT INTO `dlock_schema_version` (`name`, `version`, `migration`) VALUES ('dlock', 1, 0);

@@ -1,4 +1,4 @@
--- SPDX-License-Identifier: GPL-2.0-or-later
+-- SPDX-License-Identifier: BSL-1.0
 -- The lock tables of dlock in an SQLite file, version 1: the same as a first start with schema=create makes. For a new
 -- file, or one that has none of them. Programs may run with schema=verify after it.
 --
@@ -39,8 +39,8 @@ CREATE TABLE "dlock_lock" (
   "verified_by" INTEGER NOT NULL DEFAULT 0,
   "verifies" INTEGER NOT NULL DEFAULT 0);
 
--- Row 1: no fencing token at or below this is given to a new key. Rows 2 and 3 are about the boots of the host; the first
--- program that opens the file makes them.
+-- Row 1: no fencing token at or below this is given to a new key. Rows 2 and 3 are about the boots of the host, and row 4
+-- is a short id of these tables; the first program that opens the file makes them.
 CREATE TABLE "dlock_floor" (
   "id" INTEGER NOT NULL PRIMARY KEY,
   "fence" INTEGER NOT NULL);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks for Asio: every asynchronous call as an operation that takes a completion token. Link dlock::asio.
@@ -20,8 +20,8 @@
 /// use_awaitable; a token may also stand in the place of the options. No thread waits: see async.hpp.
 ///
 /// Executors: a handler is called on its associated executor, otherwise on the one given here, never on a thread of dlock; the
-/// executor has outstanding work until then. Its execution context must outlive the lock_service: destroy that first, or
-/// close() it and let the context run. Allocators: the associated one.
+/// executor has outstanding work until then. To end a loop, close() the lock_service and let the loop run out; if the execution
+/// context is destroyed while calls wait, their handlers are destroyed with it and never called. Allocators: the associated one.
 /// Cancellation: any type, by the associated slot (Boost 1.77 or later), and by lock_options::cancel: lock_refused (cancelled).
 /// A lease that was granted in the same moment is given all the same. Releases and renewals are not cancelled.
 ///
@@ -58,19 +58,19 @@ class service {
   /// lock_service::acquire(), try_acquire(), acquire_all() and try_acquire_all().
   template <detail::token Token = net::use_awaitable_t<>>
   auto async_acquire(const lock_key& key, const lock_options& options = {}, Token&& token = Token()) const {
-    return acquire<lease, &lock_service::async_acquire>(key, options, token);
+    return acquire<lease, lock_key, &lock_service::async_acquire>(key, options, token);
   }
   template <detail::token Token = net::use_awaitable_t<>>
   auto async_try_acquire(const lock_key& key, const lock_options& options = {}, Token&& token = Token()) const {
-    return acquire<lease, &lock_service::async_try_acquire>(key, options, token);
+    return acquire<lease, lock_key, &lock_service::async_try_acquire>(key, options, token);
   }
   template <detail::token Token = net::use_awaitable_t<>>
   auto async_acquire_all(const lock_keys& keys, const lock_options& options = {}, Token&& token = Token()) const {
-    return acquire<multi_lease, &lock_service::async_acquire_all>(keys, options, token);
+    return acquire<multi_lease, lock_keys, &lock_service::async_acquire_all>(keys, options, token);
   }
   template <detail::token Token = net::use_awaitable_t<>>
   auto async_try_acquire_all(const lock_keys& keys, const lock_options& options = {}, Token&& token = Token()) const {
-    return acquire<multi_lease, &lock_service::async_try_acquire_all>(keys, options, token);
+    return acquire<multi_lease, lock_keys, &lock_service::async_try_acquire_all>(keys, options, token);
   }
   template <detail::token Token>
   auto async_acquire(const lock_key& key, Token&& token) const {
@@ -128,7 +128,9 @@ class service {
   }
 
  private:
-  template <class Held, auto Call, class Keys, class Token>
+  template <class Held, class Keys>
+  using start = void (lock_service::*)(const Keys&, const lock_options&, async_handler<Held>);
+  template <class Held, class Keys, start<Held, Keys> Call, class Token>
   auto acquire(const Keys& keys, const lock_options& options, Token& token) const {
     return detail::begin<Held>(executor_, token,
                                [locks = locks_, me = owner_, keys = Keys(keys), options = lock_options(options)](

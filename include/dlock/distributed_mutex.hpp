@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>
@@ -26,10 +26,8 @@ namespace dlock {
 /// options. And the lock may be lost while held: ask held().ensure_held() before what matters, or use
 /// with_lock, which checks at its end; unlock() can't throw that, so a loss is told to the observer only.
 ///
-/// std::lock and std::scoped_lock wait for one mutex, try the others, and begin again with the one that was busy. Threads
-/// of one process that do so with the same mutexes take turns, once that has failed for them, so that nothing is taken
-/// for nothing; processes come back after pauses of random length. Several keys in one acquire_all({...}) are cheaper still,
-/// and whoever can use that should.
+/// std::lock and std::scoped_lock wait for one mutex, try the others, and begin again with the one that was busy, after a
+/// random pause (lock_options::retry, growing from `pause` to `max_pause`). Several keys in one acquire_all({...}) are cheaper.
 ///
 /// Thread safety: all functions but the destructor may be called from any thread.
 /// Lifetime: the service must outlive the mutex. Destroying it releases what is still locked.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Everything dlock throws besides std::invalid_argument (bad options or keys) and std::logic_error (misuse).
@@ -41,6 +41,7 @@ enum class loss_reason {
   server_changed,   ///< the connection now leads to another server: its rows prove nothing
   abandoned,        ///< the session was given up because too many attempts had unknown outcomes
   closed,           ///< the service was closed with release_all
+  forked,           ///< asked in a forked child: the lease is the parent's, and may be held there still
 };
 
 /// "renewal refused", "unreachable", ...: for messages and labels. Never throws.

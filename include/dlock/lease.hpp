@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// The right that a caller holds.
@@ -53,7 +53,13 @@ class [[nodiscard]] lease {
   ~lease();
 
   /// Whether there is a grant behind it (held, or lost meanwhile); false: empty or released.
-  explicit operator bool() const noexcept { return grant_ != nullptr; }
+  ///   if (const auto held = locks.try_acquire("k")) { ... }  // the lease lives until the end of the if
+  explicit operator bool() const& noexcept { return grant_ != nullptr; }
+  // clang-format off
+#ifndef DLOCK_TEMPORARY_LEASE_IS_A_CONDITION  // for test frameworks, whose macros ask temporaries: CHECK(locks.try_acquire("k"))
+  explicit operator bool() const&& = delete;  // dlock: name the lease: if (auto held = ...); else it is gone in the body
+#endif
+  // clang-format on
 
   std::string_view key() const& noexcept;
   std::string_view key() const&& = delete;  ///< acquire("k").key(): the lease would be gone with what this shows

@@ -1,17 +1,26 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "dlock/store/row_table.hpp"
 
 namespace dlock {
+
+namespace detail {
+
+std::string_view checked_text(const char* text);
+std::string_view checked_array(const char* text, std::size_t size, bool may_be_literal);
+
+}  // namespace detail
 
 /// The name of what is locked: 1 to 255 bytes, each of any value, compared byte by byte.
 ///
@@ -36,8 +45,17 @@ class lock_key {
   /// Throws: std::invalid_argument when the text is empty (or a null pointer).
   lock_key(std::string text);
   lock_key(std::string_view text);
-  lock_key(const char* text);  ///< up to the terminating zero: a key with zero bytes needs a string_view
   lock_key(std::nullptr_t) = delete;
+  /// Text up to the first zero byte, or the end of the array: a key with zero bytes needs a string_view.
+  template <class Pointer>
+  requires(std::is_pointer_v<Pointer>&& std::convertible_to<Pointer, const char*>)  //
+      lock_key(Pointer text)
+      : lock_key(detail::checked_text(static_cast<const char*>(text))) {}
+  /// A literal with a part in braces, "order:{o.id}", is std::invalid_argument: a key<"..."> was forgotten, and all orders would
+  /// share one lock. As a std::string_view, "order:{o.id}"sv, it is a text like any other.
+  template <class Char, std::size_t Size>
+  requires std::same_as < std::remove_const_t<Char>,
+  char > lock_key(Char (&text)[Size]) : lock_key(detail::checked_array(text, Size, std::is_const_v<Char>)) {}
 
   /// A key exactly as a store holds it, for tools that list locks and act on what they found: 1 to 255 bytes,
   /// never folded again. Throws: std::invalid_argument for any other size.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// How one lock is taken. Aggregates: use designated initialisers, `{.ttl = 30s, .wait = 2s}`.
@@ -24,7 +24,8 @@ enum class renewal {
 /// What happens when the current owner asks for a key that it holds already. Who that is: owner.hpp.
 enum class reentry {
   /// A second lease on the same grant: same fence, no statement; only the outermost release frees the key. The options of
-  /// the inner one hold as far as they can: ttl extends an expiry of its own and means nothing to a lease that is renewed,
+  /// the inner one hold as far as they can: ttl extends an expiry of its own (not inside a transaction of this thread that
+  /// verified the lease, which has its row locked), and means nothing to a lease that is renewed,
   /// min_hold extends the outer one's. Another `renewal`, or a max_hold that would end the outer lease earlier than its
   /// own, can't: std::invalid_argument.
   allow,
@@ -37,6 +38,7 @@ inline constexpr std::chrono::milliseconds wait_forever = std::chrono::hours{24 
 
 /// Pauses between two looks at a busy key: pause, pause * multiplier, ... up to max_pause, each shortened by a
 /// random part. A pause never runs past the end of the wait, nor past the moment the holder's lease can end.
+/// Where the store notifies waiters (Redis, ZooKeeper, named_lock), nobody pauses like this unless `limit` is set.
 struct retry_policy {
   /// First pause. Default 10 ms; 1 ms to 1 day.
   std::optional<std::chrono::milliseconds> pause{};
@@ -46,7 +48,8 @@ struct retry_policy {
   std::optional<std::chrono::milliseconds> max_pause{};
   /// The random part, as a fraction of the pause. Default 0.5; 0 (none) to 1.
   std::optional<double> jitter{};
-  /// Most retries after the first attempt; whichever of limit and wait ends first counts. Default: none, which the greatest
+  /// Most retries after the first attempt; whichever of limit and wait ends first counts. An attempt that a notification causes
+  /// is no retry. Default: none, which the greatest
   /// unsigned number says as well; 0: one attempt.
   std::optional<unsigned> limit{};
 };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 #include "dlock/detail/fixed_string.hpp"
 #include "dlock/detail/lease_call.hpp"
-#include "dlock/detail/no_unit.hpp"
+#include "dlock/detail/wrong_call.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_keys.hpp"
@@ -25,14 +25,13 @@ namespace dlock {
 
 class distributed_mutex;
 class store;
-template <class... Results>
-class async_handler;
+struct capabilities;
 
 /// Gives out leases from one store. Make one per process and database and keep it; it owns connections, and a few threads.
 /// What options leave open is inherited from service_options::defaults (lock_options.hpp).
 /// Thread safety: all functions from any thread. In a forked child every call that needs the store, or its leases, throws
 /// lock_refused(forked), and destroying the service or its leases does nothing.
-class lock_service {
+class lock_service : private detail::wrong_calls {
  public:
   /// Opens the store (store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where the database
   /// may start later than this program: service_options::start_limit, or lazy.
@@ -47,17 +46,25 @@ class lock_service {
   /// Waits until the key is ours. Throws lock_timeout, lock_refused, store_error, std::invalid_argument; lock_lost if this owner
   /// holds it by a lease that is lost. Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
   lease acquire(const lock_key& key, const lock_options& options = {});
-  /// An empty lease when the key is busy: at once where options.wait is not set (one attempt, whatever the defaults say), else
+  /// An empty lease when the key is busy: if (const auto held = locks.try_acquire("k")) { ... }. At once where options.wait is not set (one attempt, whatever the defaults say), else
   /// when it is still busy after that wait. Throws as acquire() otherwise. Cost: one round trip if free, two if busy.
   lease try_acquire(const lock_key& key, const lock_options& options = {});
 
-  /// For {.wait = 5}: doesn't compile, and says why.
-  template <detail::without_units T = detail::options_without_units>
-  detail::time_without_unit<T> acquire(const lock_key&, const T&);
-  template <detail::without_units T = detail::options_without_units>
-  detail::time_without_unit<T> try_acquire(const lock_key&, const T&);
+  // For calls such as acquire("k", 5s): they don't compile, and say why.
+  using wrong_calls::acquire;
+  using wrong_calls::acquire_all;
+  using wrong_calls::async_acquire;
+  using wrong_calls::async_acquire_all;
+  using wrong_calls::async_try_acquire;
+  using wrong_calls::async_try_acquire_all;
+  using wrong_calls::try_acquire;
+  using wrong_calls::try_acquire_all;
+  using wrong_calls::try_with_lock;
+  using wrong_calls::try_with_locks;
+  using wrong_calls::with_lock;
+  using wrong_calls::with_locks;
 
-  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/several-locks.md. Throws as
+  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/waiting.md. Throws as
   /// above; lock_timeout names the key that was busy. Keys that this owner holds are entered again.
   /// Cost: two round trips if all are free and known, on MySQL and MariaDB; else about two more for each that is not.
   multi_lease acquire_all(const lock_keys& keys, const lock_options& options = {});
@@ -79,8 +86,6 @@ class lock_service {
   [[nodiscard]] detail::call_or_nothing_t<F> try_with_lock(const lock_key& key, const lock_options& options, F&& fn);
   template <detail::callable_under_lock F>
   [[nodiscard]] detail::call_or_nothing_t<F> try_with_lock(const lock_key& key, F&& fn);
-  template <detail::callable_under_lock F, detail::without_units T = detail::options_without_units>
-  detail::time_without_unit<T> with_lock(const lock_key&, const T&, F&&);
   template <detail::callable_under_locks F>
   detail::locks_result_t<F> with_locks(const lock_keys& keys, const lock_options& options, F&& fn);
   template <detail::callable_under_locks F>
@@ -118,15 +123,23 @@ class lock_service {
   /// At most three statements. Throws as holder(); store_error names a holder from whom the store can't take it.
   bool force_release(const lock_key& key);
 
-  /// No new acquires from now on (lock_refused(closed), waiters too). Waits up to `limit` (>= 0) for leases to be released and
-  /// handlers to be called. Returns the keys still held; they stay renewed until they are released.
+  /// No new acquires from now on (lock_refused(closed), waiters too), except for those that the database is granting just now.
+  /// Waits up to `limit` for leases to be released and handlers to be called; more than wait_forever counts as that. Returns
+  /// the keys still held; they stay renewed until they are released. Throws std::invalid_argument for a negative limit.
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// The same, but what is still held then is lost (loss_reason::closed): its holders are told, and the keys are freed a margin
-  /// later, which is waited for (up to the greatest margin, 1 s, and release_limit). Returns those keys.
+  /// later, which is waited for (up to the greatest margin, 1 s, and release_limit). What the database grants after that is
+  /// given back, and its caller gets lock_refused(closed). Returns those keys.
   std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t tag);
 
   /// How often something happened since the service was made; also without an observer.
   std::uint64_t count(event::kind kind) const noexcept;
+  /// Gauges: keys and rows that this service holds now, a key that was entered again counted once, those included whose release
+  /// waits for a transaction; and its calls that wait for a key now. Cost: some mutexes, no statement.
+  std::size_t held() const noexcept;
+  std::size_t waiting() const noexcept;
+  /// What the store can do, such as rows, min_hold or verification: store/store_types.hpp has the fields. Throws nothing.
+  capabilities caps() const noexcept;
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.
   std::uint64_t statements() const noexcept;
   const std::string& name() const& noexcept;  ///< of the store: its URL without the password

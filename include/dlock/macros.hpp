@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Four statements that run code under a lock of the default service. Each is one call of its acquire() or
+/// Four statements that run code under a lock of the default service, or of one that you name. Each is one call of its acquire() or
 /// try_acquire(), for several keys acquire_all() or try_acquire_all(), which throw as said in lock_service.hpp; nothing
 /// needs them: define DLOCK_NO_MACROS, use with_lock.hpp instead.
 ///
@@ -14,9 +14,10 @@
 ///   DISTRIBUTED_TRY_LOCKED("report:daily") { build_report(); } else { count_skip(); }   // or _TRY_LOCKED_AS(held, ...)
 ///
 ///   DISTRIBUTED_LOCKED({"wallet:7", "wallet:9"}, {.wait = 2s}) { transfer(); }   // several keys, all or none
+///   DISTRIBUTED_LOCKED(locks, "report:daily") { build_report(); }                 // of the lock_service `locks`
 ///
-/// The first argument (after the lease's name) is the key or a list of keys (then the lease is a multi_lease), the
-/// rest one lock_options; what it leaves open is inherited from the service's defaults. Key and options are evaluated
+/// The first argument (after the lease's name) is the lock_service, or left out for the default one; then comes the key or a list
+/// of keys (then the lease is a multi_lease), the rest is one lock_options; what it leaves open is inherited from the service's defaults. Key and options are evaluated
 /// once, before the body. The lease lives until the end of the statement; it is const, so nobody releases it in mid-body (to renew by
 /// hand, use with_lock).
 /// return, break, continue and exceptions leave the statement as they leave a plain block, and release.
@@ -35,6 +36,15 @@
 namespace dlock::detail {
 
 // What the macros expand to: the one place where a braced list must mean "several", also with one key in it.
+inline lease hold(lock_service& locks, const lock_key& key, const lock_options& options = {}) {
+  return locks.acquire(key, options);
+}
+inline multi_lease hold(lock_service& locks, const lock_keys& keys, const lock_options& options = {}) {
+  return locks.acquire_all(keys, options);
+}
+inline multi_lease hold(lock_service& locks, key_list keys, const lock_options& options = {}) {
+  return locks.acquire_all(keys, options);
+}
 inline lease hold(const lock_key& key, const lock_options& options = {}) {
   return default_service().acquire(key, options);
 }
@@ -43,6 +53,15 @@ inline multi_lease hold(const lock_keys& keys, const lock_options& options = {})
 }
 inline multi_lease hold(key_list keys, const lock_options& options = {}) {
   return default_service().acquire_all(keys, options);
+}
+inline lease try_hold(lock_service& locks, const lock_key& key, const lock_options& options = {}) {
+  return locks.try_acquire(key, options);
+}
+inline multi_lease try_hold(lock_service& locks, const lock_keys& keys, const lock_options& options = {}) {
+  return locks.try_acquire_all(keys, options);
+}
+inline multi_lease try_hold(lock_service& locks, key_list keys, const lock_options& options = {}) {
+  return locks.try_acquire_all(keys, options);
 }
 inline lease try_hold(const lock_key& key, const lock_options& options = {}) {
   return default_service().try_acquire(key, options);
@@ -53,10 +72,15 @@ inline multi_lease try_hold(const lock_keys& keys, const lock_options& options =
 inline multi_lease try_hold(key_list keys, const lock_options& options = {}) {
   return default_service().try_acquire_all(keys, options);
 }
-template <without_units T = options_without_units>
-time_without_unit<T> hold(const lock_key&, const T&);  // for {.wait = 5}: doesn't compile, and says why
-template <without_units T = options_without_units>
-time_without_unit<T> try_hold(const lock_key&, const T&);
+// For {.wait = 5} and the like: they don't compile, and say why.
+template <no_options T = options_without_units>
+wrong_options<T> hold(lock_service&, const lock_key&, const T&);
+template <no_options T = options_without_units>
+wrong_options<T> try_hold(lock_service&, const lock_key&, const T&);
+template <no_options T = options_without_units>
+wrong_options<T> hold(const lock_key&, const T&);
+template <no_options T = options_without_units>
+wrong_options<T> try_hold(const lock_key&, const T&);
 
 }  // namespace dlock::detail
 

@@ -1,9 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <vector>
 
 #include "dlock/error.hpp"
 
@@ -44,6 +47,13 @@ struct event {
 
 std::string_view to_string(event::kind kind) noexcept;
 
+/// All kinds of events, in their order, for tables of counters.
+inline constexpr auto event_kinds = [] {
+  std::array<event::kind, static_cast<std::size_t>(event::kind::observer_failed) + 1> all{};
+  for (std::size_t i = 0; i != all.size(); ++i) all[i] = static_cast<event::kind>(i);
+  return all;
+}();
+
 /// Told of everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called
 /// without dlock's internal locks held, so it may call back: on the caller's thread for what a call did, on one thread
 /// of the service for what asynchronous calls did, on another one for what happened by itself (losses, renewals, background
@@ -53,5 +63,9 @@ class observer {
   virtual ~observer() = default;
   virtual void on(const event& event) = 0;
 };
+
+/// Hands each event to all of them, in their order; to the later ones too where one throws. Then it throws what the first threw,
+/// so that the service counts observer_failed. Throws std::invalid_argument if one is null.
+std::shared_ptr<observer> make_tee_observer(std::vector<std::shared_ptr<observer>> to);
 
 }  // namespace dlock

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Re-entry is by owner. Without more ado a thread is one owner, and enters again only what it holds by a lease on its own
@@ -49,7 +49,7 @@ class owner {
   owner();
   /// The request of that id: in this process one owner, however often it is made, and in a store that has
   /// capabilities::request_ids one holder with all programs that lock by the same id there. The key is free when the last
-  /// of them has released it, or when the longest ttl that they asked for is over; docs/tables.md says how programs that
+  /// of them has released it, or when the longest ttl that they asked for is over; docs/mysql-schemes.md says how programs that
   /// are not dlock's may shorten that. Every other store refuses to lock for it, and a lock in its name can't be renewed
   /// automatically, nor be refused to itself (reentry::refuse, distributed_mutex): std::invalid_argument, at the call. The
   /// id: 1 to 64 printable ASCII characters without blanks and '/', or std::invalid_argument that names it. Whoever can

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,8 @@ struct service_options {
   /// Shown to operators as the holder, beside host and pid. At most 64 bytes. Default: the program's name.
   std::string label{};
   /// Connections for acquires and releases, of several one for releases alone; one more serves renewal. No connection is
-  /// bound to a held lock. Default 4; 1 to 256.
+  /// bound to a held lock. A session may have 32 + 2 x connections broken connections in doubt; more end it
+  /// (loss_reason::abandoned). Default 4; 1 to 256.
   std::size_t connections = 4;
   /// What calls inherit for each field that they do not set themselves. Default: lock_options{}, the library's own.
   lock_options defaults{};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Logs what a lock_service does. In the library dlock::spdlog, so that dlock::core needs no spdlog:

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Four clerks sell the same twenty things. Each reads how many are left, thinks, and writes back one less: without a lock
 // two of them would read the same number, and sell one thing twice.
 

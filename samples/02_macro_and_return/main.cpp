@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The macros are statements: a return in the body leaves the function with its value, break and continue leave the loop
 // around it, and in each case the lock is released.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Decorators: functions that lock what their arguments name, without a word about locks in their bodies.
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // A table of orders is the work queue of several processes. Each claims some, ships them one by one, and takes more.
 // One process dies in the midst of it; the others do what it had claimed.
 

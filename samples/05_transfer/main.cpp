@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Several processes move money between wallets, two of them at a time. Some are killed in the midst of it.
 
 #include <fmt/core.h>

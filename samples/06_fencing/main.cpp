@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // A clerk's process is stopped in the midst of a sale, for longer than its lock lives. Another clerk gets the lock and
 // sells. Then the first one wakes up, sure that the lock is its own, and writes what it had in mind.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // A job that is due in each period. Several processes wake up for it, so that it runs even if some of them are down;
 // the lock lets one of them run it.
 

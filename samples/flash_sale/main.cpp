@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 //
 // A flash sale: more customers than goods, several worker processes, one database. See README.md.
 

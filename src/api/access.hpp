@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,12 @@ struct access {
     held.leases_.clear();
     for (auto at = mine.leases_.rbegin(); at != mine.leases_.rend(); ++at) into.push_back(take_grant(*at));
     mine.leases_.clear();
+  }
+  /// Of a lease that is the parent's, in a forked child.
+  static std::stop_token stopped_token() {
+    std::stop_source stopped;
+    stopped.request_stop();
+    return stopped.get_token();
   }
   /// It stands at that place: see grant::anchor.
   static void stand(const lease& held, const void* at) noexcept {

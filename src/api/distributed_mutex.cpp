@@ -1,19 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/distributed_mutex.hpp"
 #include "base/mutex.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <list>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "api/access.hpp"
-#include "api/lock_round.hpp"
 #include "dlock/error.hpp"
 #include "dlock/owner.hpp"
+#include "engine/machines/backoff.hpp"
 
 namespace dlock {
 
@@ -38,6 +39,37 @@ lock_options options_since(instant begun, instant now, const lock_options& optio
   return as_options(rest);
 }
 
+/// How this thread takes mutexes one after the other. std::lock() and std::scoped_lock wait for one mutex, try the others, and
+/// when one of those is busy they unlock all and begin again with that one. Two threads or processes that do so in different
+/// orders could refuse each other again and again, so a round that follows a failed one begins with a random pause. Plain
+/// data: it needs no memory and no destructor, and a forked child may inherit it.
+struct lock_round {
+  bool locked = false;            // lock() has returned: a try_lock() that follows belongs to the same round
+  const void* refused = nullptr;  // the mutex at which the round failed; only compared
+  int failed = 0;                 // rounds in a row
+
+  /// Whether lock() of that mutex begins the round after a failed one.
+  bool begins_again(const void* mutex) noexcept {
+    const bool again = std::exchange(refused, nullptr) == mutex;
+    failed = again ? failed + 1 : 0;
+    locked = false;
+    return again;
+  }
+  void refuse(const void* mutex) noexcept {
+    if (std::exchange(locked, false)) refused = mutex;
+  }
+};
+constinit thread_local lock_round round_here{};
+
+/// Grows with each failed round, and may be anything down to zero: two that met must not meet again.
+std::chrono::microseconds pause_after(int failed, detail::retry_settings retry, std::uint64_t seed) {
+  const auto grown = static_cast<double>(retry.pause.count()) * std::pow(retry.multiplier, std::min(failed - 1, 64));
+  const auto longest = static_cast<double>(retry.max_pause.count());
+  retry.pause = std::chrono::milliseconds{static_cast<std::int64_t>(std::min(grown, longest))};
+  retry.jitter = 1;
+  return engine::backoff(retry, seed).next();
+}
+
 }  // namespace
 
 distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const lock_options& options)
@@ -52,44 +84,31 @@ distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const 
 distributed_mutex::~distributed_mutex() = default;
 
 void distributed_mutex::lock() {
-  auto& round = detail::lock_round::here();
-  try {
-    const auto begun = service_.core_->shared().time.now();
+  auto& core = *service_.core_;
+  core.refuse_if_forked();
+  auto& round = round_here;
+  const auto begun = core.shared().time.now();
+  if (round.begins_again(this)) {
     const auto terms = detail::settled(options_);
-    const std::chrono::microseconds limit = terms.wait;
-    round.begin(key_, limit);
-    const auto pause = round.pause(terms.retry, key_.hash() ^ reinterpret_cast<std::uintptr_t>(&round));
-    if (pause.count() > 0) engine::pause_for(*service_.core_, std::min(pause, limit), key_, terms, begun);
-    keep(service_.acquire(key_, options_since(begun, service_.core_->shared().time.now(), options_)));
-    round.locked(key_);
-  } catch (...) {
-    round.other();
-    throw;
+    const auto pause = pause_after(round.failed, terms.retry, core.shared().next_nonce());
+    engine::pause_for(core, std::min<std::chrono::microseconds>(pause, terms.wait), key_, terms, begun);
   }
+  keep(service_.acquire(key_, options_since(begun, core.shared().time.now(), options_)));
+  round.locked = true;
 }
 
 bool distributed_mutex::try_lock() {
-  auto& round = detail::lock_round::here();
-  try {
-    const auto wanted = detail::settled(options_);
-    const auto patience = std::min<std::chrono::microseconds>(round.may_wait(key_), wanted.wait);
-    auto got = engine::acquire(*service_.core_, key_, wanted, {.once = true, .in_line = patience});
-    if (got.held == nullptr) {
-      round.refused(key_, got.here);
-      return false;
-    }
-    keep(detail::access::make(std::move(got.held), got.entered_again, got.first));
-    round.got(key_);
-    return true;
-  } catch (...) {
-    round.other();
-    throw;
+  auto got = engine::acquire(*service_.core_, key_, detail::settled(options_), {.once = true});
+  if (got.held == nullptr) {
+    round_here.refuse(this);
+    return false;
   }
+  keep(detail::access::make(std::move(got.held), got.entered_again, got.first));
+  return true;
 }
 
 bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
   if (wait == std::chrono::milliseconds{0}) return try_lock();
-  detail::lock_round::here().other();
   lock_options options = options_;
   options.wait = wait;
   try {
@@ -117,7 +136,7 @@ void distributed_mutex::unlock() {
   const auto at = std::ranges::find(holdings_->list, me, &holdings::holding::who);
   if (at == holdings_->list.end()) throw_not_held("unlock");
   mine.splice(mine.end(), holdings_->list, at);
-  detail::lock_round::here().unlocked(key_);
+  round_here.locked = false;
 }
 
 const lease& distributed_mutex::held() const& {

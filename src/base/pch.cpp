@@ -1,2 +1,2 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The precompiled header needs a target with a source; it has nothing to say.

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/async_calls.hpp"
 
-#include <string>
 #include <utility>
 
 #include "dlock/owner.hpp"
@@ -61,14 +60,16 @@ void async_call::finished(std::exception_ptr failure) noexcept {
 void async_call::complete() noexcept {
   const service_core::telling_end here(core_);  // the handler may end the service; this thread keeps what both need
   const std::unique_ptr<async_call> self(this);
-  std::string why = "no std::exception";
+  const auto failed = [this](const char* why) noexcept {
+    core_.shared().notify({.what = event::kind::handler_failed, .text = why});
+  };
   try {
-    return tell(std::move(failure_));
+    tell(std::move(failure_));
   } catch (const std::exception& thrown) {
-    why = thrown.what();
+    failed(thrown.what());
   } catch (...) {
+    failed("no std::exception");
   }
-  core_.shared().notify({.what = event::kind::handler_failed, .text = why});
 }
 
 // ---- acquiring ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/blocking_calls.hpp"
 
 #include <fmt/format.h>
@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Of an operator's question.
-constexpr microseconds patience = 5s;
+/// Time limit of one administrative query.
+constexpr microseconds query_limit = 5s;
 
 /// Goes on with a re-entry that needs a statement.
 class reentry_under_way final : public operation {
@@ -80,8 +80,7 @@ acquired acquire(service_core& core, const lock_key& key, const detail::lock_set
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   acquisition::room room;
   acquisition op(core.all(), key, request_of(terms, begun, patience), driver.signal(), &room);
-  driver.run(op);
-  auto result = result_of(op, driver.now());
+  auto result = result_of(op, driver.run(op, begun));
   if (in_transaction(core)) tell_in_transaction(core, result);
   return result;
 }
@@ -94,9 +93,9 @@ acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail
   check_cancelled(keys[0], terms);
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
-  multi_acquisition op(core.all(), keys, terms, request_of(terms, core.shared().time.now(), patience), driver.signal());
-  driver.run(op);
-  auto result = result_of(op, driver.now());
+  const auto begun = driver.now();
+  multi_acquisition op(core.all(), keys, terms, request_of(terms, begun, patience), driver.signal());
+  auto result = result_of(op, driver.run(op, begun));
   if (in_transaction(core)) tell_in_transaction(core, result);
   return result;
 }
@@ -200,7 +199,7 @@ namespace {
 
 reply answer_to(service_core& core, const char* doing, statement& statement) {
   core.refuse_if_forked();
-  statement.until = core.shared().time.now() + patience;
+  statement.until = core.shared().time.now() + query_limit;
   core.all().statements.run(statement);
   const auto result = statement.answer.result;
   if (result == outcome::failed || result == outcome::unknown) throw_store_error(core.all(), doing, statement);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What transactions of the application's, and the ends of threads, need of the engine.
 #include <fmt/format.h>
 

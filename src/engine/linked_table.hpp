@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace dlock::engine {
 template <class T>
 class linked_table {
  public:
-  /// The first with that hash for which `is` says so; null: none.
+  /// The first with that hash for which `is` says so; null: none. Of those with one hash the one added last comes first.
   template <class Is>
   T* find(std::uint64_t hash, Is&& is) const {
     T* at = buckets_[place(hash)];
@@ -27,6 +27,7 @@ class linked_table {
       for (; each != nullptr; each = each->same_bucket) use(*each);
     }
   }
+  std::size_t size() const noexcept { return size_; }
   void add(T& member) noexcept {
     if (size_ == buckets_.size()) grow();
     member.same_bucket = std::exchange(buckets_[place(member.hash())], &member);
@@ -50,10 +51,12 @@ class linked_table {
       std::vector<T*> before(buckets_.size() * 2);
       before.swap(buckets_);
       for (T* each : before) {
-        while (each != nullptr) {
-          T* const after = each->same_bucket;
-          each->same_bucket = std::exchange(buckets_[place(each->hash())], each);
-          each = after;
+        T* turned = nullptr;  // turned round twice, a bucket keeps its order
+        while (each != nullptr) turned = std::exchange(each, std::exchange(each->same_bucket, turned));
+        while (turned != nullptr) {
+          T* const after = turned->same_bucket;
+          turned->same_bucket = std::exchange(buckets_[place(turned->hash())], turned);
+          turned = after;
         }
       }
     } catch (const std::bad_alloc&) {

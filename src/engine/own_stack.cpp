@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/own_stack.hpp"
 
+#include <link.h>
 #include <pthread.h>
 
 #include <cstddef>
@@ -23,6 +24,22 @@ struct extent {
   bool has(std::uintptr_t address) const noexcept { return low <= address && address < high; }
 };
 
+#ifdef __linux__
+/// The C library keeps the thread_local objects of a thread within the mapping of its stack, above all frames. Ends `stack` at
+/// the first block of these.
+void leave_out_thread_locals(extent& stack) noexcept {
+  static_cast<void>(::dl_iterate_phdr(
+      [](dl_phdr_info* module, std::size_t size, void* about) {
+        if (size < offsetof(dl_phdr_info, dlpi_tls_data) + sizeof module->dlpi_tls_data) return 1;
+        const auto block = reinterpret_cast<std::uintptr_t>(module->dlpi_tls_data);  // of this thread
+        auto& mine = *static_cast<extent*>(about);
+        if (mine.has(block)) mine.high = block;
+        return 0;
+      },
+      &stack));
+}
+#endif
+
 /// Both bounds 0: not known.
 extent ask() noexcept {
 #ifdef __linux__
@@ -33,7 +50,10 @@ extent ask() noexcept {
   const bool known = ::pthread_attr_getstack(&about, &low, &size) == 0;
   ::pthread_attr_destroy(&about);
   const auto begin = reinterpret_cast<std::uintptr_t>(low);
-  return known ? extent{begin, begin + size} : extent{};
+  if (!known) return {};
+  extent stack{begin, begin + size};
+  leave_out_thread_locals(stack);
+  return stack;
 #else
   return {};
 #endif

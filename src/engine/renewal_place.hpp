@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>
@@ -8,10 +8,11 @@
 
 namespace dlock::engine {
 
-/// What renews a grant whose own expiry keeps its lease. `due` is guarded by the mutex of row_renewer; the rest is the
-/// renewal's that is under way, or nobody's.
+/// What renews a grant whose own expiry keeps its lease. `due` and `blocked` are guarded by the mutex of row_renewer. The rest
+/// belongs to the renewal that is under way.
 struct renewal_place {
-  deadline_place due{};
+  deadline_place due{};      ///< by the time of its next renewal
+  deadline_place blocked{};  ///< by its deadline, while its renewal is to wait for a row lock
   statement send{};
   std::shared_ptr<grant> under_way{};  ///< until it is answered
 };

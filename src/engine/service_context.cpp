@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/service_context.hpp"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ constinit thread_local event_sink* sink_here = nullptr;
 std::uint64_t first_nonce() {
   std::uint64_t bits = 0;
   std::memcpy(&bits, id128::random().bytes.data(), sizeof bits);
-  return bits >> 16U;  // room to count up, and within a signed 64-bit column
+  return bits >> 17U;  // room to count up within the 48 bits that the owner's text of a row has for it
 }
 
 }  // namespace

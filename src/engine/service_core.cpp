@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/service_core.hpp"
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/mutex.hpp"
@@ -57,7 +58,7 @@ void prepare(store& store, const service_options& options) {
 }  // namespace
 
 thread_local const service_core* service_core::serving_ = nullptr;
-thread_local const service_core* service_core::telling_end_ = nullptr;
+thread_local const service_core::telling_end* service_core::telling_end_ = nullptr;
 
 // ---- composition ----------------------------------------------------------------------------------------------------
 
@@ -101,10 +102,18 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
              closed_,
              statements_.where().caps()},
       async_(
-          parts_, closing_.get_token(), [this] { driving_.now(); }, [this] { completing_.now(); }),
+          parts_, closing_.get_token(), [this] { driving_.now(); },
+          [this] {
+            completing_.now();
+            wake_closing();  // a handler may be what closes the service
+          }),
       threads_(std::make_shared<thread_group>(shared_.time)),
       connecting_(std::make_shared<thread_group>(shared_.time)),
       generation_(fork_generation()) {}
+
+service_core::~service_core() {
+  if (!forked()) where().unlisten(*this);
+}
 
 std::shared_ptr<service_core> service_core::start(std::shared_ptr<store> store, service_options options) {
   if (store == nullptr) throw std::invalid_argument("dlock: store = null: a lock_service needs one");
@@ -120,11 +129,64 @@ std::shared_ptr<service_core> service_core::start(std::shared_ptr<store> store, 
     std::erase_if(all.cores, [](const auto& each) { return each.expired(); });
     all.cores.push_back(core);
   }
+  core->where().listen(*core);
   core->run_threads();
   return core;
 }
 
+// ---- what the store notices -----------------------------------------------------------------------------------------
+
+void service_core::renew_now() noexcept {
+  suspects_ = true;
+  timer_.now();
+}
+
+void service_core::lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept {
+  try {
+    const base::lock_guard lock(noticed_);
+    deleted_.push_back({std::string(key), session, fence, shared_.time.now() + 1s});
+  } catch (const std::bad_alloc&) {
+    return renew_now();  // the service can't remember which one it was
+  }
+  timer_.now();
+}
+
+void service_core::heed_store(instant now) noexcept {
+  if (suspects_.exchange(false)) sessions_.renew_all(now);
+  std::vector<deleted_lock> deleted;
+  {
+    const base::lock_guard lock(noticed_);
+    deleted.swap(deleted_);
+  }
+  if (deleted.empty()) return;
+  // The lists of sessions know no keys, so all are looked for in one pass.
+  const auto by_name = [](const auto& a, const auto& b) {
+    return std::tie(a.fence, a.session, a.key) < std::tie(b.fence, b.session, b.key);
+  };
+  std::vector<std::shared_ptr<grant>> ours;
+  try {
+    std::sort(deleted.begin(), deleted.end(), by_name);
+    sessions_.for_each_grant([&](const grant& each) {
+      const deleted_lock wanted{std::string(each.key.view()), each.pin->id, each.fence};
+      const auto at = std::lower_bound(deleted.begin(), deleted.end(), wanted, by_name);
+      if (at == deleted.end() || by_name(wanted, *at)) return;
+      at->forgotten_at = {};
+      if (auto alive = std::const_pointer_cast<grant>(each.weak_from_this().lock())) ours.push_back(std::move(alive));
+    });
+    std::erase_if(deleted, [&](const auto& each) { return each.forgotten_at <= now; });
+    if (!deleted.empty()) {
+      timer_.due_by(now + 20ms);
+      const base::lock_guard lock(noticed_);
+      deleted_.insert(deleted_.end(), deleted.begin(), deleted.end());
+    }
+  } catch (const std::bad_alloc&) {
+    // The others end when their holders release them.
+  }
+  for (const auto& each : ours) grants_.lost(each, loss_reason::taken_over, now);
+}
+
 instant service_core::tick(instant now) noexcept {
+  heed_store(now);
   auto next = std::min({deadlines_.tick(now), sessions_.tick(now), rows_.tick(now), cleanup_.tick(now)});
   // After those that may have given it something to do.
   next = std::min(next, background_.tick(now));

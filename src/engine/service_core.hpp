@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -21,12 +22,15 @@ namespace dlock::engine {
 
 /// What a service is made of: its parts, its threads, and when both begin and end. Shared by the service and by every
 /// grant; its threads hold it too, and end when the service is closed and nothing is held.
-class service_core final : public std::enable_shared_from_this<service_core>, private executor_threads {
+class service_core final : public std::enable_shared_from_this<service_core>,
+                           private executor_threads,
+                           private store_listener {
  public:
   static std::shared_ptr<service_core> start(std::shared_ptr<store> store, service_options options);
   service_core(std::shared_ptr<store> store, service_options options);
   service_core(const service_core&) = delete;
   service_core& operator=(const service_core&) = delete;
+  ~service_core();
 
   parts& all() noexcept { return parts_; }
   const parts& all() const noexcept { return parts_; }
@@ -67,13 +71,19 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   /// told, on a thread of its own. Otherwise does nothing.
   void drive_after_end() noexcept;
 
-  /// While the present thread tells the application of the end of a call: it does not wait for that one itself.
+  /// While the present thread tells the application of the end of a call: it does not wait for that one itself. If the handler
+  /// closes the service, which waits for other calls, the thread calls the handlers of those meanwhile.
   class telling_end {
    public:
-    explicit telling_end(const service_core& core) noexcept { telling_end_ = &core; }
+    explicit telling_end(const service_core& core) noexcept : core_(&core), outer_(std::exchange(telling_end_, this)) {}
     telling_end(const telling_end&) = delete;
     telling_end& operator=(const telling_end&) = delete;
-    ~telling_end() { telling_end_ = nullptr; }
+    ~telling_end() { telling_end_ = outer_; }
+
+   private:
+    friend class service_core;
+    const service_core* const core_;
+    const telling_end* const outer_;
   };
 
   bool forked() const noexcept { return generation_ != fork_generation(); }
@@ -90,6 +100,10 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   void tick_by(instant when) noexcept override { timer_.due_by(when); }
   void connected(const connection_identity& to) noexcept override;
 
+  void renew_now() noexcept override;
+  void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept override;
+  void heed_store(instant now) noexcept;
+
   instant tick(instant now) noexcept;
   void session_over(const std::shared_ptr<session>& session, const std::shared_ptr<grant>& last, loss_reason reason,
                     instant now) noexcept;
@@ -98,7 +112,10 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   void tell_held(const std::string& text);
   void see_off(std::chrono::milliseconds limit) noexcept;
   void changed() noexcept;
-  bool other_calls() const noexcept { return calls_ > (telling_end_ == this ? 1U : 0U); }
+  void wake_closing() noexcept;
+  /// Those whose ends the present thread tells.
+  std::size_t calls_told_here() const noexcept;
+  bool other_calls() const noexcept { return calls_ > calls_told_here(); }
   void wind_down_if_done() noexcept;
   void stop_threads() noexcept;
 
@@ -124,10 +141,21 @@ class service_core final : public std::enable_shared_from_this<service_core>, pr
   async_driver async_;
   /// The core that the present thread serves: its end must not be waited for there.
   static thread_local const service_core* serving_;
-  static thread_local const service_core* telling_end_;
+  static thread_local const telling_end* telling_end_;
   const std::shared_ptr<thread_group> threads_;
   const std::shared_ptr<thread_group> connecting_;
   const unsigned generation_;
+
+  // What the store has noticed and the next tick handles.
+  struct deleted_lock {
+    std::string key{};
+    id128 session{};
+    std::uint64_t fence = 0;
+    instant forgotten_at{};  // its grant may be on the way from the store to the books
+  };
+  base::mutex noticed_;
+  std::vector<deleted_lock> deleted_ DLOCK_GUARDED_BY(noticed_){};
+  std::atomic<bool> suspects_{false};  // renewals are wanted at once
 
   base::mutex preparing_;
   std::atomic<bool> ready_{false};  // the store is prepared

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // How a service ends.
 #include <fmt/format.h>
 
@@ -25,13 +25,22 @@ service_core::call::~call() {
   core_->changed();
 }
 
+void service_core::wake_closing() noexcept {
+  if (!closed_.load()) return;  // nothing waits for it before that
+  const base::lock_guard lock(mutex_);
+  shared_.time.notify(changed_);
+}
+
 void service_core::changed() noexcept {
-  if (!closed_.load()) return;  // nobody waits for it before that
-  {
-    const base::lock_guard lock(mutex_);
-    shared_.time.notify(changed_);
-  }
+  if (!closed_.load()) return;
+  wake_closing();
   wind_down_if_done();
+}
+
+std::size_t service_core::calls_told_here() const noexcept {
+  std::size_t found = 0;
+  for (const auto* each = telling_end_; each != nullptr; each = each->outer_) found += each->core_ == this ? 1 : 0;
+  return found;
 }
 
 void service_core::wind_down_if_done() noexcept {
@@ -76,8 +85,15 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
   closing_.request_stop();
   const auto until = shared_.time.now() + limit;
   base::unique_lock lock(mutex_);
+  const bool tells = calls_told_here() > 0;
   while ((grants_.any() || other_calls()) && shared_.time.now() < until) {
-    shared_.time.wait_until(changed_, lock.native(), until);
+    if (tells && async_.has_completions()) {
+      lock.unlock();
+      async_.complete();
+      lock.lock();
+    } else {
+      shared_.time.wait_until(changed_, lock.native(), until);
+    }
   }
   lock.unlock();
   std::vector<std::string> keys;
@@ -89,6 +105,7 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
 }
 
 void service_core::take_back_all() {
+  sessions_.refuse_grants();  // what is being granted comes before the list, or is given back
   std::vector<std::shared_ptr<grant>> held;
   sessions_.for_each_grant([&](const grant& grant) {
     if (auto alive = std::const_pointer_cast<engine::grant>(grant.weak_from_this().lock()))

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
@@ -32,6 +32,7 @@ struct session {
   std::size_t in_doubt = 0;  // attempts without an outcome
   instant idle_since{};      // when the last user was found gone; the epoch: it has users
   bool over = false;         // retired for ever (rule 5)
+  bool hurried = false;      // a renewal is wanted right after the one that is under way
   // Guarded by the mutex of background_work, once it is over:
   statement closing{};
   std::shared_ptr<session> next_closing{};

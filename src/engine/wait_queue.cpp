@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/wait_queue.hpp"
 
+#include <new>
 #include <utility>
 
 #include "base/mutex.hpp"
@@ -14,7 +15,8 @@ struct wait_line {
   const lock_key* key = nullptr;  // of whoever has the turn
   queue_waiter* first = nullptr;
   queue_waiter* last = nullptr;
-  pause* between_looks = nullptr;  // of the one whose turn it is
+  pause* between_looks = nullptr;    // of the one whose turn it is
+  std::unique_ptr<fault> trouble{};  // of the one whose turn it is, or was before
   wait_line* same_bucket = nullptr;
 
   std::uint64_t hash() const noexcept { return key->hash(); }
@@ -67,6 +69,7 @@ struct wait_shard {
   }
   void drop(wait_line& line) noexcept DLOCK_REQUIRES(mutex) {
     taken.remove(line);
+    line.trouble.reset();
     if (spares == most_spares) {
       delete &line;
       return;
@@ -112,6 +115,7 @@ void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept
   auto* const line = line_.load();  // whoever hands it on meanwhile waits for the lock
   if (line == nullptr) return;
   line->key = &key;
+  line->trouble.reset();
   if (owner == nullptr) return;
   line->for_each([&](queue_waiter& waiter) {
     if (waiter.owner != owner) return;
@@ -132,6 +136,18 @@ void queue_turn::begins_pause(pause& pause, instant now) noexcept {
 void queue_turn::ends_pause() noexcept {
   const base::lock_guard lock(in_->mutex);
   if (auto* const line = line_.load()) line->between_looks = nullptr;
+}
+
+void queue_turn::in_trouble(const fault* why) noexcept {
+  if (line_.load() == nullptr) return;
+  const base::lock_guard lock(in_->mutex);
+  auto* const line = line_.load();
+  if (line == nullptr) return;
+  try {
+    line->trouble = why != nullptr ? std::make_unique<fault>(*why) : nullptr;
+  } catch (const std::bad_alloc&) {
+    line->trouble.reset();
+  }
 }
 
 // ---- the queue ------------------------------------------------------------------------------------------------------
@@ -170,6 +186,19 @@ bool wait_queue::enter(const lock_key& key, queue_waiter& waiter, instant now) {
 bool wait_queue::told(const lock_key& key, const queue_waiter& waiter) noexcept {
   const base::lock_guard lock(shard_of(key).mutex);
   return waiter.turn || waiter.enter_again;
+}
+
+bool wait_queue::trouble(const lock_key& key, fault& why) const noexcept {
+  auto& shard = shard_of(key);
+  const base::lock_guard lock(shard.mutex);
+  const auto* const line = shard.find(key);
+  if (line == nullptr || line->trouble == nullptr) return false;
+  try {
+    why = *line->trouble;
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 bool wait_queue::leave(const lock_key& key, queue_waiter& waiter) noexcept {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 
 #include "dlock/lock_key.hpp"
 #include "dlock/store/clock.hpp"
+#include "dlock/store/store_types.hpp"
 
 namespace dlock::engine {
 
@@ -40,6 +41,9 @@ class queue_turn {
   /// Its holder pauses: those in line, and those who come, may shorten that. `pause` is not used after ends_pause().
   void begins_pause(pause& pause, instant now) noexcept;
   void ends_pause() noexcept;
+  /// Why the store could not be asked about the key, for those behind; null: it can. Stays until the key is granted, or until
+  /// this is called again, also by the next one whose turn it is.
+  void in_trouble(const fault* why) noexcept;
 
  private:
   friend class wait_queue;
@@ -88,6 +92,8 @@ class wait_queue {
   bool enter(const lock_key&& key, queue_waiter& waiter, instant now) = delete;
   /// Whether `turn` or `enter_again` was set.
   bool told(const lock_key& key, const queue_waiter& waiter) noexcept;
+  /// Why the one whose turn it is gets no answer from the store. False: there is no such reason, or no memory for it.
+  bool trouble(const lock_key& key, fault& why) const noexcept;
   /// Takes it out of the line. False: `turn` or `enter_again` was set meanwhile.
   bool leave(const lock_key& key, queue_waiter& waiter) noexcept;
 

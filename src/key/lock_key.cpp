@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/lock_key.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dlock/detail/append_value.hpp"
+#include "dlock/detail/key_pattern.hpp"
 #include "dlock/detail/sha256.hpp"
 
 namespace dlock {
@@ -38,12 +39,43 @@ std::string checked(std::string text) {
   return text;
 }
 
-std::string_view checked_pointer(const char* text) {
+/// Whether there is a {name} or {name.name} in it, with single braces.
+bool has_part(std::string_view text) noexcept {
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (text[at] != '{') continue;
+    if (text[at + 1] == '{') {
+      ++at;
+      continue;
+    }
+    const auto inside = text.substr(at + 1, detail::find_char(text.substr(at + 1), '}'));
+    if (at + 1 + inside.size() != text.size() && detail::is_path(inside)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+namespace detail {
+
+std::string_view checked_text(const char* text) {
   if (text == nullptr) throw std::invalid_argument("dlock: key is a null pointer: a key has at least one byte");
   return text;
 }
 
-}  // namespace
+std::string_view checked_array(const char* array, std::size_t size, bool may_be_literal) {
+  const std::string_view text(array, find_char({array, size}, '\0'));
+  // A literal fills its array; what a buffer or a field holds mostly doesn't, and is data.
+  if (may_be_literal && text.size() + 1 == size && has_part(text)) {
+    const auto shown = printable_text(text);
+    throw std::invalid_argument(fmt::format(
+        "dlock: key \"{0}\" is a pattern, and would be one lock for all values: write dlock::key<\"{0}\">(...), or, if "
+        "this very text is the key, \"{0}\"sv (a std::string_view)",
+        shown));
+  }
+  return text;
+}
+
+}  // namespace detail
 
 lock_key::lock_key(verbatim, std::string bytes, std::size_t original_size) noexcept
     : bytes_(std::move(bytes)), original_size_(original_size), hash_(std::hash<std::string_view>()(bytes_)) {}
@@ -54,8 +86,6 @@ lock_key::lock_key(std::string text) : bytes_(checked(std::move(text))), origina
 }
 
 lock_key::lock_key(std::string_view text) : lock_key(std::string(text)) {}
-
-lock_key::lock_key(const char* text) : lock_key(checked_pointer(text)) {}
 
 lock_key lock_key::from_stored(std::string_view bytes) {
   if (bytes.empty() || bytes.size() > max_size) {

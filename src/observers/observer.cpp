@@ -1,7 +1,46 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/observer.hpp"
 
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
 namespace dlock {
+
+namespace {
+
+class tee_observer final : public observer {
+ public:
+  explicit tee_observer(std::vector<std::shared_ptr<observer>> to) : to_(std::move(to)) {}
+
+  void on(const event& event) override {
+    std::exception_ptr failed;
+    for (const auto& each : to_) {
+      try {
+        each->on(event);
+      } catch (...) {
+        if (failed == nullptr) failed = std::current_exception();
+      }
+    }
+    if (failed != nullptr) std::rethrow_exception(failed);
+  }
+
+ private:
+  const std::vector<std::shared_ptr<observer>> to_;
+};
+
+}  // namespace
+
+std::shared_ptr<observer> make_tee_observer(std::vector<std::shared_ptr<observer>> to) {
+  for (std::size_t i = 0; i != to.size(); ++i) {
+    if (to[i] == nullptr) {
+      throw std::invalid_argument("dlock: make_tee_observer: observer " + std::to_string(i) + " of " +
+                                  std::to_string(to.size()) + " is null");
+    }
+  }
+  return std::make_shared<tee_observer>(std::move(to));
+}
 
 std::string_view to_string(event::kind kind) noexcept {
   switch (kind) {

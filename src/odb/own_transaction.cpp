@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "odb/own_transaction.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +48,7 @@ own_transaction::own_transaction(engine::service_core& home, odb::database& db, 
   if (purpose == use::writes) ensure_can_write(home);
   auto& place = place_of(home);
   if (place.glance(*connection_) == outcome::no) leads_elsewhere_now(home.where());
+  place.catch_up(*connection_);
   mine_.reset(purpose == use::writes ? place.begin_to_write(*connection_) : connection_->begin(), false);
   odb::transaction::current(mine_);
   odb::session::reset_current();

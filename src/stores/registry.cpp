@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "base/mutex.hpp"
 #include "dlock/store/store_url.hpp"
 
@@ -205,7 +205,9 @@ store_url store_url::parse(std::string_view text) {
   rest.remove_prefix(2);
   url.unclear = !needs_no_user(url.scheme) && rest.find('@') == std::string_view::npos;
   if (parameters.find('@') != std::string_view::npos || (query != std::string_view::npos && is_cut_short(rest))) {
-    bad("in a user or password '?' is written %3F, in a parameter '@' is written %40");
+    bad("a parameter has an '@' (written %40 there), or '?' follows a host or user without the '/' of a path (in a "
+        "user or "
+        "password '?' is written %3F)");
   }
   parse_params(url, parameters);
   // The last '@' before the path ends the user part, so that a password may hold an unescaped '/'.
@@ -275,10 +277,13 @@ std::shared_ptr<store> open_store(std::string_view url) {
     const base::lock_guard lock(all.mutex);
     const auto found = all.makers.find(parsed.scheme);
     if (found == all.makers.end()) {
-      bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" +
-          (library_of(parsed.scheme) != nullptr ? library_of(parsed.scheme)
-                                                : "mysql, dlock::redis, dlock::sqlite or dlock::zookeeper") +
-          " and include dlock/dlock.hpp");
+      const auto* const library = library_of(parsed.scheme);
+      if (library != nullptr) {
+        bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" + library + " and include dlock/dlock.hpp");
+      }
+      std::string schemes;
+      for (const auto& [scheme, maker] : all.makers) schemes += (schemes.empty() ? "" : ", ") + scheme;
+      bad("dlock has no store for scheme '" + parsed.scheme + "'; this program has stores for: " + schemes);
     }
     make = found->second;
   }

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-// fails: check_field.*order.*'i', 'd', 'd'
+// SPDX-License-Identifier: BSL-1.0
+// fails: check_field.*order.*("idd".*"id, name"|'i', 'd', 'd'.*'i', 'd', ',', ' ', 'n', 'a', 'm', 'e')
 #include "dlock/key.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: braces of the key pattern take a name or a path of names
 #include "dlock/key.hpp"
 

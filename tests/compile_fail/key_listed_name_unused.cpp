@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: a name listed after the key pattern does not appear in it
 #include "dlock/key.hpp"
 

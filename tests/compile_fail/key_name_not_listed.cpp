@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: the key pattern uses a name that is not listed
 #include "dlock/key.hpp"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: arg<N> of key_of asks for an argument that the call does not have
 #include "dlock/key_of.hpp"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: two \{parts\} of the key pattern have no .:. between them
 #include "dlock/key.hpp"
 

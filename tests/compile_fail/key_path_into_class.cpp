@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: a \{path\} of the key pattern goes on into a type that is not an aggregate
 #include "dlock/key.hpp"
 #include "dlock/key_of.hpp"

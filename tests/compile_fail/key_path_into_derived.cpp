@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: a \{path\} of the key pattern goes on into a class that has a base class
 #include "dlock/key.hpp"
 #include "dlock/key_of.hpp"

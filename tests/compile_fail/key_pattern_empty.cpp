@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: the key pattern is empty
 #include "dlock/key.hpp"
 

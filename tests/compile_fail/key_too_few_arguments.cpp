@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: the key pattern names more or fewer arguments than the call passes
 #include "dlock/key.hpp"
 

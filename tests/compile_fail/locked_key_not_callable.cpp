@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: the key of locked.key, fn. must be text, a lock_key, or callable
 #include "dlock/locked.hpp"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: the call passes more or fewer arguments than names are listed after the key pattern
 #include "dlock/locked.hpp"
 

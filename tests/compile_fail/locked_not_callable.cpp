@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-// fails: callable_under_lock|no matching function
+// SPDX-License-Identifier: BSL-1.0
+// fails: dlock: the decorated function can't be called with these arguments
 #include "dlock/locked.hpp"
 
 int main() {

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-// fails: dlock: a time in lock_options has no unit
+// SPDX-License-Identifier: BSL-1.0
+// fails: dlock: a time in lock_options has a unit and is whole milliseconds
 #include "dlock/dlock.hpp"
 
 using namespace std::chrono_literals;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: deleted (member )?(function|operator) .*operator\[\]
 
 #include "dlock/dlock.hpp"

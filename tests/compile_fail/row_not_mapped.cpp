@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: rows of this class cannot be locked in place: it is no mapped class here
 #include "dlock/odb/lock_row.hpp"
 #include "entities-odb.hxx"

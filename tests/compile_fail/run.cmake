@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Compiles SOURCE twice with the command in COMMAND_FILE (one word per line): with DLOCK_SHOULD_COMPILE defined it must
 # build; without, it must fail and print what the file's line "// fails: <regex>" says.
 # Usage: cmake -D SOURCE=... -D COMMAND_FILE=... [-D HEADERS=...] -P run.cmake

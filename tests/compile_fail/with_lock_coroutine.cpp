@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // fails: dlock: the function returns a coroutine, which would run after the lock is released: co_await async_with_lock
 #include "dlock/with_lock.hpp"
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-// fails: callable_under_locks|no matching function
+// SPDX-License-Identifier: BSL-1.0
+// fails: dlock: the function under several locks takes nothing, or the leases
 #include "dlock/with_lock.hpp"
 
 // Under several keys there is a multi_lease, not a lease.

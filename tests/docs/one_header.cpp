@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 // What README.md shows compiles with one header of dlock's and none of the standard library's. Never run.
 

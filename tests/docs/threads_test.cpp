@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 // The examples of docs/threads.md. In a program of their own, because a signal belongs to the whole process.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // A program of somebody who uses dlock: takes and releases one lock at the store that the first argument names.
 #include <dlock/dlock.hpp>
 #include <dlock/version.hpp>

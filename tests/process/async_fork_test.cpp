@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Asynchronous calls and fork(): what waits belongs to the parent.
 #include <sys/wait.h>
 #include <unistd.h>

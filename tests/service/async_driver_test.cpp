@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Asynchronous calls, as the driver runs them: what waits, what is sent together, and what ends a wait.
 #include <algorithm>
 #include <atomic>

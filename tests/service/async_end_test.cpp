@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Asynchronous calls: the end of services and leases, renewals, transactions of the calling thread, cancellation.
 #include <algorithm>
 #include <atomic>
@@ -62,6 +62,60 @@ TEST_CASE_METHOD(async_fixture, "async: a service may be destroyed by a handler"
   locks.reset();
   CHECK(eventually([&] { return told == 1; }));
   CHECK(eventually([&] { return is_free("k"); }));
+  settle();
+}
+
+TEST_CASE_METHOD(async_fixture,
+                 "async: a handler that ends its service waits for no handler that it keeps from running", "[async]") {
+  const bool destroyed = GENERATE(true, false);
+  constexpr std::size_t others = 3;
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("theirs", {.ttl = 1h});
+  auto settings = options();
+  settings.close_limit = 1h;
+  std::atomic<std::size_t> told{0}, before{0}, after{0};
+  std::atomic<bool> over{false};
+  auto locks = std::make_shared<lock_service>(store, settings);
+  for (std::size_t i = 0; i < others; ++i) {
+    locks->async_acquire("theirs", {.wait = 1h}, [&](const std::exception_ptr& failure, const lease&) {
+      told += code_of(failure) == errc::closed ? 1 : 0;
+      after += over ? 1 : 0;
+    });
+  }
+  settle();
+  auto& service = *locks;
+  service.async_acquire("k", {}, [&, mine = std::move(locks)](const std::exception_ptr&, lease held) mutable {
+    held = {};
+    if (destroyed) {
+      mine.reset();
+    } else {
+      mine->close(1h);
+    }
+    before = told.load();
+    over = true;
+  });
+  CHECK(eventually([&] { return over.load(); }));
+  if (!over) clock.advance(2h);
+  settle();
+  CHECK(before == others);
+  CHECK(after == 0);
+}
+
+TEST_CASE_METHOD(async_fixture, "async: handlers that end their service one inside the other are each called once",
+                 "[async]") {
+  constexpr std::size_t many = 50;
+  const auto rival = stranger();
+  const auto theirs = rival->acquire("theirs", {.ttl = 1h});
+  std::atomic<std::size_t> told{0};
+  for (std::size_t i = 0; i < many; ++i) {
+    home->async_acquire("theirs", {.wait = 1h}, [&](const std::exception_ptr&, const lease&) {
+      home->close(1h);
+      ++told;
+    });
+  }
+  settle();
+  CHECK(home->close(1h).empty());
+  CHECK(eventually([&] { return told == many; }));
   settle();
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Asynchronous calls without memory: the call throws, or its handler is told; nothing stays held.
 #include <catch2/catch_test_macros.hpp>
 #include <exception>

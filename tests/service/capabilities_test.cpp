@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What a store says that it can't do: refused at the call that asks for it, before any statement, with the store's name.
 

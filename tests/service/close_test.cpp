@@ -1,14 +1,17 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -317,6 +320,51 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all takes nothing that is relea
   releasing.join();
   CHECK(seen->count(event::kind::lost) == 0);
   CHECK(locks->close(0ms, release_all).empty());
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: release_all gives back what the store grants after it", "[close]") {
+  const bool several = GENERATE(true, false);
+  const bool tries = GENERATE(true, false);
+  const auto locks = service();
+  locks->acquire_all({"k", "l"}).release();
+  const auto granting = std::make_shared<gate>();
+  store->next(verb::take, {.after = granting});
+  std::error_code end;
+  std::thread acquiring([&] {
+    const lock_options options{.wait = tries ? 0ms : 1h};
+    end = thrown([&] {
+      if (several) {
+        static_cast<void>(locks->acquire_all({"k", "l"}, options));
+      } else {
+        static_cast<void>(locks->acquire("k", options));
+      }
+    });
+  });
+  REQUIRE(granting->reached());
+  CHECK(locks->close(0ms, release_all).empty());
+  granting->open();
+  acquiring.join();
+  CHECK(end == errc::closed);
+  CHECK(is_free("k"));
+  CHECK(is_free("l"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "close: a limit may be as long as can be said, and not negative", "[close]") {
+  const auto locks = service();
+  auto held = locks->acquire("k");
+  CHECK_THROWS_AS(locks->close(-1ms), std::invalid_argument);
+  CHECK_THROWS_AS(locks->close(-1ms, release_all), std::invalid_argument);
+  CHECK_NOTHROW(locks->acquire("other").release());  // nothing was closed
+  std::atomic<bool> over{false};
+  std::thread closing([&] {
+    CHECK(locks->close(std::chrono::milliseconds::max()).empty());
+    over = true;
+  });
+  CHECK(eventually([&] { return thrown([&] { return locks->try_acquire("other"); }) == errc::closed; }));
+  REQUIRE(clock.at_rest());
+  CHECK_FALSE(over);
+  held.release();
+  closing.join();
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: release_all ends though the store is away", "[close]") {

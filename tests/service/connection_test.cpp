@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Connections that are closed, can't be had, or hang: what callers and leases notice of it.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
+#include "support/granted.hpp"
 #include "support/recording_observer.hpp"
 
 namespace dlock::test {
@@ -65,7 +66,7 @@ struct engine_fixture {
   }
 
   /// Whether a stranger gets the key now. It does not keep it.
-  bool is_free(const lock_key& key) { return static_cast<bool>(other_->try_acquire(key, {.ttl = 1s})); }
+  bool is_free(const lock_key& key) { return granted(other_->try_acquire(key, {.ttl = 1s})); }
 
   /// Whether a stranger gets the key `time` from now, and not before. The services have nothing else to do meanwhile.
   bool is_free_after(const lock_key& key, std::chrono::microseconds time,

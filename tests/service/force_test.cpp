@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What an operator takes away; on each store: contract/service/service_contract.hpp.
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>

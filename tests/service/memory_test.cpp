@@ -1,10 +1,14 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The engine without memory: what the store has granted is handed out or freed, and what is let go is freed.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "dlock/distributed_mutex.hpp"
 #include "service/scarce_memory_fixture.hpp"
 
 using namespace dlock;
@@ -25,6 +29,72 @@ TEST_CASE_METHOD(memory_fixture, "memory: an acquire that runs out of it leaves 
         mine = {};
         check_free(key("one", number));
       });
+}
+
+TEST_CASE_METHOD(memory_fixture, "memory: a mutex that could not be locked for want of it is not locked",
+                 "[memory][mutex]") {
+  const bool both = GENERATE(true, false);
+  std::optional<distributed_mutex> first, second;
+  without_memory(
+      [&](std::size_t number) {
+        first.emplace(*locks, key("one", number));
+        second.emplace(*locks, key("two", number));
+      },
+      [&](std::size_t) {
+        if (both) {
+          std::lock(*first, *second);
+          second->unlock();
+        } else {
+          first->lock();
+        }
+        first->unlock();
+      },
+      [&](std::size_t number) {
+        check_free(key("one", number));
+        check_free(key("two", number));
+      });
+}
+
+TEST_CASE("memory: the memory store without it fails, and goes on", "[memory]") {
+  // On the calling thread: the engine's threads have memory, and what they need of it is no matter of this test.
+  stores::memory_store store;
+  fault why;
+  const auto on = store.connect(1s, why);
+  const auto id = id128::random();
+  const std::string key = "a key whose text is too long to be kept in place", host(100, 'h');
+  reply answer;
+  const auto ask = [&](verb action) {
+    const request q{.action = action, .resource = key, .session = id, .nonce = 1};
+    store.execute(*on, {&q, 1}, {&answer, 1});
+  };
+  std::vector<std::function<outcome()>> calls{
+      [&] { return store.connect(1s, why) != nullptr ? outcome::yes : outcome::failed; },
+      [&] { return store.session(*on, session_verb::open, {.id = id, .ttl = 1s, .host = host}).result; },
+      [&] { return ask(verb::insert), answer.result; },
+      [&] { return ask(verb::look), answer.result; },
+      [&] {
+        std::vector<holder_info> found;
+        return store.admin()->inspect(*on, {.action = verb::look, .resource = key}, found).result;
+      },
+      [&] {
+        std::vector<holder_info> found;
+        return store.admin()->list(*on, {}, 10, found).result;
+      }};
+  for (const auto& call : calls) {
+    outcome result = outcome::failed;
+    std::size_t failures = 0;
+    for (bool ran_out = true; ran_out;) {
+      const scarce_memory scarce(failures);
+      result = call();
+      ran_out = scarce.ran_out();
+      if (ran_out) {
+        CHECK(result == outcome::failed);
+        ++failures;
+      }
+    }
+    CHECK(failures > 0);
+    CHECK(result == outcome::yes);
+  }
 }
 
 TEST_CASE_METHOD(memory_fixture, "memory: an acquire of several keys that runs out of it leaves none held",

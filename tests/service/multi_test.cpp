@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <memory>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "service/multi_fixture.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -36,8 +37,8 @@ TEST_CASE_METHOD(multi_fixture, "multi: other threads of the process learn that 
                  "[multi]") {
   const auto held = locks->acquire_all({"a", "b"});
   const auto before = locks->statements();
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire("a")); }));
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire_all({"b", "c"})); }));
+  CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire("a")); }));
+  CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire_all({"b", "c"})); }));
   CHECK(locks->statements() == before);
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "service/multi_fixture.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -64,7 +65,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: who waits holds nothing, looks at the bu
     CHECK(store->count(verb::take) == 2 * 3);  // known(), and one round
     CHECK(is_free("a"));
     CHECK(is_free("c"));
-    CHECK(elsewhere([&] { return static_cast<bool>(locks->try_acquire("a")); }));  // nor a turn
+    CHECK(elsewhere([&] { return granted(locks->try_acquire("a")); }));  // nor a turn
     theirs.release();
     waiter.join();
   });

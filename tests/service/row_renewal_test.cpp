@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Rows of the application's tables, as the engine sees them. The store beneath takes a row for a key of the same bytes.
 #include <array>
-#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -14,30 +13,12 @@
 
 #include "api/access.hpp"
 #include "service/column_fixture.hpp"
+#include "service/counted_waits.hpp"
 
 namespace {
 
 using namespace dlock;
 using namespace dlock::test;
-
-/// A clock that counts how often somebody begins to wait on it.
-class counted_waits final : public time_source {
- public:
-  explicit counted_waits(time_source& time) : time_(time) {}
-  int count() const { return count_; }
-
-  instant now() const noexcept override { return time_.now(); }
-  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
-    ++count_;
-    time_.wait_until(wake, lock, until);
-  }
-  void notify(std::condition_variable& wake) noexcept override { time_.notify(wake); }
-  void told(worker change) noexcept override { time_.told(change); }
-
- private:
-  time_source& time_;
-  std::atomic<int> count_{0};
-};
 
 }  // namespace
 
@@ -141,7 +122,7 @@ TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the s
   CHECK(held.remaining() == 500ms);
   clock.advance(500ms);
   CHECK(held.remaining() == 0us);
-  CHECK(held.loss() == loss_reason::expired);
+  CHECK(held.loss() == loss_reason::unreachable);
   CHECK(is_lost(held));
   store->forget_scripts();
   // Once late, for ever: nothing revives it.
@@ -149,7 +130,7 @@ TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the s
   clock.advance(5s);
   CHECK(clock.at_rest());
   CHECK(store->count(verb::extend) == sent);
-  CHECK(held.loss() == loss_reason::expired);
+  CHECK(held.loss() == loss_reason::unreachable);
   CHECK(is_free(key));
 }
 
@@ -160,12 +141,12 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the dead
   clock.advance(27s);
   REQUIRE(late->reached());
   clock.advance(1500ms);
-  CHECK(held.loss() == loss_reason::expired);
+  CHECK(held.loss() == loss_reason::unreachable);
   late->open();
   CHECK(eventually([&] { return store->count(verb::extend) == 1; }));
   CHECK(is_lost(held));
   CHECK(held.remaining() == 0us);
-  CHECK(held.loss() == loss_reason::expired);
+  CHECK(held.loss() == loss_reason::unreachable);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was sent", "[row][T29]") {
@@ -215,6 +196,82 @@ TEST_CASE_METHOD(column_fixture, "row: sessions are renewed while the renewal of
   for (int i = 0; i < 5; ++i) REQUIRE(live_on(key, 4s, 5s));
   CHECK(stuck->reached());
   CHECK(key.loss() == loss_reason::none);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: a stranger's transaction on some rows costs no other its lease", "[row]") {
+  store->can().extends_unlocked = true;
+  const auto beside = service();  // 4 connections
+  constexpr int many = 20, locked = 8;
+  const lock_options short_lease{.ttl = 5s};
+  std::vector<lease> all;
+  for (int i = 0; i < many; ++i) all.push_back(beside->acquire(row(i), short_lease));
+  REQUIRE(clock.at_rest());
+  for (int i = 0; i < locked; ++i) store->lock_row(row(i));
+  for (int passed = 0; passed < 8000; passed += 50) {
+    clock.advance(50ms);
+    REQUIRE(clock.at_rest({}, 20s));
+  }
+  for (int i = locked; i < many; ++i) {
+    CAPTURE(i);
+    CHECK(all[static_cast<std::size_t>(i)].loss() == loss_reason::none);
+    CHECK(all[static_cast<std::size_t>(i)].remaining() > 5s - 250ms - 1700ms);
+  }
+}
+
+TEST_CASE_METHOD(column_fixture, "row: what others have locked for a while is renewed as soon as they let go",
+                 "[row]") {
+  store->can().extends_unlocked = true;
+  const auto beside = service();
+  constexpr int many = 40;
+  std::vector<lease> all;
+  for (int i = 0; i < many; ++i) all.push_back(beside->acquire(row(i), half_minute));
+  REQUIRE(clock.at_rest());
+  for (int i = 0; i < many; ++i) store->lock_row(row(i));
+  for (int passed = 0; passed < 27000; passed += 100) {
+    clock.advance(100ms);
+    REQUIRE(clock.at_rest({}, 20s));
+  }
+  CHECK(seen->count(event::kind::renewal_late) > many);
+  for (int i = 0; i < many; ++i) store->unlock_row(row(i));
+  clock.advance(1s);
+  REQUIRE(clock.at_rest());
+  for (const auto& each : all) CHECK(each.loss() == loss_reason::none);
+}
+
+TEST_CASE_METHOD(column_fixture, "row: what is locked is waited for, the least time left first", "[row]") {
+  store->can().extends_unlocked = true;
+  auto settings = options();
+  settings.connections = 1;  // so one waits at a time
+  const auto beside = service(settings);
+  std::vector<lease> all;
+  for (int i = 0; i < 4; ++i) {  // all are due at the same time, and the last one ends first
+    all.push_back(beside->acquire(row(i), {.ttl = 30s - i * 3s}));
+    store->lock_row(row(i));
+    clock.advance(1s);
+    REQUIRE(clock.at_rest());
+  }
+  for (int passed = 0; passed < 10000; passed += 100) {
+    clock.advance(100ms);
+    REQUIRE(clock.at_rest());
+  }
+  const auto waited = store->waited_for();
+  REQUIRE(waited.size() >= 3);
+  CHECK(waited[1] > waited[2]);  // the first had found nothing else to be waited for
+  for (int i = 0; i < 4; ++i) store->unlock_row(row(i));
+  clock.advance(1s);  // the connection is free again
+  REQUIRE(clock.at_rest());
+}
+
+TEST_CASE_METHOD(column_fixture, "row: many are renewed by few statements where the store passes over locked ones",
+                 "[row]") {
+  store->can().extends_unlocked = true;
+  const auto beside = service();
+  constexpr std::size_t many = 200;
+  std::vector<lease> all;
+  for (std::size_t i = 0; i < many; ++i) all.push_back(beside->acquire(row(static_cast<int>(i)), half_minute));
+  for (int i = 0; i < 5; ++i) renewal_time(many);
+  CHECK(store->batches(verb::extend) <= std::size_t{5} * 8);
+  for (const auto& each : all) CHECK(eventually([&] { return each.remaining() > 18s; }));
 }
 
 TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of their own", "[row]") {

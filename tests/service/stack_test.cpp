@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Whom a thread's own owner lets in again: nested calls, and nobody else who runs on the same thread.
 #include <pthread.h>
 
@@ -19,6 +19,7 @@
 #include "dlock/with_lock.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/fake_transactions.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -196,6 +197,22 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: on a thread with a small stack of its
   }
 }
 
+namespace {
+thread_local std::optional<lease> held_by_thread{};
+}
+
+TEST_CASE_METHOD(stack_fixture, "re-entry: a lease that is an object of the thread lets nobody in, on any thread",
+                 "[reentry]") {
+  const auto enters = [&] {
+    held_by_thread = locks->acquire("k");
+    const bool entered = nested_enters() || locks->holds("k");
+    held_by_thread.reset();
+    return entered;
+  };
+  CHECK_FALSE(enters());
+  CHECK_FALSE(elsewhere(enters));
+}
+
 TEST_CASE_METHOD(engine_fixture, "re-entry: a lease that was moved to another thread keeps its first thread out",
                  "[reentry]") {
   const auto home = core();
@@ -271,8 +288,8 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: a timeout says that the thread waits 
   const auto held = std::make_unique<lease>(locks->acquire("k"));
   CHECK(why_not().find("not on its stack") != std::string::npos);
   CHECK(why_not().find("owner_scope") != std::string::npos);
-  CHECK(why_not().find("other threads of this process") == std::string::npos);
-  CHECK(elsewhere([&] { return why_not(); }).find("other threads of this process") != std::string::npos);
+  CHECK(why_not().find("another owner in this process") == std::string::npos);
+  CHECK(elsewhere([&] { return why_not(); }).find("another owner in this process") != std::string::npos);
   std::string text;
   try {
     static_cast<void>(locks->acquire_all({"a", "k"}, {.wait = 0ms}));
@@ -384,7 +401,7 @@ TEST_CASE_METHOD(stack_fixture, "mutex: its key is not entered by its own thread
   CHECK(is_free("j"));
   CHECK(thrown([&] { return locks->with_lock("k", {.wait = 1h}, [] { return 1; }); }) == errc::already_held);
   CHECK(thrown([&] { door.lock(); }) == errc::already_held);
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire("k")); }));
+  CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire("k")); }));
 }
 
 TEST_CASE_METHOD(stack_fixture, "mutex: its key is entered by an owner that the program names", "[mutex][owner]") {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Clean-up as the background does it: how often, how much at one time, and what it must not hold up.
 

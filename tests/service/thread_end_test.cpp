@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Objects that live as long as their thread lock and let go when that ends, after what the library keeps for the thread.
 #include <catch2/catch_test_macros.hpp>
 #include <functional>

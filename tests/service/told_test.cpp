@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Waiting for a key at a store that tells when it may be free (store::watch).
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -211,6 +211,31 @@ TEST_CASE_METHOD(told_fixture, "told: what is told does not count as a retry", "
   store->tell("k");
   end();
   REQUIRE(granted);
+}
+
+TEST_CASE_METHOD(told_fixture, "told: a limit of retries ends the wait after its pauses, as where nothing is told",
+                 "[told]") {
+  const bool several = GENERATE(false, true);
+  CAPTURE(several);
+  const lock_options thrice{.wait = 1h,
+                            .retry = {.pause = 100ms, .multiplier = 1, .max_pause = 100ms, .jitter = 0, .limit = 2}};
+  if (several) {
+    wait_for({"a", "k"}, thrice);
+  } else {
+    wait_for({"k"}, thrice);
+  }
+  REQUIRE(pauses_after(2));
+  REQUIRE(store->tell("k", true) == 1);  // the watch works
+  REQUIRE(pauses_after(4));
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE_FALSE(over);
+    const auto before = sent();
+    clock.advance(100ms);
+    REQUIRE(eventually([&] { return sent() > before; }));
+    REQUIRE(clock.at_rest({.callers = i == 0 ? 1U : 0U}));
+  }
+  end();
+  CHECK(timed_out);
 }
 
 TEST_CASE_METHOD(told_fixture, "told: of several keys the busy one is watched", "[told]") {

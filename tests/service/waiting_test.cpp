@@ -1,13 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <memory>
 #include <stop_token>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "service/engine_fixture.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -91,6 +94,83 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in line counts for the whol
   waiter.join();
   CHECK(end == errc::timed_out);
   CHECK(seen->count(event::kind::busy) == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "waiting: behind a thread that gets no answer from the store nobody hears busy",
+                 "[waiting][T35]") {
+  const bool head_of_several = GENERATE(true, false);
+  const auto locks = service();
+  locks->acquire_all({"k", "l"}).release();
+  store->cut();
+  std::thread head([&] {
+    const lock_options patient{.wait = 1h};
+    if (head_of_several) {
+      static_cast<void>(thrown([&] { return locks->acquire_all({"k", "l"}, patient); }));
+    } else {
+      static_cast<void>(thrown([&] { return locks->acquire("k", patient); }));
+    }
+  });
+  REQUIRE(eventually([&] { return locks->count(event::kind::granted) == 2 && clock.at_rest({.callers = 1}); }));
+  const auto ends_in_trouble = [&](auto call) {
+    try {
+      static_cast<void>(call());
+    } catch (const store_error& error) {
+      return error.code() == errc::store_unreachable && error.transient() &&
+             std::string(error.what()).find("cut off") != std::string::npos;
+    }
+    return false;
+  };
+  CHECK(ends_in_trouble([&] { return locks->try_acquire("k"); }));
+  CHECK(ends_in_trouble([&] { return locks->try_acquire_all({"k", "m"}); }));
+  // In line, which shortens no pause of the one in front.
+  const lock_options brief{.wait = 20ms, .retry = {.max_pause = 1h}};
+  CHECK(while_time_passes([&] { return ends_in_trouble([&] { return locks->acquire("k", brief); }); }));
+  CHECK(while_time_passes([&] { return ends_in_trouble([&] { return locks->acquire_all({"k", "m"}, brief); }); }));
+  // Once the store answers, busy means busy.
+  const auto theirs = stranger()->acquire("k");
+  store->cut(false);
+  CHECK(while_time_passes([&] {
+    return eventually([&] {
+      try {
+        return !locks->try_acquire("k");
+      } catch (const store_error&) {
+        return false;
+      }
+    });
+  }));
+  locks->close(0ms);
+  head.join();
+}
+
+TEST_CASE_METHOD(engine_fixture,
+                 "waiting: for a session that another thread opens, it ends with the reason of that one", "[waiting]") {
+  const auto locks = service();
+  const bool known = GENERATE(true, false);
+  if (known) {
+    store->next(session_verb::open, {.what = fate::fail,
+                                     .why = {.native = 2002, .transient = true, .connection = true, .text = "away"},
+                                     .times = 2});
+    CHECK(thrown([&] { return locks->try_acquire("first"); }) == errc::store_unreachable);
+  }
+  const auto opening = std::make_shared<gate>();
+  store->next(session_verb::open, {.before = opening, .deaf = true});
+  std::thread other([&] { static_cast<void>(thrown([&] { return locks->acquire("second", {.wait = 1h}); })); });
+  REQUIRE(opening->reached());
+  std::string text;
+  std::error_code code;
+  while_time_passes([&] {
+    try {
+      static_cast<void>(locks->try_acquire("third"));
+    } catch (const store_error& error) {
+      text = error.what();
+      code = error.code();
+    }
+  });
+  CHECK(code == errc::store_unreachable);
+  CHECK(text.find(known ? "away" : "another thread still tries") != std::string::npos);
+  opening->open();
+  locks->close(0ms);
+  other.join();
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local line", "[waiting][T14][T35]") {
@@ -214,7 +294,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal
   REQUIRE(eventually([&] { return two.waiting() == 2; }));
   CHECK(elsewhere([&] { return thrown([&] { return two.acquire("k", {.wait = 1h}, false); }); }) ==
         errc::too_many_waiters);
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(two.acquire("k", {}, true)); }));
+  CHECK_FALSE(elsewhere([&] { return granted(two.acquire("k", {}, true)); }));
   held.release();
   for (auto& each : threads) each.join();
   two.close(0ms);

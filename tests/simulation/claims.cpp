@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Free rows that a transaction of the application's takes. What dlock::odb does with SQL is done here with the simulated tables.
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +78,21 @@ class faulty_store final : public store,
     blocker_ = connection;
     blocker_seen_ = can_be_seen;
   }
+  /// A stranger's transaction has that key's row locked, until unlock_row(): an extension is contended, at once or after it has
+  /// waited for a second. Before that a service may know that by capabilities::extends_unlocked.
+  void lock_row(const lock_key& key) {
+    const std::lock_guard lock(mutex_);
+    locked_rows_.emplace(key.view());
+  }
+  void unlock_row(const lock_key& key) {
+    const std::lock_guard lock(mutex_);
+    locked_rows_.erase(std::string(key.view()));
+  }
+  /// The keys of which extensions have waited for a row lock, in that order.
+  std::vector<std::string> waited_for() const {
+    const std::lock_guard lock(mutex_);
+    return waited_for_;
+  }
   /// New connections lead to another server.
   void change_server(const std::string& name) {
     const std::lock_guard lock(mutex_);
@@ -101,6 +117,14 @@ class faulty_store final : public store,
       inner_->execute(*on, {&each.what, 1}, {&ignored, 1});
     }
     return mine.size();
+  }
+
+  /// The store notices something by itself. Returns how many services hear it.
+  template <class Tell>
+  std::size_t notice(Tell tell) {
+    const std::lock_guard lock(mutex_);
+    for (auto* each : listeners_) tell(*each);
+    return listeners_.size();
   }
 
   // ---- what happened ------------------------------------------------------------------------------------------
@@ -190,6 +214,15 @@ class faulty_store final : public store,
   void unwatch(std::string_view key, const id128& session, key_listener& to) noexcept override {
     relays_.end(key, session, to);
     end_watch(key, to);
+  }
+
+  void listen(store_listener& listener) noexcept override {
+    const std::lock_guard lock(mutex_);
+    listeners_.push_back(&listener);
+  }
+  void unlisten(store_listener& listener) noexcept override {
+    const std::lock_guard lock(mutex_);
+    std::erase(listeners_, &listener);
   }
 
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
@@ -299,6 +332,11 @@ class faulty_store final : public store,
     return blocker_ != 0 && of == statement{verb::take_over};
   }
 
+  bool locked(const request* q) const {
+    const std::lock_guard lock(mutex_);
+    return q != nullptr && q->action == verb::extend && locked_rows_.contains(std::string(q->resource));
+  }
+
   script find(statement of, microseconds ttl) {
     const std::lock_guard lock(mutex_);
     for (auto at = scripts_.begin(); at != scripts_.end(); ++at) {
@@ -354,6 +392,20 @@ class faulty_store final : public store,
       }
       return unknown;
     }
+    if (locked(q)) {
+      if (!q->no_wait) {
+        const std::lock_guard lock(mutex_);
+        waited_for_.emplace_back(q->resource);
+      }
+      if (!q->no_wait && !by.sleep(std::chrono::seconds{1})) {
+        by.broken = true;
+        return unknown;
+      }
+      if (locked(q)) {
+        return {.result = outcome::failed,
+                .why = {.native = 1205, .transient = true, .contended = true, .text = "lock wait timeout"}};
+      }
+    }
     auto answer = execute();
     if (how.during) how.during();
     const bool answered = how.after == nullptr || how.after->pass(interrupted);
@@ -387,8 +439,11 @@ class faulty_store final : public store,
   // Guarded by mutex_:
   std::list<std::pair<statement, script>> scripts_;
   std::list<ghost> ghosts_;
+  std::vector<store_listener*> listeners_{};
   std::vector<id128> opened_;
   std::vector<std::uint64_t> nonces_;
+  std::set<std::string> locked_rows_;
+  std::vector<std::string> waited_for_;
   std::string server_ = "server";
   std::uint64_t last_connection_ = 0;
   std::uint64_t blocker_ = 0;

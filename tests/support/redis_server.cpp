@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "support/redis_server.hpp"
 
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -37,6 +38,12 @@ std::string text_of(const redisReply& reply) {
   return all;
 }
 
+/// DLOCK_REDIS_SERVER names another one, for example valkey-server.
+std::string program() {
+  const char* const named = std::getenv("DLOCK_REDIS_SERVER");
+  return named == nullptr || *named == '\0' ? "redis-server" : named;
+}
+
 }  // namespace
 
 redis_server::redis_server(std::vector<std::string> options) : options_(std::move(options)) { start(); }
@@ -61,10 +68,10 @@ std::vector<std::string> redis_server::command() const {
         "sentinel monitor {3} 127.0.0.1 {4} 2\nsentinel down-after-milliseconds {3} 5000\n"
         "sentinel failover-timeout {3} 3000\n",
         port_, socket_, folder_ / "", options_[1], options_[2]);
-    return {"redis-server", folder_ / "sentinel.conf", "--sentinel"};
+    return {program(), folder_ / "sentinel.conf", "--sentinel"};
   }
   const bool tls = std::find(options_.begin(), options_.end(), "--tls-cert-file") != options_.end();
-  std::vector<std::string> words{"redis-server",
+  std::vector<std::string> words{program(),
                                  tls ? "--tls-port" : "--port",
                                  std::to_string(port_),
                                  "--unixsocket",

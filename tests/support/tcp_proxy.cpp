@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "support/tcp_proxy.hpp"
 
 #include <arpa/inet.h>
@@ -84,8 +84,8 @@ bool forward(int from, int to) {
 struct tcp_proxy::state {
   static constexpr auto for_ever = static_cast<std::size_t>(-1);
 
-  explicit state(std::uint16_t to)
-      : server_port(to), wake(checked(::eventfd(0, EFD_CLOEXEC), "eventfd")), listener(make_socket()) {
+  explicit state(std::vector<std::uint16_t> to)
+      : server_ports(std::move(to)), wake(checked(::eventfd(0, EFD_CLOEXEC), "eventfd")), listener(make_socket()) {
     auto address = local(0);
     socklen_t size = sizeof address;
     auto* const any = reinterpret_cast<sockaddr*>(&address);
@@ -99,7 +99,7 @@ struct tcp_proxy::state {
     descriptor client(::accept4(*listener, nullptr, nullptr, SOCK_CLOEXEC));
     if (*client < 0 || is_cut) return;
     auto server = make_socket();
-    const auto address = local(server_port);
+    const auto address = local(server_ports[accepted % server_ports.size()]);
     if (::connect(*server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
     pairs.push_back({.client = std::move(client), .server = std::move(server), .answers = answers});
     ++accepted;
@@ -170,7 +170,7 @@ struct tcp_proxy::state {
     }
   }
 
-  const std::uint16_t server_port;
+  const std::vector<std::uint16_t> server_ports;
   const descriptor wake;
   const descriptor listener;
   std::uint16_t port = 0;
@@ -187,7 +187,8 @@ struct tcp_proxy::state {
   std::thread thread{};
 };
 
-tcp_proxy::tcp_proxy(std::uint16_t server_port) : state_(std::make_unique<state>(server_port)) {
+tcp_proxy::tcp_proxy(std::vector<std::uint16_t> server_ports)
+    : state_(std::make_unique<state>(std::move(server_ports))) {
   state_->thread = std::thread([raw = state_.get()] { raw->run(); });
 }
 

@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dlock::test {
 
@@ -13,7 +14,9 @@ namespace dlock::test {
 class tcp_proxy {
  public:
   /// Listens on a free port of 127.0.0.1. Throws std::system_error.
-  explicit tcp_proxy(std::uint16_t server_port);
+  explicit tcp_proxy(std::uint16_t server_port) : tcp_proxy(std::vector{server_port}) {}
+  /// Of several servers each new connection gets the next one.
+  explicit tcp_proxy(std::vector<std::uint16_t> server_ports);
   ~tcp_proxy();
 
   std::uint16_t port() const noexcept;

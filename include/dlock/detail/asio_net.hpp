@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// The Asio that dlock/asio.hpp uses, and what it needs of it: with DLOCK_STANDALONE_ASIO the standalone one, otherwise Boost's.

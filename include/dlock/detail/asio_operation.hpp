@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// How dlock/asio.hpp turns calls with a handler into asynchronous operations of Asio.
 
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "dlock/async.hpp"
 #include "dlock/detail/asio_net.hpp"
+#include "dlock/detail/asio_pending.hpp"
 #include "dlock/owner.hpp"
 
 namespace dlock::asio::detail {
@@ -21,7 +23,7 @@ namespace dlock::asio::detail {
 /// A handler that waits for the end of a call. It keeps its executor busy until then, and is called there. Allocated by the
 /// handler's allocator, and freed on its executor before the handler is called.
 template <class Handler, class... Results>
-class operation {
+class operation final : public pending_operation {
  public:
   static operation* make(Handler handler, const net::any_io_executor& otherwise) {
     auto room = allocator_of(handler);
@@ -48,6 +50,41 @@ class operation {
     static_cast<void>(cancel);
 #endif
   }
+
+  /// What the end of a call is given to: the operation, unless its execution context has been destroyed meanwhile. As large as three
+  /// pointers, so that an async_handler needs no memory for it.
+  class ticket {
+   public:
+    void operator()(std::exception_ptr failed, Results... results) const {
+      const auto complete = [&](pending_operation* op) {
+        static_cast<operation*>(op)->complete(std::move(failed), std::move(results)...);
+      };
+      if (pending_ != nullptr) {
+        pending_->take(number_, complete);
+      } else {
+        complete(alone_);
+      }
+    }
+
+   private:
+    friend class operation;
+    std::shared_ptr<pending_operations> pending_{};
+    union {
+      std::uint64_t number_ = 0;
+      operation* alone_;
+    };
+  };
+  ticket make_ticket() {
+    ticket made;
+    made.pending_ = pending_of(work_.get_executor());
+    if (made.pending_ != nullptr) {
+      made.number_ = made.pending_->add(*this);
+    } else {
+      made.alone_ = this;
+    }
+    return made;
+  }
+  void abandon() noexcept override { destroy()(this); }
 
   /// Any thread; *this is gone afterwards. The handler is called later, on its executor.
   void complete(std::exception_ptr failed, Results... results) {
@@ -111,10 +148,16 @@ class initiation {
     const auto begun = std::move(request_);
     auto* const op =
         operation<std::decay_t<Handler>, Results...>::make(std::forward<Handler>(handler), begun->executor);
+    typename operation<std::decay_t<Handler>, Results...>::ticket ticket;
     try {
-      begun->call([op](std::exception_ptr failed, Results... each) { op->complete(failed, std::move(each)...); }, *op);
+      ticket = op->make_ticket();
     } catch (...) {
-      op->complete(std::current_exception(), Results()...);
+      return op->complete(std::current_exception(), Results()...);
+    }
+    try {
+      begun->call(ticket, *op);
+    } catch (...) {
+      ticket(std::current_exception(), Results()...);
     }
   }
 

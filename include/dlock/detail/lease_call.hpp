@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Calling a function under a lease and vouching for its result: what with_lock and the decorators share.
@@ -11,6 +11,7 @@
 #include "dlock/detail/invoke.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_options.hpp"
+#include "dlock/maybe_bool.hpp"
 #include "dlock/multi_lease.hpp"
 
 namespace dlock::detail {
@@ -69,12 +70,20 @@ void finish(Held& held) {
 }
 
 // The function's result, once the release has confirmed that the key was ours all the time.
+// The lease ends with the call.
+template <class Held, class R>
+concept dangles = std::is_reference_v<R> && std::same_as<std::remove_cvref_t<R>, Held>;
+
 template <class Held, class F, class... Args>
 result_under_t<Held, F, Args...> call_checked(Held held, F&& fn, Args&&... args) {
   using result = result_under_t<Held, F, Args...>;
   static_assert(!suspended<result>,
                 "dlock: the function returns a coroutine, which would run after the lock is released: co_await "
                 "async_with_lock() of dlock/asio.hpp, or hold the lease inside the coroutine");
+  static_assert(!dangles<Held, result>,
+                "dlock: the function returns a reference to the lease, which ends with this call: return a value, or "
+                "move the lease "
+                "out to keep the lock");
   if constexpr (std::is_void_v<result>) {
     call_under(held, std::forward<F>(fn), std::forward<Args>(args)...);
     finish(held);
@@ -91,7 +100,8 @@ result_under_t<Held, F, Args...> call_checked(Held held, F&& fn, Args&&... args)
   }
 }
 
-// Whether it ran, and its result: bool for void, a reference_wrapper for an lvalue reference, otherwise the value.
+// Whether it ran, and its result: bool for void, maybe_bool for bool, a reference_wrapper for an lvalue reference, otherwise the
+// value.
 template <class R>
 struct or_nothing {
   using type = std::optional<std::remove_cvref_t<R>>;
@@ -103,6 +113,10 @@ struct or_nothing<R&> {
 template <>
 struct or_nothing<void> {
   using type = bool;
+};
+template <>
+struct or_nothing<bool> {
+  using type = maybe_bool;
 };
 template <class Held, class F, class... Args>
 using nothing_or_t = typename or_nothing<result_under_t<Held, F, Args...>>::type;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// What locked.hpp makes: a callable and how to lock it.
@@ -75,6 +75,13 @@ class [[nodiscard]] locked_function {
   template <class... Args>
   requires callable_under_lock<F, Args...> result<F, Args...>
   operator()(Args&&... args) && { return call(*this, std::move(fn_), std::forward<Args>(args)...); }
+
+  // Whoever asks still learns that it can't be called, and a compiler shows the line with the sentence.
+  // clang-format off
+  template <class... Args>
+  requires(!callable_under_lock<const F&, Args...> && !callable_under_lock<F&, Args...>)
+  void operator()(Args&&...) const = delete;  // dlock: the decorated function can't be called with these arguments
+  // clang-format on
 
  private:
   template <class Callable, class... Args>

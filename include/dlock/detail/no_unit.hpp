@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <concepts>
@@ -35,8 +35,9 @@ concept without_units = std::same_as<T, options_without_units>;
 template <class T>
 struct time_without_unit {
   static_assert(!without_units<T>,
-                "dlock: a time in lock_options has no unit: write {.wait = 5s}, with using namespace "
-                "std::chrono_literals, or std::chrono::seconds{5}");
+                "dlock: a time in lock_options has a unit and is whole milliseconds: write {.wait = 5s} or {.wait = "
+                "500ms}, not 5 "
+                "or 0.5s; with using namespace std::chrono_literals, or std::chrono::seconds{5}");
 };
 
 }  // namespace dlock::detail

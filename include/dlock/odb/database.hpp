@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// The application's own database beside its locks, on both databases alike.
@@ -25,7 +25,8 @@ namespace dlock {
 /// names. Connects to nothing yet.
 ///
 /// mysql: the hosts are tried in turn, one that takes no writes is passed over; tls, connect_timeout and socket mean what
-/// they mean for locks; texts are utf8mb4; the session has the server's settings, and no statement a time limit.
+/// they mean for locks; texts are utf8mb4; the session has the server's settings, and no statement a time limit. On MariaDB
+/// wsrep_sync_wait includes 1, so that on a Galera cluster a transaction begins after what was committed at other nodes.
 /// sqlite: connections do not share a cache, enforce foreign keys, and wait up to 20 s (busy_timeout, if that is longer)
 /// while others write.
 ///

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// The lock columns of a mapped class whose rows are locked in place. C++14: ODB's compiler reads it.

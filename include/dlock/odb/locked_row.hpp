@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// An entity that is reached only through the lock on its row: what lock_row.hpp and claim.hpp give.
@@ -63,7 +63,12 @@ class [[nodiscard]] locked_row {
   locked_row() noexcept = default;
 
   /// Whether it holds the lock, or lost it meanwhile.
-  explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+  explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
+  // clang-format off
+#ifndef DLOCK_TEMPORARY_LEASE_IS_A_CONDITION  // for test frameworks, whose macros ask temporaries: CHECK(locks.try_acquire("k"))
+  explicit operator bool() const&& = delete;  // dlock: name the row: if (auto row = ...); else it is unlocked in the body
+#endif
+  // clang-format on
 
   /// The entity as it was loaded after the grant. Whether the lock is still held is not looked at: that is done by
   /// commit() and update(), and by held().ensure_held().

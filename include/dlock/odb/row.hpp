@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Keys that name a row of the application's, which is locked in place: by its own columns, without a row in the lock table.

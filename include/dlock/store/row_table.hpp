@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// A table of the application's whose rows are locked in place, as stores see it. Applications don't fill these in:

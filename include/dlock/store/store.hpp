@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// The seam between dlock and a place where locks live. Applications choose a store by URL or by a function of
@@ -45,6 +45,19 @@ class key_listener {
   ~key_listener() = default;
 };
 
+/// A service, as its store sees it. Any thread may call these; they only signal, so the store may hold locks of its own.
+class store_listener {
+ public:
+  /// A connection to the server broke, or the server ended a session: the service renews its sessions at once.
+  virtual void renew_now() noexcept = 0;
+  /// That session held the key with this fencing token, and somebody else has deleted the lock at the server: the service
+  /// treats the lease as lost (loss_reason::taken_over).
+  virtual void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept = 0;
+
+ protected:
+  ~store_listener() = default;
+};
+
 /// Thread safety: all functions may be called from any thread, with different connections at the same time.
 class store {
  public:
@@ -85,6 +98,11 @@ class store {
   virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
   /// Ends it: the listener isn't called any more once this returns. Waits for no server. Harmless if there is none.
   virtual void unwatch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
+
+  /// `listener` hears what the store notices without being asked, until unlisten(). A store that notices nothing ignores both.
+  virtual void listen(store_listener& /*listener*/) noexcept {}
+  /// The listener isn't called any more once this returns. Harmless if it does not listen.
+  virtual void unlisten(store_listener& /*listener*/) noexcept {}
 
   /// Makes sure that nothing sent on a lost connection runs any more: ends it at the server and sees it gone. True only
   /// if that is certain (same server, same start of it; or a restart since).

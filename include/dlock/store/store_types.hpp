@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// What passes between the engine and a store. Applications don't need this; authors of stores do.
@@ -50,7 +50,7 @@ struct fault {
 struct seen {
   id128 holder{};  ///< its session; zero: nobody, the key is free
   std::uint64_t fence = 0;
-  std::uint64_t nonce = 0;  ///< rows only: of the attempt that was granted
+  std::uint64_t nonce = 0;  ///< of the attempt that was granted; 0: the store does not show it. Rows always have it
   lease_kind kind = lease_kind::expiring;
   bool gone = false;     ///< lease_kind::session: its session row does not exist
   bool expired = false;  ///< the expiry of the session, or of the row, has passed by the server's clock
@@ -74,6 +74,9 @@ struct request {
   std::string_view request_id{};
   const seen* expected = nullptr;  ///< take_over: the holder that was seen. Must outlive the call
   bool looked = false;  ///< take: it follows a look, so what makes it wait may be a transaction of a dead holder
+  /// extend, with capabilities::extends_unlocked: if another transaction has the row locked, the store does not wait for it and
+  /// answers fault::contended at once.
+  bool no_wait = false;
 };
 
 struct reply {
@@ -120,7 +123,10 @@ struct capabilities {
   bool min_hold = true;      ///< request::min_hold; false: nothing tells the store when a key was granted
   bool tells_free = false;   ///< store::watch(): who waits for a key is told when it may be free
   bool request_ids = false;  ///< who says who he is (request::request_id) enters again what he holds, from any process
-  bool any_key = true;       ///< any 1 to 255 bytes are a key of their own; false: unfit_key() is asked about each
+  /// Other transactions may have some of the rows locked, and the store keeps request::no_wait: then one of them delays no
+  /// renewal but its own. False: `extend` is always sent alone, and may wait.
+  bool extends_unlocked = false;
+  bool any_key = true;  ///< any 1 to 255 bytes are a key of their own; false: unfit_key() is asked about each
 };
 
 }  // namespace dlock

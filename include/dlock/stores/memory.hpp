@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks in this process's memory: for tests of code that uses dlock, with time under the test's control.
@@ -22,6 +22,12 @@ namespace dlock::stores {
 /// Time that moves only when told, and knows when nothing moves any more. Thread safety: any thread.
 class virtual_clock final : public time_source {
  public:
+  virtual_clock() = default;
+  /// `patience`: a test that forgot to move the clock doesn't hang. When a call has waited for so long in real time while the clock
+  /// stood still, the clock moves by itself, from one awaited time to the next, until somebody calls advance(), and says so on the
+  /// standard error. So a forgotten wait ends in lock_timeout. Default 20 s; 0: never.
+  explicit virtual_clock(std::chrono::milliseconds patience) noexcept : patience_(patience) {}
+
   instant now() const noexcept override;
   /// Wakes whoever waits for a time that has come now; does not wait for what they do. Throws std::invalid_argument if
   /// negative.
@@ -46,7 +52,12 @@ class virtual_clock final : public time_source {
  private:
   struct waiter;
   bool resting(const known& threads) const noexcept;
+  bool wait_in_vain(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, bool worker);
+  void advance_by_itself(instant until);
+  void wake_due(std::unique_lock<std::mutex>& own);
 
+  const std::chrono::milliseconds patience_ = std::chrono::seconds{20};
+  std::atomic<bool> by_itself_{false};
   std::atomic<std::int64_t> us_{1'000'000'000};
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks in InnoDB tables of a MySQL (8.0 or later) or MariaDB (10.5 or later) database. Linking dlock::mysql makes

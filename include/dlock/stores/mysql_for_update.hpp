@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks on rows of a table of your own, each by an open transaction: `select ... where resource = ? for update`. A lock is bound
 /// to a connection: the server frees it as soon as that ends, so there is nothing to clean up after a crash. The table stays as
-/// it is, and so do other programs that do this by themselves: they exclude dlock, and dlock excludes them. docs/for_update.md has
+/// it is, and so do other programs that do this by themselves: they exclude dlock, and dlock excludes them. docs/mysql-schemes.md has
 /// the statements, and what is promised.
 ///
 ///   mysql://user:password@host/database?scheme=for_update&table=lock_table&key=resource

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks in the memory of a MySQL (8.0 or later) or MariaDB (10.5 or later) server: GET_LOCK. There is no table, and nothing is
 /// written to a disk. All locks of a process are on one connection for each ttl that it uses, thousands of them if need be; the
-/// server frees them when that connection ends. docs/named_lock.md says what is promised, and what is not.
+/// server frees them when that connection ends. docs/mysql-schemes.md says what is promised, and what is not.
 ///
 ///   mysql://user:password@host/database?scheme=named_lock
 ///

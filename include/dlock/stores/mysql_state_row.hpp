@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks in a table of your own that has a row for each key, and a state that says whether it is taken: `update ... set
 /// lock_state = 1 where lock_name = ? and lock_state = 0`. The table stays as it is, and so do other programs that do this by
-/// themselves: they exclude dlock, and dlock excludes them. docs/tables.md has the statements, and what is promised.
+/// themselves: they exclude dlock, and dlock excludes them. docs/mysql-schemes.md has the statements, and what is promised.
 ///
 ///   mysql://user:password@host/database?scheme=state_row&table=lock_table&key=lock_name
 ///

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks in the table t_lock(lock_key, request_id, lock_count, timeout, version), beside programs that lock there by its
 /// well-known protocol: read the row, then compare-and-set by version. They exclude dlock, and dlock excludes them; the table
-/// stays as it is. docs/tables.md has the statements, and what is promised.
+/// stays as it is. docs/mysql-schemes.md has the statements, and what is promised.
 ///
 ///   mysql://user:password@host/database?scheme=t_lock&table=t_lock&skew=1000
 ///

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks in a table of your own where a row is a lock: to insert it takes the key, which a unique index allows once, and to
 /// delete it frees the key. The table stays as it is, and so do other programs that insert and delete there by themselves:
-/// they exclude dlock, and dlock excludes them. docs/tables.md has the statements, and what is promised.
+/// they exclude dlock, and dlock excludes them. docs/mysql-schemes.md has the statements, and what is promised.
 ///
 ///   mysql://user:password@host/database?scheme=unique_insert&table=lock_table&key=resource
 ///

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks in a Redis (6.0 or later) or Valkey server: sessions, leases and fencing tokens as in the database stores, each
@@ -27,9 +27,9 @@
 /// |                   |                              | connect where the primary of that name is                     |
 /// | sentinel_user,    | none                         | for the sentinels                                             |
 /// | sentinel_password |                              |                                                               |
-/// | fences            | clock, count; clock          | clock: after each start of the server, tokens go on from its  |
-/// |                   |                              | time in microseconds, so they grow although grants were lost. |
-/// |                   |                              | count: from 1, for a server that never loses any              |
+/// | fences            | clock, count; clock          | clock: each token is at least the server's time in            |
+/// |                   |                              | microseconds, so they grow although grants were lost, and     |
+/// |                   |                              | after a failover. count: from 1, for a server that never loses any              |
 /// | prefix            | 1 to 40 word characters or   | begins the names of all keys of dlock. scheme=setnx: of the   |
 /// |                   | ':', dlock:                  | locks; none unless given                                      |
 /// | connect_timeout   | ms, 5000; 1 to 3600000       | for one attempt to connect                                    |

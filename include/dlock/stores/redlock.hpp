@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks that a majority of independent Redis (6.0 or later) or Valkey servers grants, as the page "Redlock" of Redis describes

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Locks in a ZooKeeper ensemble (3.5 or later): queues of ephemeral nodes, named and ordered as by Apache Curator's

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/background/background_work.hpp"
 
 #include <algorithm>
@@ -150,7 +150,7 @@ void background_work::prepare(work& into, instant now) noexcept {
 
 void background_work::pump(instant now) noexcept {
   // What comes while others are under way waits for company: it goes out by the same statement.
-  if (under_way_ * 2 > most_at_once || (now < hold_until_ && !ending_)) return;
+  if (!has_room() || (now < hold_until_ && !ending_)) return;
   std::array<statement*, most_at_once> out{};
   std::size_t count = 0;
   while (auto session = next_closing(now)) {
@@ -184,6 +184,16 @@ void background_work::pump(instant now) noexcept {
   mutex_.unlock();
   statements_.submit({out.data(), count});
   mutex_.lock();
+}
+
+bool background_work::has_attempt(const id128& session, std::uint64_t nonce) noexcept {
+  const base::lock_guard lock(mutex_);
+  const auto in = [&](const deferred_list& list) { return list.has_attempt(session, nonce); };
+  const auto under_way = [&](const work& each) {
+    return each.about != nullptr && each.about->nonce == nonce && each.about->pin && each.about->pin->id == session;
+  };
+  return in(now_) || in(lost_) || std::any_of(retries_.begin(), retries_.end(), in) ||
+         std::any_of(works_.begin(), works_.end(), under_way);
 }
 
 // ---- what is answered -----------------------------------------------------------------------------------------------
@@ -297,7 +307,9 @@ instant background_work::next_time(instant now) const noexcept {
   }
   if (next == instant::max()) return next;
   if (!ending_) next = std::max(next, hold_until_);
-  return next > now ? next : now + 1ms;  // it is due, and there is no room
+  if (next > now) return next;
+  // It is due. Without room, the answer that makes some sends it.
+  return has_room() ? now + 1ms : instant::max();
 }
 
 instant background_work::tick(instant now) noexcept {

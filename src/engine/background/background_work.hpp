@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>
@@ -54,6 +54,8 @@ class background_work final : public statement_owner {
   void close(const std::shared_ptr<session>& session, std::shared_ptr<grant> told_last, instant earliest,
              instant not_before, instant give_up, instant now) noexcept;
 
+  /// Whether it is still to free that attempt.
+  bool has_attempt(const id128& session, std::uint64_t nonce) noexcept;
   /// Releases that are not done.
   std::size_t open_releases() const noexcept { return releases_.load(); }
 
@@ -70,6 +72,8 @@ class background_work final : public statement_owner {
   static constexpr std::size_t most_at_once = 64;
   static constexpr std::size_t levels = 2;
   using lock_type = base::unique_lock;
+
+  bool has_room() const noexcept DLOCK_REQUIRES(mutex_) { return under_way_ * 2 <= most_at_once; }
 
   instant time_of(const grant& lost) const noexcept DLOCK_REQUIRES(mutex_);
   instant time_of(const session& over) const noexcept DLOCK_REQUIRES(mutex_);

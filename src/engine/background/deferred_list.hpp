@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>
@@ -20,6 +20,12 @@ class deferred_list {
 
   bool empty() const noexcept { return first_ == nullptr; }
   grant& front() const noexcept { return *first_; }
+  bool has_attempt(const id128& session, std::uint64_t nonce) const noexcept {
+    for (const auto* at = first_.get(); at != nullptr; at = at->next_deferred.get()) {
+      if (at->nonce == nonce && at->pin && at->pin->id == session) return true;
+    }
+    return false;
+  }
   void push_back(std::shared_ptr<grant> grant) noexcept {
     auto* const last = grant.get();
     (last_ == nullptr ? first_ : last_->next_deferred) = std::move(grant);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/background/grant_registry.hpp"
 
 #include <algorithm>
@@ -48,6 +48,7 @@ void grant_registry::deadline_passed(const std::shared_ptr<grant>& grant, instan
 
 void grant_registry::lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept {
   grant->set_reason(reason);
+  if (grant->lost_at.load() == instant{}) grant->lost_at.store(now);
   auto held = grant_state::held;
   if (!grant->state.compare_exchange_strong(held, grant_state::lost)) return;
   grant->turn.hand_on();

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/background/row_renewer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/renewal_place.hpp"
@@ -20,8 +21,9 @@ row_renewer::row_renewer(service_context& shared, statement_executor& statements
       grants_(grants),
       news_(news),
       hooks_(std::move(told)),
-      // Each may wait for a stranger's transaction. Some connections must be left for everything else.
-      most_at_once_(std::max<std::size_t>(1, shared.options.connections / 2)) {}
+      passes_over_(statements.where().caps().extends_unlocked),
+      // Some connections must be left for everything else.
+      most_waits_(std::max<std::size_t>(1, shared.options.connections / 2)) {}
 
 void row_renewer::make_room(grant& grant) { grant.renewal = std::make_unique<renewal_place>(); }
 
@@ -39,49 +41,103 @@ void row_renewer::remove(grant& grant) noexcept {
   if (grant.renewal == nullptr) return;
   const base::lock_guard lock(mutex_);
   grant.renewal->due.clear_in(due_);
+  grant.renewal->blocked.clear_in(blocked_);
 }
+
+// ---- what is sent ---------------------------------------------------------------------------------------------------
 
 instant row_renewer::tick(instant now) noexcept {
-  std::shared_ptr<grant> about;  // ends without the lock
-  base::unique_lock lock(mutex_);
-  while (!stop_ && under_way_ < most_at_once_ && !due_.empty() && due_.begin()->first <= now) {
-    if (about != nullptr) {
-      lock.unlock();
-      about.reset();
-      lock.lock();
-      continue;
-    }
-    about = deadline_place::take_first(due_, [](grant& first) -> deadline_place& { return first.renewal->due; });
-    // Rule 5: not even asked for when it is late; the timer tells that.
-    if (about == nullptr || about->state.load() != grant_state::held || about->own_end.left(now).count() == 0) continue;
-    if (grants_.pinned_by_transaction(*about)) {
-      // Its own transaction has the row locked: the statement could only wait.
-      about->renewal->due.set_in(due_, about, now + about->ttl / soon);
-      continue;
-    }
-    ++under_way_;
-    lock.unlock();
-    send(std::move(about), now);
-    lock.lock();
-  }
-  // What is still in the books when it was stopped is never sent: its time must not keep the caller busy for ever.
-  return stop_ || due_.empty() || under_way_ >= most_at_once_ ? instant::max() : due_.begin()->first;
+  const base::lock_guard lock(mutex_);
+  send_due(now);
+  send_blocked(now);
+  return next_time(now);
 }
 
-void row_renewer::send(std::shared_ptr<grant> about, instant now) noexcept {
+instant row_renewer::next_time(instant now) const noexcept {
+  // What is still in the books when it was stopped is never sent: its time must not keep the caller busy.
+  if (stop_) return instant::max();
+  if (!blocked_.empty() && waits_ < most_waits_) return now;
+  return due_.empty() ? instant::max() : due_.begin()->first;
+}
+
+bool row_renewer::wanted(const std::shared_ptr<grant>& about, instant now) noexcept {
+  // Rule 5: a late one is not even asked for; the deadline timer reports it.
+  if (about->state.load() != grant_state::held || about->own_end.left(now).count() == 0) return false;
+  if (!grants_.pinned_by_transaction(*about)) return true;
+  // Its own transaction has the row locked: the statement could only wait.
+  about->renewal->due.set_in(due_, about, now + about->ttl / soon);
+  return false;
+}
+
+void row_renewer::send_due(instant now) noexcept {
+  std::array<statement*, batch::most> out{};
+  std::size_t count = 0;
+  while (!stop_ && !due_.empty() && due_.begin()->first <= now) {
+    auto about = deadline_place::take_first(due_, [](grant& first) -> deadline_place& { return first.renewal->due; });
+    if (about == nullptr) continue;
+    const bool queued = about->renewal->blocked.set;
+    about->renewal->blocked.clear_in(blocked_);
+    const bool goes = wanted(about, now);
+    if (goes && passes_over_) {
+      out[count++] = &prepare(about, false, now, *this);
+    } else if (goes) {
+      block(about, now);
+    }
+    if (goes && passes_over_ && !queued && count < out.size()) continue;
+    mutex_.unlock();
+    if (goes && queued) post_late(*about);
+    if (count == out.size()) statements_.submit({out.data(), std::exchange(count, 0)});
+    about.reset();  // its end may be the end of more, and takes the lock
+    mutex_.lock();
+  }
+  if (count == 0) return;
+  mutex_.unlock();
+  statements_.submit({out.data(), count});
+  mutex_.lock();
+}
+
+void row_renewer::send_blocked(instant now) noexcept {
+  while (!stop_ && waits_ < most_waits_ && !blocked_.empty()) {
+    auto about =
+        deadline_place::take_first(blocked_, [](grant& first) -> deadline_place& { return first.renewal->blocked; });
+    if (about == nullptr) continue;
+    about->renewal->due.clear_in(due_);
+    statement* const send = wanted(about, now) ? &prepare(about, true, now, *this) : nullptr;
+    if (send != nullptr) ++waits_;
+    mutex_.unlock();
+    if (send != nullptr) statements_.submit(*send);
+    about.reset();
+    mutex_.lock();
+  }
+}
+
+void row_renewer::block(const std::shared_ptr<grant>& about, instant now) noexcept {
+  about->renewal->blocked.set_in(blocked_, about, now + about->own_end.left(now));
+}
+
+statement& row_renewer::prepare(const std::shared_ptr<grant>& about, bool waits, instant now,
+                                row_renewer& by) noexcept {
   auto& place = *about->renewal;
   auto& send = place.send;
   send.what = statement::kind::keyed;
   send.stands_in = line::extends;
   send.ask = about->ask(verb::extend);
   send.ask.ttl = about->ttl;
-  send.until = now + std::min(about->ttl / 6, about->own_end.left(now));
+  send.ask.no_wait = !waits;
+  // Longer than those that wait keep a connection.
+  send.until = now + std::min(waits ? about->ttl / 6 : about->ttl / 4, about->own_end.left(now));
   send.patience = about->ttl / 6;
   send.counts = false;
-  send.owner = this;
+  send.owner = &by;
   send.about = &place;
-  place.under_way = std::move(about);
-  statements_.submit(send);
+  place.under_way = about;
+  return send;
+}
+
+// ---- what is answered -----------------------------------------------------------------------------------------------
+
+void row_renewer::post_late(grant& about) noexcept {
+  news_.post({.what = event::kind::renewal_late, .key = about.key.view(), .text = about.renewal->send.answer.why.text});
 }
 
 instant row_renewer::judge(grant& about, instant now) noexcept {
@@ -98,23 +154,27 @@ instant row_renewer::judge(grant& about, instant now) noexcept {
     if (about.own_end.left(now).count() > 0) hooks_.lost(about.shared_from_this(), loss_reason::taken_over, now);
     return instant::max();
   }
-  news_.post({.what = event::kind::renewal_late, .key = about.key.view(), .text = answer.why.text});
+  post_late(about);
   return now + about.ttl / soon;
 }
 
 void row_renewer::answered(statement& statement) noexcept {
   const auto about = std::move(static_cast<renewal_place*>(statement.about)->under_way);
   const auto now = statement.answered_at;
-  const auto again = about->state.load() == grant_state::held ? judge(*about, now) : instant::max();
+  const bool waited = !statement.ask.no_wait;
+  const bool locked = !waited && statement.answer.result == outcome::failed && statement.answer.why.contended;
+  auto again = instant::max();
+  if (about->state.load() == grant_state::held) again = locked ? now + about->ttl / soon : judge(*about, now);
   auto next = instant::max();
   {
     const base::lock_guard lock(mutex_);
-    --under_way_;
+    if (waited) --waits_;
     // Once its end has begun it is removed, now or before.
     if (again != instant::max() && about->state.load() == grant_state::held) {
       about->renewal->due.set_in(due_, about, again);
+      if (locked) block(about, now);
     }
-    if (!stop_ && !due_.empty()) next = due_.begin()->first;
+    next = next_time(now);
   }
   if (next != instant::max()) hooks_.sooner(next);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,12 @@
 
 namespace dlock::engine {
 
-/// Renews rows whose own expiry column keeps their lease (lease_kind::column): one statement per row and third of its
-/// ttl. A transaction of the application's that has such a row locked makes its renewal wait (rule 7): each is on its own
-/// way, so that it delays no other. Thread safety: all functions from any thread.
+/// Renews rows and keys whose own expiry keeps their lease (lease_kind::column), each third of their ttl. Any transaction may have
+/// such a row locked (rule 7), and must not delay the renewals of others. So what is due is sent first without waiting, in as
+/// few batches as there may be. What was locked is sent once more, alone, and waits for its row: some connections are used for
+/// that, and the grant with the least time left goes first. Meanwhile it is tried without waiting again and again.
+/// A store that can't say `contended` at once (capabilities::extends_unlocked) gets the second kind alone.
+/// Thread safety: all functions from any thread.
 class row_renewer final : public statement_owner {
  public:
   struct hooks {
@@ -39,8 +42,17 @@ class row_renewer final : public statement_owner {
 
  private:
   void answered(statement& statement) noexcept override;
-  void send(std::shared_ptr<grant> about, instant now) noexcept DLOCK_EXCLUDES(mutex_);
-  /// When to look at it again; instant::max(): never.
+  /// Whether it is to be renewed now. If only its own transaction forbids that, it is due again soon.
+  bool wanted(const std::shared_ptr<grant>& about, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  static statement& prepare(const std::shared_ptr<grant>& about, bool waits, instant now, row_renewer& by) noexcept;
+  // These two open the lock meanwhile.
+  void send_due(instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void send_blocked(instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void block(const std::shared_ptr<grant>& about, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  /// When tick() has something to do.
+  instant next_time(instant now) const noexcept DLOCK_REQUIRES(mutex_);
+  void post_late(grant& about) noexcept DLOCK_EXCLUDES(mutex_);
+  /// When it is due again; instant::max(): never.
   instant judge(grant& about, instant now) noexcept DLOCK_EXCLUDES(mutex_);
 
   service_context& shared_;
@@ -48,10 +60,12 @@ class row_renewer final : public statement_owner {
   grant_table& grants_;
   notifier& news_;
   const hooks hooks_;
-  const std::size_t most_at_once_;
+  const bool passes_over_;        // capabilities::extends_unlocked
+  const std::size_t most_waits_;  // statements that may wait for a row lock at the same time
   base::mutex mutex_;
   deadline_place::all due_ DLOCK_GUARDED_BY(mutex_){};
-  std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;
+  deadline_place::all blocked_ DLOCK_GUARDED_BY(mutex_){};
+  std::size_t waits_ DLOCK_GUARDED_BY(mutex_) = 0;
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/background/session_keeper.hpp"
 
 #include <algorithm>
@@ -10,8 +10,9 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-/// More attempts of one session without an outcome than this end the session (rule 6).
-constexpr std::size_t most_in_doubt = 32;
+/// More connections that broke under attempts of one session whose outcomes are unknown end the session (rule 6). In an outage all
+/// connections break at once, and those that are made next may break as well: that alone must not end it.
+std::size_t most_in_doubt(const service_options& options) noexcept { return 32 + 2 * options.connections; }
 }  // namespace
 
 // ---- pins -----------------------------------------------------------------------------------------------------------
@@ -109,11 +110,19 @@ session_pin session_keeper::opened(const session_opening& by, const statement& w
     why = with.answer.why;
     if (with.answer.result == outcome::unknown) why.transient = true;
     if (why.text.empty()) why = passing_fault("the store refused to open a session", why.connection);
+    try {
+      auto reason = why;
+      const base::lock_guard lock(mutex_);
+      std::swap(not_opened_, reason);
+    } catch (const std::bad_alloc&) {
+      // Those who wait for the session are told less.
+    }
     return {};
   }
   // Rule 4: from the sending.
   session->machine = session_machine(session->ttl, margin_for(session->ttl, shared_.options.margin), with.sent_at);
   session->deadline.reset(session->machine.deadline());
+  const auto due = session->machine.due();  // once others see it, the mutex guards the machine
   try {
     auto renewed = std::make_shared<renewal>(session);
     const base::lock_guard lock(mutex_);
@@ -122,12 +131,13 @@ session_pin session_keeper::opened(const session_opening& by, const statement& w
       return {};
     }
     sessions_[session->ttl] = std::move(renewed);
+    not_opened_ = {};
     ++session->users;
   } catch (const std::bad_alloc&) {
     why = passing_fault("out of memory", false);
     return {};
   }
-  hooks_.sooner(session->machine.due());
+  hooks_.sooner(due);
   return {*this, session};
 }
 
@@ -141,7 +151,7 @@ void session_keeper::opening_ended(microseconds ttl) noexcept {
 
 bool session_keeper::link(grant& grant) noexcept {
   const base::lock_guard lock(mutex_);
-  if (grant.pin->over) return false;
+  if (grant.pin->over || refuses_grants_) return false;
   put(grant.pin->first, grant);
   grant.linked = true;
   return true;
@@ -226,7 +236,7 @@ void session_keeper::retire_all(loss_reason reason, instant now) noexcept {
 
 void session_keeper::add_in_doubt(const std::shared_ptr<session>& session, instant now) noexcept {
   base::unique_lock lock(mutex_);
-  if (++session->in_doubt > most_in_doubt) end(session, loss_reason::abandoned, now);
+  if (++session->in_doubt > most_in_doubt(shared_.options)) end(session, loss_reason::abandoned, now);
 }
 
 void session_keeper::remove_in_doubt(session& session) noexcept {
@@ -268,6 +278,18 @@ void session_keeper::for_each_grant(const std::function<void(const grant&)>& use
     for (const grant* at = each->session->first; at != nullptr; at = at->next) use(*at);
   }
   for (const grant* at = orphans_; at != nullptr; at = at->next) use(*at);
+}
+
+bool session_keeper::is_own_without(const id128& id, std::uint64_t nonce) noexcept {
+  const base::lock_guard lock(mutex_);
+  for (const auto& [ttl, each] : sessions_) {
+    if (each->session->id != id) continue;
+    for (const grant* at = each->session->first; at != nullptr; at = at->next) {
+      if (at->nonce == nonce) return false;
+    }
+    return !each->session->over;
+  }
+  return false;
 }
 
 void session_keeper::stop() noexcept {

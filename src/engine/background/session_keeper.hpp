@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>
@@ -80,8 +80,18 @@ class session_keeper final : public statement_owner {
   /// if not, another one does, and the waiter is in line to be told. Allocates if it is to be opened.
   session_pin pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter);
   void leave(opening_waiter& waiter) noexcept;
+  /// Why the last session that was to be opened was not; of no text: none has failed since one was opened. Allocates.
+  fault why_not_opened() const {
+    const base::lock_guard lock(mutex_);
+    return not_opened_;
+  }
 
-  /// Puts a grant under its pinned session. False: that session is over.
+  /// From now on link() says no.
+  void refuse_grants() noexcept {
+    const base::lock_guard lock(mutex_);
+    refuses_grants_ = true;
+  }
+  /// Puts a grant under its pinned session. False: that session is over, or after refuse_grants().
   bool link(grant& grant) noexcept;
   /// Takes it out. Harmless if it was not linked.
   void unlink(grant& grant) noexcept;
@@ -95,9 +105,13 @@ class session_keeper final : public statement_owner {
   /// There is a new connection. Another server than before proves nothing about our rows (rule 15).
   void connected(const connection_identity& to, instant now) noexcept;
 
+  /// The store suspects that something is wrong: all sessions are renewed at the next tick.
+  void renew_all(instant now) noexcept;
   /// Renews what is due, retires what is late. Returns when to come back.
   instant tick(instant now) noexcept;
   void stop() noexcept;
+  /// Whether that is the id of a session of ours that lives, under which no grant is of that attempt.
+  bool is_own_without(const id128& id, std::uint64_t nonce) noexcept;
   /// All that stand in the books, released or not; under a lock.
   void for_each_grant(const std::function<void(const grant&)>& use);
   /// Ends all that are alive.
@@ -133,7 +147,7 @@ class session_keeper final : public statement_owner {
   statement_executor& statements_;
   notifier& news_;
   const hooks hooks_;
-  base::mutex mutex_;
+  mutable base::mutex mutex_;
   std::map<microseconds, std::shared_ptr<renewal>> sessions_ DLOCK_GUARDED_BY(mutex_){};
   std::set<microseconds> opening_ DLOCK_GUARDED_BY(mutex_){};
   opening_waiter* waiting_ DLOCK_GUARDED_BY(mutex_) = nullptr;
@@ -141,6 +155,8 @@ class session_keeper final : public statement_owner {
   std::string server_ DLOCK_GUARDED_BY(mutex_){};
   std::uint64_t changes_ DLOCK_GUARDED_BY(mutex_) = 0;  // of it
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
+  fault not_opened_ DLOCK_GUARDED_BY(mutex_){};
+  bool refuses_grants_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // How sessions are kept alive.
 #include <algorithm>
 #include <utility>
@@ -18,6 +18,15 @@ bool session_keeper::idle(session& session, instant now) noexcept {
   if (session.users > 0 || session.in_doubt > 0) return false;
   if (session.idle_since == instant{}) session.idle_since = now;
   return now - session.idle_since > std::max<microseconds>(2 * session.ttl, 60s);
+}
+
+void session_keeper::renew_all(instant now) noexcept {
+  const base::lock_guard lock(mutex_);
+  for (const auto& [ttl, each] : sessions_) {
+    each->session->machine.hurry(now);
+    // Its answer may be older than what the store has seen.
+    each->session->hurried = each->under_way != nullptr;
+  }
 }
 
 instant session_keeper::tick(instant now) noexcept {
@@ -88,6 +97,7 @@ void session_keeper::answered(statement& statement) noexcept {
     end(session, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);
     return;
   }
+  if (std::exchange(session->hurried, false)) session->machine.hurry(now);
   const auto due = session->machine.due();
   lock.unlock();
   if (verdict == session_machine::verdict::late) {

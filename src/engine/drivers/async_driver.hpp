@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
@@ -101,12 +101,15 @@ class async_driver final : private event_sink {
   void serve_here() noexcept { service_context::tell_through(this); }
   /// Resumes all that can go on. Returns when to come back.
   instant drive() noexcept;
-  /// Does what there is to be done on the thread of completions.
+  /// Does what there is to be done on the thread of completions. A completion may call this as well: the others go on then.
   void complete() noexcept;
+  /// Whether complete() has something to do, on the thread that asks.
+  bool has_completions() const noexcept;
 
  private:
   friend class async_run;
   struct notice;
+  struct completing;
 
   instant now() const noexcept { return with_.shared.time.now(); }
   std::optional<interruption> interrupted(const async_run& run) const noexcept;
@@ -127,7 +130,8 @@ class async_driver final : private event_sink {
   const std::function<void()> on_completion_;
   std::atomic<async_run*> signalled_{nullptr};  // the last first
   std::atomic<completion*> completions_{nullptr};
-  base::mutex driving_;  // of one thread, but for the end of a service
+  static thread_local completing* completing_;  // the innermost complete() of the present thread
+  base::mutex driving_;                         // of one thread, but for the end of a service
   // Of the thread in drive():
   deadline_heap<async_run> waiting_{&async_run::timer_};
   std::size_t live_ = 0;

@@ -1,18 +1,21 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/drivers/blocking_driver.hpp"
 
 namespace dlock::engine {
 
-void blocking_driver::run(operation& op) {
-  for (auto next = op.start(now()); next.what != action::kind::finished;) {
+instant blocking_driver::run(operation& op, instant begun) {
+  auto at = begun;
+  for (auto next = op.start(at); next.what != action::kind::finished;) {
     if (next.what == action::kind::send) {
-      next = op.resume(send(next));
-    } else if (const auto why = wait(next.until)) {
-      next = op.interrupt(*why, now());
+      at = send(next);
+      next = op.resume(at);
     } else {
-      next = op.resume(now());
+      const auto why = wait(next.until);
+      at = now();
+      next = why ? op.interrupt(*why, at) : op.resume(at);
     }
   }
+  return at;
 }
 
 instant blocking_driver::send(const action& next) {

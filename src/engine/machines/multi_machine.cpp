@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/machines/multi_machine.hpp"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ multi_step multi_machine::looked(const reply& answer, instant now) {
 }
 
 std::optional<unsigned> multi_machine::retries_left() const noexcept {
-  if (!settings_.retry.limit) return std::nullopt;
+  if (!settings_.retry.limited()) return std::nullopt;
   return *settings_.retry.limit > retries_ ? *settings_.retry.limit - retries_ : 0;
 }
 
@@ -90,7 +90,9 @@ multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseco
   const auto next = backoff_.next();
   pause_ =
       std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, most, time_left(settings_.deadline, now)});
-  pause_if_told_ = std::min({longest_if_told, most, time_left(settings_.deadline, now)});
+  // A limit counts looks, which come after the pauses that the policy asks for.
+  pause_if_told_ =
+      settings_.retry.limited() ? pause_ : std::min({longest_if_told, most, time_left(settings_.deadline, now)});
   return multi_step::pause;
 }
 

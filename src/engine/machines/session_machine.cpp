@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/machines/session_machine.hpp"
 
 #include <algorithm>
@@ -26,6 +26,8 @@ session_machine::verdict session_machine::renewed(outcome answer, instant sent, 
   over_ = true;
   return verdict::over;
 }
+
+void session_machine::hurry(instant now) noexcept { due_ = std::min(due_, now); }
 
 session_machine::verdict session_machine::at(instant now) noexcept {
   if (now >= deadline_) over_ = true;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>
@@ -22,6 +22,8 @@ class session_machine {
 
   /// Of a renewal sent at `sent` whose reply was read at `now`. live: confirmed; late: no answer, try again at due().
   verdict renewed(outcome answer, instant sent, instant now) noexcept;
+  /// The store suspects that something is wrong: a renewal is due at once.
+  void hurry(instant now) noexcept;
   /// Looks at the clock only.
   verdict at(instant now) noexcept;
 

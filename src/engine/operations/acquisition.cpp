@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/acquisition.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ action acquisition::begin(instant now) {
       // For its owner the key is free, also for one attempt: the background hands on the turn as soon as it is.
       if (fault why; turn_ || !with_.may_wait(why)) break;
       doing_ = doing::in_line;
-      return line_left(line_.start(key_, std::max(request_.line_until, now + with_.shared.options.release_limit), now),
+      return line_left(line_.start(key_, std::max(request_.deadline, now + with_.shared.options.release_limit), now),
                        now);
     case second_lease::found::nothing: break;
   }
@@ -56,9 +56,9 @@ action acquisition::enter(instant now) {
   check_may_wait(with_, key_);
   turn_ = with_.queue.try_enter(key_);
   if (turn_) return ask_store(look_first_, now);
-  if (request_.line_until <= request_.begun) return {};
+  if (request_.deadline <= request_.begun) return busy_here();
   doing_ = doing::in_line;
-  return line_left(line_.start(key_, request_.line_until, now), now);
+  return line_left(line_.start(key_, request_.deadline, now), now);
 }
 
 action acquisition::line_left(action next, instant now) {
@@ -68,8 +68,14 @@ action acquisition::line_left(action next, instant now) {
     case line_place::end::turn: turn_ = line_.take_turn(); return ask_store(!line_.freed(), now);
     case line_place::end::enter_again: return begin(now);  // what the owner held may have been released again
     case line_place::end::too_many: too_many_ = true; break;
-    case line_place::end::timed_out: break;
+    case line_place::end::timed_out: return busy_here();
   }
+  return {};
+}
+
+/// Whether anybody has the key is not known while the one in front gets no answer.
+action acquisition::busy_here() {
+  behind_ = !interrupted_ && with_.queue.trouble(key_, trouble_);
   return {};
 }
 
@@ -112,6 +118,7 @@ action acquisition::follow(action next, instant now) {
     if (attempt_->at() != step::granted) break;
     result_.held = attempt_->admit(turn_, now);
     if (result_.held == nullptr) {
+      closed_ = with_.closed.load();
       next = attempt_->give_back(now);
       continue;
     }
@@ -137,6 +144,10 @@ action acquisition::pause_now(instant now) {
   }
   doing_ = doing::pausing;
   const auto& machine = attempt_->machine();
+  if (const bool troubled = !machine.waits_for_holder(); troubled || troubled_) {
+    turn_.in_trouble(troubled ? &machine.why() : nullptr);
+    troubled_ = troubled;
+  }
   if (machine.waits_for_holder()) at_->watch.begin(key_, attempt_->pin() ? attempt_->pin()->id : id128{});
   // Who is told need not look more often because another one in line would.
   const bool told = at_->watch.works();
@@ -187,20 +198,23 @@ acquisition::acquired acquisition::result(instant now) {
   const auto* const machine = attempt_ != nullptr ? &attempt_->machine() : nullptr;
   if (machine != nullptr && attempt_->at() == step::failed) {
     if (attempt_->no_such_row()) throw_no_such_row(key_);
+    if (closed_) throw_interrupted(interruption::closed, key_, waited);
     throw_failed(with_, key_, machine->why(), machine->outcome_unknown(), waited);
   }
+  if (behind_) throw_failed(with_, key_, trouble_, false, waited);
   with_.shared.notify({.what = event::kind::busy,
                        .key = key_.view(),
                        .waited = waited,
                        .attempts = machine != nullptr ? machine->statements() : 0});
   if (too_many_) throw_too_many(with_, key_);
   if (interrupted_) throw_interrupted(*interrupted_, key_, waited);
-  return {.here = machine == nullptr};
+  return {};
 }
 
 std::string acquisition::why_busy(instant now) const {
-  return attempt_ != nullptr ? busy_text(key_, attempt_->machine().holder(), now - request_.begun)
-                             : busy_here_text(with_, *request_.owner, key_, now - request_.begun);
+  if (attempt_ == nullptr) return busy_here_text(with_, request_, key_, now - request_.begun);
+  const auto mine = attempt_->pin() ? attempt_->pin()->id : id128{};
+  return busy_text(with_, key_, attempt_->machine().holder(), mine, now - request_.begun);
 }
 
 }  // namespace dlock::engine

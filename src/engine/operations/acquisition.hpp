@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>
@@ -41,7 +41,6 @@ class acquisition final : public operation {
     std::shared_ptr<grant> held{};  ///< null: busy until the wait ended
     bool entered_again = false;     ///< a second lease on what its owner held before
     bool first = false;             ///< where this lease stands decides who may enter again
-    bool here = false;              ///< busy: because of another thread of this process
   };
   /// After action::kind::finished. Throws lock_refused, store_error.
   acquired result(instant now);
@@ -55,6 +54,7 @@ class acquisition final : public operation {
   action enter(instant now);
   action enter_again(action next);
   action line_left(action next, instant now);
+  action busy_here();
   action ask_store(bool look_first, instant now);
   action ask_now(instant now);
   action follow(action next, instant now);
@@ -78,6 +78,10 @@ class acquisition final : public operation {
   acquired result_{};
   std::optional<interruption> interrupted_{};
   bool too_many_ = false;
+  bool troubled_ = false;  // those in line are told why the store can't be asked
+  bool behind_ = false;    // busy: behind one who gets no answer from the store
+  fault trouble_{};        // behind_: why
+  bool closed_ = false;    // the service was closed while the store granted it
 };
 
 }  // namespace dlock::engine

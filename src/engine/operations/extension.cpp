@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/extension.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ void extension::must_not_wait_for_itself() const {
         "row locked: renew first, or after it has ended",
         printable(key)));
   }
-  if (fault why; !with_.may_wait(why)) throw_waits_for_itself(key, "renew: ", why);
+  if (fault why; !with_.may_wait(why)) throw_waits_for_itself(key, std::string(doing_) + ": ", why);
 }
 
 action extension::start(instant now) {
@@ -39,7 +39,7 @@ action extension::start(instant now) {
 
 action extension::resume(instant now) {
   const auto result = statement_.sent ? statement_.answer.result : outcome::failed;
-  if (result == outcome::failed || result == outcome::unknown) throw_store_error(with_, "renew", statement_);
+  if (result == outcome::failed || result == outcome::unknown) throw_store_error(with_, doing_, statement_);
   if (result != outcome::yes) with_.grants.lost(grant_, grant_registry::not_ours(*grant_, now), now);
   ensure_held(*grant_, now);  // rule 4: a reply that came after the deadline revives nothing
   // Rule 8: from its sending, however long the statement waited.

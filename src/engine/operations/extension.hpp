@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>
@@ -12,8 +12,9 @@ namespace dlock::engine {
 /// Sets the own expiry of a grant to now + ttl, unless it ends later: lease::renew(), and re-entry with a longer ttl.
 class extension final : public operation {
  public:
-  extension(parts& with, std::shared_ptr<grant> grant, microseconds ttl)
-      : with_(with), grant_(std::move(grant)), ttl_(ttl) {}
+  /// `doing`: whose statement it is, for messages.
+  extension(parts& with, std::shared_ptr<grant> grant, microseconds ttl, const char* doing = "renew")
+      : with_(with), grant_(std::move(grant)), ttl_(ttl), doing_(doing) {}
 
   /// Throws lock_lost if the grant can't be trusted; std::logic_error, store_error where the statement would wait for this
   /// very thread.
@@ -28,6 +29,7 @@ class extension final : public operation {
   parts& with_;
   const std::shared_ptr<grant> grant_;
   const microseconds ttl_;
+  const char* const doing_;
   statement statement_{};
   std::array<statement*, 1> sent_{&statement_};
 };

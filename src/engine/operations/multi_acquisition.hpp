@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>
@@ -56,6 +56,7 @@ class multi_acquisition final : public operation {
   action enter_held(action next, instant now);
   action line_up(instant now);
   action line_left(action next, instant now);
+  action busy_here(std::size_t key, instant now);
   std::size_t try_turns();
   void leave_turns(std::size_t but) noexcept;
   action round(action next, instant now);
@@ -94,6 +95,8 @@ class multi_acquisition final : public operation {
   bool looks_ = false;                 // the pause ends with a look
   bool too_many_ = false;
   bool busy_here_ = false;
+  bool troubled_ = false;  // those in line behind are told why the store can't be asked
+  bool closed_ = false;    // the service was closed while the store granted them
 };
 
 }  // namespace dlock::engine

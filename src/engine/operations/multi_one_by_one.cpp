@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The last resort of an acquire of several keys: one by one, in the order of all processes.
 #include "engine/operations/lock_errors.hpp"
 #include "engine/operations/multi_acquisition.hpp"

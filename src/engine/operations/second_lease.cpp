@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/second_lease.hpp"
 
 #include <fmt/format.h>
@@ -37,6 +37,7 @@ second_lease::~second_lease() {
 second_lease::found second_lease::find(const owner_state& owner, bool named, const lock_key& key, instant now) {
   last_ = now;
   const auto again = terms_.reentry;
+  if (owner.grants.load(std::memory_order_relaxed) == 0) return found::nothing;
   auto mine = with_.table.find(owner, key, named, again == reentry::allow);
   if (mine.held == nullptr) return found::nothing;
   if (mine.being_freed) return found::being_freed;
@@ -95,8 +96,11 @@ action second_lease::start(instant now) {
   // A session, or renewals of the row, keep it: their ttl holds. An expiry of its own is only ever extended, by one
   // statement, if the inner ttl ends later.
   const auto margin = margin_for(held_->ttl, with_.shared.options.margin);
+  // Its row is locked by the transaction that verified it: an extension would wait for that. Until the transaction ends, the key
+  // can't be granted to anybody.
+  if (with_.table.verified_here(*held_)) return finish();
   if (held_->kind != lease_kind::expiring || held_->own_end.left(now) + margin >= terms_.ttl) return finish();
-  extension_ = std::make_unique<extension>(with_, held_, terms_.ttl);
+  extension_ = std::make_unique<extension>(with_, held_, terms_.ttl, "acquire, to extend the lease that is held");
   return extension_->start(now);
 }
 

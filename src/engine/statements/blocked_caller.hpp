@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <utility>
@@ -19,14 +20,26 @@ class blocked_caller {
     bool called = false;    ///< somebody counts on it to look
   };
 
+  /// A thread that was called and has not come for so long may be stopped, by a debugger for example. Other threads execute its
+  /// statements then.
+  static constexpr std::chrono::microseconds grace = std::chrono::milliseconds{5};
+
   explicit blocked_caller(time_source& time) noexcept : time_(time) {}
 
   // Guarded by the executor's mutex:
-  std::size_t open = 0;  ///< statements without an answer
-  bool leads = false;    ///< it executes a batch now
+  std::size_t open = 0;         ///< statements without an answer
+  bool leads = false;           ///< it executes a batch now
+  bool answers_itself = false;  ///< it was its own thread that brought the last answer: answer() is not called
 
-  /// There is something to do for it under the executor's mutex, which is held.
+  /// When it counts as missing, unless it comes: it was called at that time less `grace`. instant::max(): it was not.
+  instant missing_from() const noexcept { return missing_from_; }
+  bool missing(instant now) const noexcept { return now >= missing_from_; }
+  /// Its thread has the executor's mutex and looks.
+  void came() noexcept { missing_from_ = instant::max(); }
+  /// There is something to do for it under the executor's mutex, which is held. Until it comes, further calls do nothing.
   void call() noexcept {
+    if (missing_from_ != instant::max()) return;
+    missing_from_ = time_.now() + grace;
     const base::lock_guard lock(mutex_);
     called_ = true;
     time_.notify(wake_);
@@ -51,6 +64,7 @@ class blocked_caller {
 
  private:
   time_source& time_;
+  instant missing_from_ = instant::max();  // guarded by the executor's mutex
   base::mutex mutex_;
   std::condition_variable wake_;
   bool called_ DLOCK_GUARDED_BY(mutex_) = false;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/statements/connection_slots.hpp"
 
 #include <algorithm>
@@ -20,9 +20,13 @@ connection_slots::connection_slots(std::size_t connections) {
   idle_.reserve(connections);
 }
 
-std::size_t connection_slots::count(connection_slot::state is) const noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(slots_.begin(), slots_.end() - 1, [is](const auto& slot) { return slot->is == is; }));
+void connection_slots::set(connection_slot& slot, connection_slot::state to) noexcept {
+  const auto from = std::exchange(slot.is, to);
+  if (!general(slot)) return;
+  connecting_ += to == connecting ? 1 : 0;
+  connecting_ -= from == connecting ? 1 : 0;
+  busy_ += to == busy ? 1 : 0;
+  busy_ -= from == busy ? 1 : 0;
 }
 
 // ---- what is there --------------------------------------------------------------------------------------------------
@@ -35,10 +39,10 @@ std::size_t connection_slots::usable(const concurrency_limit& limit, const time_
   return busy >= most ? 0 : std::min(idle, most - busy);
 }
 
-/// How many have been busy only since then, or later.
+/// How many have become busy after that.
 std::size_t connection_slots::busy_since(instant when) const noexcept {
   return static_cast<std::size_t>(std::count_if(
-      slots_.begin(), slots_.end() - 1, [when](const auto& slot) { return slot->is == busy && slot->since >= when; }));
+      slots_.begin(), slots_.end() - 1, [when](const auto& slot) { return slot->is == busy && slot->since > when; }));
 }
 
 /// Whether one of so many is left for releases when that line gets one more: they must not stand behind what is blocked.
@@ -60,17 +64,18 @@ connection_slot* connection_slots::idle_for(line which) noexcept {
 void connection_slots::give_up_renewals() noexcept {
   auto& from = renewals();
   auto& to = *slots_.front();
-  if (from.is != idle || to.is != closed || open() > 0 || count(connecting) > 0) return;
+  if (from.is != idle || to.is != closed || open() > 0 || connecting_ > 0) return;
   to.on = std::move(from.on);
   to.about = std::move(from.about);
   to.attempt = from.attempt;
-  to.is = std::exchange(from.is, closed);
+  set(to, idle);
+  set(from, closed);
   idle_.push_back(&to);
 }
 
 void connection_slots::begin(connection_slot& slot, line which) noexcept {
   if (general(slot)) idle_.erase(std::find(idle_.begin(), idle_.end(), &slot));
-  slot.is = busy;
+  set(slot, busy);
   slot.serves = which;
   if (may_be_blocked(which)) ++may_be_blocked_;
 }
@@ -83,7 +88,7 @@ void connection_slots::end(connection_slot& slot, closing& out) noexcept {
   if (std::exchange(slot.leave, false) || !slot.on->usable()) {
     drop(slot, out);
   } else {
-    slot.is = idle;
+    set(slot, idle);
     if (general(slot)) idle_.push_back(&slot);
   }
 }
@@ -103,7 +108,7 @@ connection_slot* connection_slots::to_connect(line which, std::size_t waiting, i
   const bool idle_one = idle_for(which) != nullptr;
   if (last_.full && idle_one) return nullptr;
   if (!leaves_one(which, slots_.size() - 1)) return nullptr;
-  const auto had = (idle_one ? idle_.size() : 0) + count(connecting);
+  const auto had = (idle_one ? idle_.size() : 0) + connecting_;
   if (had >= waiting || now < put_off()) return nullptr;
   const auto found =
       std::find_if(slots_.begin(), slots_.end() - 1, [](const auto& slot) { return slot->is == closed; });
@@ -111,7 +116,7 @@ connection_slot* connection_slots::to_connect(line which, std::size_t waiting, i
 }
 
 void connection_slots::begin_connecting(connection_slot& slot, instant limit) noexcept {
-  slot.is = connecting;
+  set(slot, connecting);
   slot.limit = limit;
   slot.attempt = ++attempts_;
 }
@@ -144,12 +149,12 @@ void connection_slots::opened(connection_slot& slot, closing& out) noexcept {
     drop(slot, out);
     return;
   }
-  slot.is = idle;
+  set(slot, idle);
   if (general(slot)) idle_.push_back(&slot);
 }
 
 void connection_slots::failed(connection_slot& slot, const fault& why, instant now) noexcept {
-  slot.is = closed;
+  set(slot, closed);
   slot.limit = instant::max();
   if (!general(slot)) renewals_failed_ = true;
   ++failures_;
@@ -163,7 +168,7 @@ void connection_slots::failed(connection_slot& slot, const fault& why, instant n
 }
 
 bool connection_slots::hope_for(line which) const noexcept {
-  if (open() > 0 || count(connecting) > 0) return true;
+  if (open() > 0 || connecting_ > 0) return true;
   const auto& of_renewals = *slots_.back();
   if (which == line::renewals) return of_renewals.is != closed || !renewals_failed_;
   // A server with no more connections to give may well serve by those that it gave.
@@ -171,14 +176,14 @@ bool connection_slots::hope_for(line which) const noexcept {
 }
 
 bool connection_slots::connecting_for(line which) const noexcept {
-  return count(connecting) > 0 || (which == line::renewals && slots_.back()->is == connecting);
+  return connecting_ > 0 || (which == line::renewals && slots_.back()->is == connecting);
 }
 
 // ---- what is of no more use -----------------------------------------------------------------------------------------
 
 /// Without memory it is closed at once.
 void connection_slots::drop(connection_slot& slot, closing& out) noexcept {
-  slot.is = closed;
+  set(slot, closed);
   slot.about.reset();
   try {
     out.push_back(std::move(slot.on));

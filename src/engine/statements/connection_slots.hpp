@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>
@@ -85,18 +85,21 @@ class connection_slots {
  private:
   template <class Wanted>
   void close_idle(Wanted wanted, closing& out) noexcept;
-  static void drop(connection_slot& slot, closing& out) noexcept;
+  void drop(connection_slot& slot, closing& out) noexcept;
   bool leaves_one(line which, std::size_t connections) const noexcept;
   std::size_t obtainable() const noexcept;
   bool general(const connection_slot& slot) const noexcept { return slot.number + 1 < slots_.size(); }
-  std::size_t count(connection_slot::state is) const noexcept;  // of the general ones
+  /// All changes of a slot's state go through this.
+  void set(connection_slot& slot, connection_slot::state to) noexcept;
   std::size_t busy_since(instant when) const noexcept;
   bool elsewhere(const connection_slot& slot) const noexcept { return slot.about->where.server != to_->where.server; }
-  std::size_t open() const noexcept { return idle_.size() + count(connection_slot::state::busy); }
+  std::size_t open() const noexcept { return idle_.size() + busy_; }
   void give_up_renewals() noexcept;
 
   std::vector<std::unique_ptr<connection_slot>> slots_{};
   std::vector<connection_slot*> idle_{};  // of the general ones, last in, first out
+  std::size_t connecting_ = 0;            // of the general ones
+  std::size_t busy_ = 0;                  // likewise
   std::size_t may_be_blocked_ = 0;        // of the busy ones
   std::uint64_t attempts_ = 0;
   fault last_{};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // How the executor gets its connections.
 #include <algorithm>
 #include <array>
@@ -45,6 +45,7 @@ void statement_executor::connect_failed(slot& on, const fault& why, answers& the
   const auto now = time_.now();
   slots_.failed(on, why, now);
   then.look_at = now;  // what was put off, or has waited for this attempt only
+  for (const auto each : lines) expire_by(each, now);
   for (const auto each : lines) {
     // Who has nothing to hope for need not wait to hear it.
     if (!slots_.hope_for(each)) then.refuse_all(waiting_[each], why);
@@ -101,7 +102,8 @@ void statement_executor::connect(std::size_t which) noexcept {
   }
   settle(then);
   connect_more();
-  wake_next();
+  wake_next(then);
+  settle(then);
 }
 
 std::size_t statement_executor::open() const {

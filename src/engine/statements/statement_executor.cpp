@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "engine/statements/statement_executor.hpp"
 
 #include <algorithm>
@@ -17,7 +17,9 @@ statement_executor::statement_executor(std::shared_ptr<store> where, time_source
       together_(store_->caps().batch),
       slots_(connections),
       limit_(connections, together_),
-      workers_(time) {}
+      workers_(time) {
+  expire_by_.fill(instant::max());
+}
 
 // ---- what comes in --------------------------------------------------------------------------------------------------
 
@@ -35,7 +37,10 @@ void statement_executor::enqueue(std::span<statement* const> all, blocked_caller
       then.refuse(*asked, passing_fault("the service ends", false));
     } else {
       waiting_[asked->stands_in].push_back(*asked);
-      if (of == nullptr) then.look_at = std::min(then.look_at, asked->until);
+      if (of == nullptr) {
+        then.look_at = std::min(then.look_at, asked->until);
+        expire_by(asked->stands_in, asked->until);
+      }
     }
   }
 }
@@ -49,7 +54,7 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
   if (all.empty()) return submit(also);
   blocked_caller me(time_);
   lock_type lock(mutex_);
-  answers then(time_);
+  answers then(time_, &me);
   me.open = all.size();
   enqueue(also, nullptr, then);
   enqueue(all, &me, then);
@@ -69,15 +74,19 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
       settle(then);
       continue;
     }
+    wake_next(then, &me);  // the one whose turn it is may have been stopped before it could lead
+    if (settle(then)) continue;
     if (const auto put_off = slots_.put_off(); now < put_off) until = std::min(until, put_off);
     lock.unlock();
     const auto woken = me.sleep(until);
     if (woken.answered && !woken.called) return;
     lock.lock();
+    me.came();
   }
-  wake_next();  // whoever counted on this thread to lead
+  wake_next(then);  // whoever counted on this thread to lead
+  settle(then);
   lock.unlock();
-  me.wait_for_answer();
+  if (!me.answers_itself) me.wait_for_answer();
 }
 
 void statement_executor::submit(statement& asked) noexcept {
@@ -91,11 +100,17 @@ void statement_executor::submit(std::span<statement* const> all, std::span<state
   enqueue(also, nullptr, then);
   enqueue(all, nullptr, then);
   connect_more();
-  wake_next();
+  wake_next(then);
   settle(then);
 }
 
 // ---- execution ------------------------------------------------------------------------------------------------------
+
+bool statement_executor::has_turn(const statement& of) const noexcept {
+  const auto usable = slots_.usable(limit_, time_);
+  const bool alone = waiting_.size() == 1;  // most are
+  return usable > 0 && (alone || waiting_.has_turn(of, usable, time_.now()));
+}
 
 bool statement_executor::lead(std::span<statement* const> own, blocked_caller& me) {
   if (const auto late = waiting_[line::renewals].size(); late > 0 && slots_.renewals().is != slot::state::idle) {
@@ -106,9 +121,9 @@ bool statement_executor::lead(std::span<statement* const> own, blocked_caller& m
     // Rule 3: a session is never renewed on a caller's thread.
     if (asked->at != statement::place::queued || asked->stands_in == line::renewals) continue;
     slot* const on = slots_.idle_for(asked->stands_in);
-    if (on == nullptr || !waiting_.has_turn(*asked, slots_.usable(limit_, time_))) continue;
+    if (on == nullptr || !has_turn(*asked)) continue;
     me.leads = true;
-    execute(*on, *asked);
+    execute(*on, *asked, &me);
     me.leads = false;
     return true;
   }
@@ -123,42 +138,56 @@ bool statement_executor::lead() {
     if (renews) {  // rule 5: not even asked for when it is late
       answers then(time_);
       expire(from, time_.now(), nullptr, then);
-      if (settle(then)) {
-        wake_next();  // who left the connection to them
+      if (!then.answered.empty() || !then.last_of_callers.empty()) {
+        wake_next(then);  // who left the connection to them
+        settle(then);
         return true;
       }
     }
-    auto* const first = waiting_[from].find([&](const statement& asked) { return renews || asked.caller == nullptr; });
-    if (first == nullptr || (!renews && !waiting_.has_turn(*first, slots_.usable(limit_, time_)))) continue;
-    execute(*on, *first);
+    auto now = instant::min();  // seldom needed
+    auto* const first = waiting_[from].find([&](const statement& asked) {
+      if (renews || asked.caller == nullptr) return true;
+      if (asked.caller->missing_from() == instant::max()) return false;
+      if (now == instant::min()) now = time_.now();
+      return asked.caller->missing(now);
+    });
+    if (first == nullptr || (!renews && !has_turn(*first))) continue;
+    if (first->caller != nullptr && now >= limit_of(*first)) {  // it has not seen to that itself
+      answers then(time_);
+      expire(from, now, nullptr, then);
+      wake_next(then);
+      settle(then);
+      return true;
+    }
+    execute(*on, *first, nullptr);
     return true;
   }
   return false;
 }
 
-void statement_executor::execute(slot& on, statement& first) {
+void statement_executor::execute(slot& on, statement& first, const blocked_caller* me) {
   const auto from = first.stands_in;
   slots_.begin(on, from);
   const auto all = waiting_.size() + under_way_;
-  on.work.gather(first, waiting_[from], together_);
+  on.since = time_.now();
+  on.work.gather(first, waiting_[from], together_, on.since);
   for (auto* asked : on.work.members()) asked->at = statement::place::executing;
   under_way_ += on.work.members().size();
   limit_.formed(on.work.members().size(), all, waiting_[from].size());
-  on.since = time_.now();
   on.limit = std::min(on.work.limit(on.since), ends_at_);
   connect_more();  // for what stands behind them
-  wake_next();     // there may be another connection, and more to do
   answers before(time_);
   before.look_at = std::min(on.limit, limit_.waits_until(on.since));
+  wake_next(before);  // there may be another connection, and more to do
   settle(before);
   mutex_.unlock();
   const bool alive = on.on->alive();
-  if (alive) on.work.execute(*store_, *on.on, time_, on.about);
+  if (alive) on.work.execute(*store_, *on.on, on.since, time_, on.about);
   mutex_.lock();
-  answers then(time_);
+  answers then(time_, me);
   finish(on, alive, then);
   connect_more();  // in the place of what was closed
-  wake_next();
+  wake_next(then);
   settle(then);
 }
 
@@ -209,15 +238,17 @@ void statement_executor::put_back(statement& asked, answers& then) noexcept {
     asked.caller->call();  // it has a limit again
   } else {
     then.look_at = std::min(then.look_at, asked.until);
+    expire_by(asked.stands_in, asked.until);
   }
 }
 
 bool statement_executor::settle(answers& then) noexcept {
-  const bool sooner = then.look_at < tick_by_;
+  const auto look_at = std::exchange(then.look_at, instant::max());
+  const bool sooner = look_at < tick_by_;
   if (!sooner && then.answered.empty() && then.last_of_callers.empty() && then.broken.empty()) return false;
-  if (sooner) tick_by_ = then.look_at;
+  if (sooner) tick_by_ = look_at;
   mutex_.unlock();
-  if (sooner) threads_.tick_by(then.look_at);
+  if (sooner) threads_.tick_by(look_at);
   while (!then.last_of_callers.empty()) then.last_of_callers.pop_front()->caller->answer();
   then.broken.clear();
   while (!then.answered.empty()) {
@@ -228,8 +259,9 @@ bool statement_executor::settle(answers& then) noexcept {
   return true;
 }
 
-void statement_executor::wake_next() noexcept {
+void statement_executor::wake_next(answers& then, const blocked_caller* me) noexcept {
   if (waiting_.empty()) return;
+  auto now = instant::min();  // seldom needed
   bool worker = !waiting_[line::renewals].empty() && slots_.idle_for(line::renewals) != nullptr;
   waiting_.for_first(
       slots_.usable(limit_, time_),
@@ -238,8 +270,24 @@ void statement_executor::wake_next() noexcept {
         return slots_.idle_for(which) != nullptr;
       },
       [&](const statement& asked) {
-        if (asked.caller != nullptr) asked.caller->call();
-        worker = worker || asked.caller == nullptr;
+        if (asked.caller == nullptr) {
+          worker = true;
+          return;
+        }
+        if (asked.caller == me) return;
+        auto& caller = *asked.caller;
+        if (caller.missing_from() == instant::max()) {
+          caller.call();
+        } else if (now == instant::min()) {
+          now = time_.now();
+        }
+        if (caller.missing(now)) {
+          worker = true;
+          mutex_.assert_held();
+          expire_by(asked.stands_in, asked.until);
+        } else {
+          then.look_at = std::min(then.look_at, caller.missing_from());
+        }
       });
   if (worker) wake_worker();
 }

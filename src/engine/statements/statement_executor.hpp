@@ -1,6 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -48,7 +50,8 @@ class executor_threads {
 /// A caller that waits for an answer lends its thread: if it is its turn and a connection is idle it executes its own
 /// statement, and those in line that the same one can serve; otherwise it sleeps until it is answered or may lead. So a lone
 /// caller has no hand-over at all. What nobody waits for is executed by the threads that are in serve(), or goes with a
-/// caller's. Such threads are started when they are needed, at most one for each connection.
+/// caller's. So is the statement of a caller whose turn it is and who does not come: its thread may be stopped, and must not
+/// keep an idle connection from the others. Such threads are started when they are needed, at most one for each connection.
 ///
 /// One connection more than `connections` is for renewals alone. Of the others, takes leave one to releases.
 /// Thread safety: all functions from any thread.
@@ -105,9 +108,11 @@ class statement_executor {
   /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed those of others
   /// would come back late from its own.
   bool lead(std::span<statement* const> own, blocked_caller& me) DLOCK_REQUIRES(mutex_);
-  /// Executes one of those that nobody waits for, or a renewal, if it is its turn.
+  /// Executes one of those that nobody waits for, or whose caller is missing, or a renewal, if it is its turn.
   bool lead() DLOCK_REQUIRES(mutex_);
-  void execute(slot& on, statement& first) DLOCK_REQUIRES(mutex_);
+  bool has_turn(const statement& of) const noexcept DLOCK_REQUIRES(mutex_);
+  /// `me`: the caller whose thread this is; null: none.
+  void execute(slot& on, statement& first, const blocked_caller* me) DLOCK_REQUIRES(mutex_);
   /// `sent`: it was; otherwise the connection was dead before that.
   void finish(slot& on, bool sent, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   /// It was certainly not done, and is first in line again.
@@ -115,16 +120,30 @@ class statement_executor {
   bool ended_for(const statement& asked) const noexcept DLOCK_REQUIRES(mutex_) {
     return stop_ || (ending_ && asked.stands_in == line::renewals);
   }
-  instant limit_of(const statement& asked) noexcept DLOCK_REQUIRES(mutex_);
-  /// `of`: the statements of that caller; null: those that nobody waits for.
-  void expire(line which, instant now, const blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  instant limit_of(const statement& asked) noexcept DLOCK_REQUIRES(mutex_) {
+    return limit_of(asked, nearly(asked.stands_in));
+  }
+  instant limit_of(const statement& asked, bool nearly) noexcept DLOCK_REQUIRES(mutex_);
+  /// Whether a connection for that line is nearly there.
+  bool nearly(line which) noexcept DLOCK_REQUIRES(mutex_);
+  /// `of`: the statements of that caller; null: those that nobody waits for, and those whose callers are missing. Returns the
+  /// first limit of those that stay.
+  instant expire(line which, instant now, const blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  /// expire() with null, where a limit may have come.
+  void expire_unattended(instant now, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  /// tick() looks at that line by then.
+  void expire_by(line which, instant when) noexcept DLOCK_REQUIRES(mutex_) {
+    auto& by = expire_by_[static_cast<std::size_t>(which)];
+    by = std::min(by, when);
+  }
   /// False: there was nothing to do, and the lock was not opened.
   bool settle(answers& then) noexcept DLOCK_REQUIRES(mutex_);
   bool connect_more() noexcept DLOCK_REQUIRES(mutex_);
   void begin_connecting(slot& on, instant until, instant now, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   void connect_failed(slot& on, const fault& why, answers& then) noexcept DLOCK_REQUIRES(mutex_);
-  /// Those whose turn it is.
-  void wake_next() noexcept DLOCK_REQUIRES(mutex_);
+  /// Those whose turn it is. tick() is wanted when one of them counts as missing.
+  /// But not `me`, whose thread this is.
+  void wake_next(answers& then, const blocked_caller* me = nullptr) noexcept DLOCK_REQUIRES(mutex_);
   /// False: all are busy, and there is no other to be had.
   bool wake_worker() noexcept DLOCK_REQUIRES(mutex_);
 
@@ -141,6 +160,8 @@ class statement_executor {
   std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;  // statements
   worker_threads workers_ DLOCK_GUARDED_BY(mutex_);     // in serve(), or about to be
   instant tick_by_ DLOCK_GUARDED_BY(mutex_) = instant::max();
+  /// Before that, tick() need not search a line for statements that have waited too long.
+  std::array<instant, lines.size()> expire_by_ DLOCK_GUARDED_BY(mutex_);
   instant ends_at_ DLOCK_GUARDED_BY(mutex_) = instant::max();
   bool ending_ DLOCK_GUARDED_BY(mutex_) = false;  // no more renewals
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // How long statements wait and run, and the end of an executor.
 #include <algorithm>
 
@@ -17,19 +17,28 @@ constexpr auto long_time = 1s;  // for a statement
 constexpr microseconds shortest_wait = 100ms;
 }  // namespace
 
-/// Until when it waits for a connection.
-instant statement_executor::limit_of(const statement& asked) noexcept {
-  const auto in = asked.stands_in;
-  // Not a renewal: rule 5.
-  const bool waits = asked.queued_at != instant::max() && in != line::renewals;
-  const bool nearly = waits && (slots_.connecting_for(in) || slots_.idle_for(in) != nullptr);
-  return std::min(nearly ? std::max(asked.until, asked.queued_at + shortest_wait) : asked.until, ends_at_);
+bool statement_executor::nearly(line which) noexcept {
+  // Not for a renewal: rule 5.
+  return which != line::renewals && (slots_.connecting_for(which) || slots_.idle_for(which) != nullptr);
 }
 
-void statement_executor::expire(line which, instant now, const blocked_caller* of, answers& then) noexcept {
+/// Until when it waits for a connection.
+instant statement_executor::limit_of(const statement& asked, bool nearly) noexcept {
+  const bool longer = nearly && asked.queued_at != instant::max();
+  return std::min(longer ? std::max(asked.until, asked.queued_at + shortest_wait) : asked.until, ends_at_);
+}
+
+instant statement_executor::expire(line which, instant now, const blocked_caller* of, answers& then) noexcept {
+  auto first = instant::max();
+  if (waiting_[which].empty()) return first;
+  const bool soon = nearly(which);
   const auto late = [&](const statement& asked) {
     mutex_.assert_held();
-    return asked.caller == of && limit_of(asked) <= now;
+    const bool meant = of != nullptr ? asked.caller == of : asked.caller != nullptr ? asked.caller->missing(now) : true;
+    if (!meant) return false;
+    const auto limit = limit_of(asked, soon);
+    if (limit > now) first = std::min(first, limit);
+    return limit <= now;
   };
   waiting_[which].extract(late, [&](statement& asked) {
     mutex_.assert_held();
@@ -42,16 +51,26 @@ void statement_executor::expire(line which, instant now, const blocked_caller* o
     }
     return true;
   });
+  return first;
+}
+
+void statement_executor::expire_unattended(instant now, answers& then) noexcept {
+  for (const auto each : lines) {
+    auto& by = expire_by_[static_cast<std::size_t>(each)];
+    if (now >= std::min(by, ends_at_)) by = expire(each, now, nullptr, then);
+  }
 }
 
 instant statement_executor::tick(instant now) noexcept {
   lock_type lock(mutex_);
+  tick_by_ = instant::max();  // what is wanted from now on counts
   answers then(time_);
-  for (const auto each : lines) expire(each, now, nullptr, then);
+  expire_unattended(now, then);
   settle(then);
   connect_more();
-  wake_next();  // there may have been no thread for it before
-  auto next = instant::max();
+  then.look_at = instant::max();
+  wake_next(then);  // there may have been no thread for it before, or one that was called has not come
+  auto next = then.look_at;
   for (const auto& each : slots_.all()) {
     if (each->is != slot::state::busy) continue;
     if (now >= each->limit) {
@@ -63,15 +82,8 @@ instant statement_executor::tick(instant now) noexcept {
     next = std::min(next, each->limit);
     if (const auto patience = limit_.waits_until(each->since); now < patience) next = std::min(next, patience);
   }
-  bool any = false;
-  for (const auto& in : waiting_) {
-    any = any || !in.empty();
-    in.for_each([&](const statement& asked) {
-      mutex_.assert_held();
-      if (asked.caller == nullptr) next = std::min(next, limit_of(asked));
-    });
-  }
-  if (const auto put_off = slots_.put_off(); any && now < put_off) next = std::min(next, put_off);
+  for (const auto by : expire_by_) next = std::min(next, by);
+  if (const auto put_off = slots_.put_off(); !waiting_.empty() && now < put_off) next = std::min(next, put_off);
   tick_by_ = next;
   return next;
 }
@@ -84,13 +96,14 @@ void statement_executor::end_by(instant when) noexcept {
   then.refuse_all(waiting_[line::renewals], passing_fault("renewals have ended", false));
   for (const auto& each : slots_.all()) each->limit = std::min(each->limit, when);
   for (const auto& in : waiting_) {
-    in.for_each([this](const statement& asked) {
+    in.for_each([](const statement& asked) {
       if (asked.caller != nullptr) asked.caller->call();
     });
   }
   then.look_at = when;
+  for (const auto each : lines) expire_by(each, when);
+  wake_next(then);
   settle(then);
-  wake_next();
 }
 
 void statement_executor::stop() noexcept {

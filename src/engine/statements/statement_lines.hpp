@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>
@@ -31,11 +31,11 @@ class statement_lines {
 
   /// Whether fewer statements go before it than there are idle connections. Those that the store can serve with it don't
   /// count.
-  bool has_turn(const statement& of, std::size_t idle) const noexcept {
+  bool has_turn(const statement& of, std::size_t idle, instant now) const noexcept {
     for (const auto from : without_renewals) {
       const auto* const found = (*this)[from].find([&](const statement& before) {
         if (&before == &of || idle == 0) return true;
-        if (executable(before) && !batch::serves_both(before, of)) --idle;
+        if (executable(before) && !batch::may_share(before, of, now)) --idle;
         return false;
       });
       if (found != nullptr) break;

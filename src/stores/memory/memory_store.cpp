@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "base/mutex.hpp"
 #include "dlock/stores/memory.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <optional>
 
 namespace dlock::stores {
@@ -26,6 +27,14 @@ struct session_row {
   std::int64_t pid = 0;
   std::string label{};
 };
+
+/// What a statement allocates is allocated before it changes anything.
+reply out_of_memory() noexcept {
+  reply told{.result = outcome::failed};
+  told.why.transient = true;
+  told.why.text = "out of memory";  // short enough to need none
+  return told;
+}
 
 std::string who(const session_row& row) {
   return row.host + "/" + std::to_string(row.pid) + (row.label.empty() ? "" : " ") + row.label;
@@ -82,6 +91,7 @@ struct memory_store::state {
     reply r{.result = outcome::yes};
     r.holder.holder = row.session;
     r.holder.fence = row.fence;
+    r.holder.nonce = row.session ? row.nonce : 0;
     r.holder.kind = row.expires ? lease_kind::expiring : lease_kind::session;
     const auto holder = sessions.find(row.session);
     r.holder.gone = !row.expires && holder == sessions.end();
@@ -149,8 +159,8 @@ struct memory_store::state {
     switch (action) {
       case session_verb::open:
         if (there) return {.result = outcome::no};
-        sessions[record.id] = {now + record.ttl,         record.ttl, false,
-                               std::string(record.host), record.pid, std::string(record.label)};
+        sessions.emplace(record.id, session_row{now + record.ttl, record.ttl, false, std::string(record.host),
+                                                record.pid, std::string(record.label)});
         return {.result = outcome::yes};
       case session_verb::renew:
         if (!there || found->second.expires <= now || found->second.revoked) return {.result = outcome::no};
@@ -203,37 +213,49 @@ const std::string& memory_store::name() const noexcept { return state_->name; }
 capabilities memory_store::caps() const noexcept { return {}; }
 void memory_store::prepare() {}
 
-std::unique_ptr<connection> memory_store::connect(microseconds, fault&) noexcept {
+std::unique_ptr<connection> memory_store::connect(microseconds, fault& why) noexcept try {
   return std::make_unique<memory_connection>(state_->name);
+} catch (const std::bad_alloc&) {
+  why.transient = why.connection = true;
+  why.text = "out of memory";
+  return nullptr;
 }
 
 void memory_store::execute(connection&, std::span<const request> requests, std::span<reply> replies) noexcept {
   const base::lock_guard lock(state_->mutex);
   const auto now = state_->time.now();
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    replies[i] = state_->run(requests[i], now);
+    try {
+      replies[i] = state_->run(requests[i], now);
+    } catch (const std::bad_alloc&) {
+      replies[i] = out_of_memory();
+    }
     if (i != 0 && requests[i].action == verb::look) replies[i].statements = 0;  // one for all, as in a database
   }
 }
 
-reply memory_store::session(connection&, session_verb action, const session_record& record) noexcept {
+reply memory_store::session(connection&, session_verb action, const session_record& record) noexcept try {
   const base::lock_guard lock(state_->mutex);
   return state_->run(action, record, state_->time.now());
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
 }
 
 bool memory_store::terminate(connection&, const connection_identity&) noexcept { return true; }
 
-reply memory_store::inspect(connection&, const request& key, std::vector<holder_info>& out) noexcept {
+reply memory_store::inspect(connection&, const request& key, std::vector<holder_info>& out) noexcept try {
   const base::lock_guard lock(state_->mutex);
   const auto found = state_->locks.find(key.resource);
   if (found != state_->locks.end()) {
     if (auto info = state_->describe(found->first, found->second, state_->time.now())) out.push_back(*info);
   }
   return {.result = outcome::yes};
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
 }
 
-reply memory_store::list(connection&, std::string_view after, std::size_t limit,
-                         std::vector<holder_info>& out) noexcept {
+reply memory_store::list(connection&, std::string_view after, std::size_t limit, std::vector<holder_info>& out) noexcept
+    try {
   const base::lock_guard lock(state_->mutex);
   const auto now = state_->time.now();
   for (auto at = state_->locks.upper_bound(after); at != state_->locks.end() && limit > 0; ++at) {
@@ -243,6 +265,8 @@ reply memory_store::list(connection&, std::string_view after, std::size_t limit,
     }
   }
   return {.result = outcome::yes};
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
 }
 
 reply memory_store::revoke(connection&, const request& key) noexcept {

@@ -1,4 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -36,16 +38,19 @@ void virtual_clock::wait_until(std::condition_variable& wake, std::unique_lock<s
     first_ = &me;
     changed_.notify_all();
   }
-  wake.wait(lock);
+  const bool in_vain = wait_in_vain(wake, lock, me.worker);
   // advance() may want this mutex, to be sure that its call is not too early.
   lock.unlock();
+  bool advances = false;
   {
     std::unique_lock own(mutex_);
     changed_.wait(own, [&] { return me.pins == 0; });
+    advances = in_vain && !me.called;
     (me.previous != nullptr ? me.previous->next : first_) = me.next;
     if (me.next != nullptr) me.next->previous = me.previous;
     changed_.notify_all();
   }
+  if (advances) advance_by_itself(until);
   lock.lock();
 }
 
@@ -62,7 +67,39 @@ void virtual_clock::advance(std::chrono::microseconds duration) {
     throw std::invalid_argument("dlock: advance(" + std::to_string(duration.count()) + " us): time does not go back");
   }
   std::unique_lock own(mutex_);
+  by_itself_ = false;
   us_ += duration.count();
+  wake_due(own);
+}
+
+bool virtual_clock::wait_in_vain(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, bool of_a_worker) {
+  if (of_a_worker || patience_.count() == 0) {
+    wake.wait(lock);
+    return false;
+  }
+  const auto begun = now();
+  // Once it moves by itself it goes on so: the end of a wait may be many steps away. Background threads have their turn between.
+  const auto limit = by_itself_ ? std::chrono::milliseconds{2} : patience_;
+  return wake.wait_for(lock, limit) == std::cv_status::timeout && now() == begun;
+}
+
+void virtual_clock::advance_by_itself(instant until) {
+  if (!by_itself_.exchange(true)) {
+    std::fprintf(stderr,
+                 "dlock: virtual_clock: a call has waited %lld ms of real time while the clock stood still; from here "
+                 "on the clock "
+                 "moves by itself. Call advance() on another thread, or give the call {.wait = 0s}.\n",
+                 static_cast<long long>(patience_.count()));
+  }
+  std::unique_lock own(mutex_);
+  auto next = until;
+  for (auto* each = first_; each != nullptr; each = each->next) next = std::min(next, each->until);
+  if (next <= now()) return;
+  us_ = next.time_since_epoch().count();
+  wake_due(own);
+}
+
+void virtual_clock::wake_due(std::unique_lock<std::mutex>& own) {
   for (auto* each = first_; each != nullptr; each = each->next) {
     if (each->until <= now()) each->called = each->due = true;
   }

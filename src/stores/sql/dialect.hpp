@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// What dlock::odb asks of a store that lives in a database which ODB serves: the database's dialect, and whether a
@@ -52,6 +52,9 @@ class dialect {
   virtual void break_off(odb::connection& /*with*/) const noexcept {}
   /// What tells the databases of one program apart, so that what is known of a table can be kept: no I/O. Empty: it can't.
   virtual std::string address(odb::database& /*of*/) const { return {}; }
+  /// On a node of a cluster that may not have applied yet what another node has committed: waits until it has. Not in a
+  /// transaction, where the server does not wait. Throws what ODB throws. Cost: one statement on a cluster, else none.
+  virtual void catch_up(odb::connection& /*with*/) const {}
   /// Completes a table that is known by its name there: its database, its primary key. At most two statements. failed:
   /// `why` names what is missing. The store's own connections must be able to read and write it.
   virtual outcome describe(odb::connection& with, row_table& table, fault& why) const = 0;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// SQL as the sources have it: raw strings with one clause a line, {placeholders} for names of tables and columns, and

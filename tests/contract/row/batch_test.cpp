@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Many rows of one table in one batch: each request has its own answer.
 
@@ -72,7 +72,9 @@ void check_statements(row_scene& s, const std::vector<reply>& told, unsigned mos
   for (std::size_t i = 1; i < told.size(); ++i) CHECK(told[i].statements == 0);
 }
 
-std::string owner_of(const request& by) { return fmt::format("{}/{:016x}", by.session.hex(), by.nonce); }
+std::string owner_of(const row_scene& s, const request& by) {
+  return fmt::format("{}/{}{:012x}", by.session.hex(), s.place->tables_id(), by.nonce);
+}
 
 }  // namespace
 
@@ -103,7 +105,7 @@ TEST_CASE("row batch: 64 takes are granted together, each with its own fence and
     CHECK(told[i].fence == fences[i]);
     CHECK(s.number(s.table->fence, rows[i]) == fences[i]);
     CHECK(s.number(s.table->version, rows[i]) == fences[i]);
-    CHECK(s.owner(rows[i]) == owner_of(asked[i]));
+    CHECK(s.owner(rows[i]) == owner_of(s, asked[i]));
     CHECK(s.value(s.table->expires_at, rows[i]).empty() == (ttl == 0us));
   }
   CHECK(s.owner(bystander).empty());
@@ -169,7 +171,8 @@ TEST_CASE("row batch: a release or cancel has its own answer among rows that are
   auto back = after(asked, action, told);
   back[1].fence = 7;     // not that of the grant
   back[2].nonce += 100;  // of another attempt
-  s.set(s.table->owner + "=" + s.place->literal(fmt::format("{}/{:016x}", b.id.hex(), 5)), rows[4]);  // taken over
+  s.set(s.table->owner + "=" + s.place->literal(fmt::format("{}/{}{:012x}", b.id.hex(), s.place->tables_id(), 5)),
+        rows[4]);  // taken over
   const auto freed = run(a, back);
   const auto wrong_fence = action == verb::release ? no : yes;
   CHECK(outcomes(freed) == answers{yes, wrong_fence, no, yes, no, yes});
@@ -211,7 +214,7 @@ TEST_CASE("row batch: of two requests that the database takes for the same row o
   const auto asked = about(a, verb::take, rows);
   const auto told = run(a, asked);
   CHECK(outcomes(told) == answers{yes, no, yes, yes});
-  CHECK(s.owner(rows[0]) == owner_of(asked[0]));
+  CHECK(s.owner(rows[0]) == owner_of(s, asked[0]));
   CHECK(s.number(s.table->fence, rows[0]) == 1);
   CHECK(outcomes(run(a, after(asked, verb::cancel, told))) == answers{yes, no, yes, yes});
 }

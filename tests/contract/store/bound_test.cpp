@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Verbs where a lock is bound to a connection of its holder's: it ends with that, and nobody else learns more than that it is
 /// held. Of stores without expiring leases.

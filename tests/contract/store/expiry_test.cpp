@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Grants with an expiry of their own: how they are extended, shown, and given to the next. Of stores with
 /// capabilities::expiring_leases.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Grants that a session keeps: how they are shown, and what becomes of them when it ends. Of stores with capabilities::session_leases.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Keys that stay taken for a while after their release. Of stores with capabilities::min_hold.
 

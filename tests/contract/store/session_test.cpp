@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Sessions that outlive their connections: what they keep, who may end them, and how they are shown.
 

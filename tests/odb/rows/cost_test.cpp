@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What docs/row-locks.md says that things cost, counted where the statements arrive.
 #include "odb/rows/row_place.hpp"
 //

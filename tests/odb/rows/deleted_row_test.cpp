@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Rows that are deleted while they are locked.
 #include "odb/rows/row_place.hpp"
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The examples of docs/row-locks.md, so that they compile and do what the page says.
 #include "odb/rows/row_place.hpp"
 //

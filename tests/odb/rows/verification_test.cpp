@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The check as a value, for programs that bind parameters by a client library of their own.
 #include "odb/rows/row_place.hpp"
 //

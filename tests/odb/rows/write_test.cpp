@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Writes of locked rows that fail: what becomes of the row, of the entity in memory, and of the transaction.
 #include "odb/rows/row_place.hpp"
 //

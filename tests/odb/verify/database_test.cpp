@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The application's database, from the URL of its locks.
 #include <odb/database.hxx>  // first: what dlock::odb brings makes ODB's headers compile in any order
 #include <odb/transaction.hxx>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The application's database by a URL with hosts.
 #include <dlock/detail/odb_compat.hpp>
 //

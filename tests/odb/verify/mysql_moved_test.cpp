@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The application's database has one address, which leads to another server after a while: a failover, or DNS. What lies
 // there looks like the locks, and proves nothing.
 #include <dlock/detail/odb_compat.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Which transactions count as open, where there are several ways to begin and to end one.
 #include <dlock/detail/odb_compat.hpp>
 //

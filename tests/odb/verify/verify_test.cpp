@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Leases that are proved inside transactions of the application's, on every store that can.
 #include <algorithm>
 #include <array>

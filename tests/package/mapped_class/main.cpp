@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Sells a ticket: locks its row, writes it, unlocks it.
 #include <odb/database.hxx>  // ODB's headers in any order
 //

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 #
 # Installs the packages of npm that package-lock.json names, by version and checksum, into a folder:
 #   install.sh FOLDER

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Locks a key as programs for Node.js do, by the package `redlock` of npm, on all servers whose ports are given:
 //   redlock_npm.mjs PORT,PORT,... count KEY COUNTER SECONDS   adds 1 to the counter on the first server under the lock, again
 //                                                             and again; prints how often

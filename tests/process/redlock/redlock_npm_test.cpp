@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// redlock:// over five masters, and redis://?scheme=setnx on one, beside programs that lock by the package `redlock` of npm.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Processes that lock at random, while they are killed and stopped, their connections are ended, and the servers are killed and
@@ -60,7 +60,7 @@ torture_report torture(tortured_place& place, const torture_terms& terms, std::u
 
 /// The checks that every store must pass, and that each kind of fault it knows has happened. The environment may name the seed,
 /// DLOCK_TORTURE_SEED: then the same faults come in the same order, though not at the same moments, and they may meet other
-/// processes and connections.
+/// processes and connections. DLOCK_TORTURE_SECONDS replaces `length`, and prints the report.
 void check_torture(tortured_place& place, const torture_terms& terms);
 
 }  // namespace dlock::test

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Every scheme on a MariaDB server of its own, which is killed and restarted.
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Redis servers of its own, which are killed, restarted and stopped, also such that forget.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

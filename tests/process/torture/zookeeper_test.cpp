@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Three ZooKeeper servers of its own, which are killed, also the leader, and connections through proxies, which break.
 #include <fmt/format.h>
 

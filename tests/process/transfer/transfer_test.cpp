@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Transfers between wallets by processes that are killed and stopped at random: the money stays the same.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 /// A process that transfers money between locked wallets, for tests that kill and stop it. Commands come on standard
 /// input, one a line; what happens is told on standard output, one line each.
 ///

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Locks by kazoo's Lock, as programs in Python do:
 #   kazoo_neighbour.py SERVER PATH LOG loop|once [PATTERN]   as CuratorNeighbour; PATTERN: extra_lock_patterns
 import logging

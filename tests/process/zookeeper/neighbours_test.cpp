@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// dlock beside programs that lock by Apache Curator and by kazoo, on one path. Who is inside writes a line when it comes and
 /// one before it goes, so what was written by two at once shows.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Who waits for a lock that is bound to a connection: a connection waits at the server in his place, and tells. In these tests
 /// nobody who waits looks again of his own accord.
@@ -21,6 +21,7 @@
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/statement.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {
@@ -67,7 +68,7 @@ TEST_CASE_METHOD(told_fixture, "bound: who waits is told when the key is release
   CAPTURE(scheme);
   lock_service other(place->url(), patient()), mine(place->url(), patient());
   std::optional<lease> held = other.acquire("k");
-  auto waits = std::async(std::launch::async, [&] { return static_cast<bool>(mine.acquire("k")); });
+  auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
   REQUIRE(eventually([&] { return waiting(root).size() == 1; }));
   // Told that it works, it has asked once more.
   std::uint64_t sent = 0;
@@ -88,7 +89,7 @@ TEST_CASE_METHOD(told_fixture, "bound: who waits is told at once when the holder
   lock_service mine(place->url(), patient());
   std::optional<actor> other(*place);
   other->acquire("k");
-  auto waits = std::async(std::launch::async, [&] { return static_cast<bool>(mine.acquire("k")); });
+  auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
   REQUIRE(eventually([&] { return waiting(root).size() == 1; }));
   other.reset();
   REQUIRE(waits.wait_for(8s) == std::future_status::ready);

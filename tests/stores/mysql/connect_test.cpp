@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Which server a store talks to, and how: TLS, several hosts, replicas, time zones, timeouts.
 
@@ -9,6 +9,7 @@
 
 #include "contract/backends/mysql/places.hpp"
 #include "dlock/error.hpp"
+#include "stores/mysql/client/connection.hpp"
 #include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {

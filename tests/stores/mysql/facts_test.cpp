@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What MySQL and MariaDB do that a check inside a transaction could fall for (docs/protocol.md tells of each). An
 /// application's connection verifies here by the text of the statement, as a program without ODB does.

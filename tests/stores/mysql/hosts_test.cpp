@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Connecting to one of several hosts, some of which don't answer, or answer and are of no use.
 

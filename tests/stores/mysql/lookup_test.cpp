@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Names that can't be looked up. This program's own getaddrinfo() takes the place of the system's: a name that ends in
 /// ".test" is this host, or is stuck.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// scheme=named_lock: what becomes of its locks with their connection, how many connections there are, and which names they have.
 
@@ -18,6 +18,7 @@
 #include "dlock/lock_service.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
@@ -47,16 +48,16 @@ struct named_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(named_fixture,
-                 "named_lock: a keeper that is killed takes all its leases with it, told at the next renewal",
+TEST_CASE_METHOD(named_fixture, "named_lock: a connection that is killed loses the leases on it at once, and no others",
                  "[T62]") {
   const auto told = std::make_shared<recording_observer>();
   lock_service locks{place.open(), {.observer = told}};
   lock_service others{place.open()};
-  const auto one = locks.acquire("one", {.ttl = 5s}), two = locks.acquire("two", {.ttl = 5s});
+  // No renewal is due for minutes.
+  const auto one = locks.acquire("one", {.ttl = 10min}), two = locks.acquire("two", {.ttl = 10min});
   const auto apart = locks.acquire("apart", {.ttl = 60s});
   kill("one");
-  CHECK(eventually([&] { return static_cast<bool>(others.try_acquire("two")); }));  // at once, for others
+  CHECK(eventually([&] { return granted(others.try_acquire("two")); }));  // at once, for others
   CHECK(told->wait_for(event::kind::lost, 2));
   for (const auto* lost : {&one, &two}) {
     CHECK(lost->lost_token().stop_requested());
@@ -65,41 +66,24 @@ TEST_CASE_METHOD(named_fixture,
   }
   CHECK_NOTHROW(apart.ensure_held());  // of another ttl, and so on another connection
   CHECK_FALSE(others.try_acquire("apart"));
-  CHECK(locks.acquire("three", {.ttl = 5s, .wait = 20s}));
+  CHECK(locks.acquire("three", {.ttl = 10min, .wait = 20s}));
+  CHECK_NOTHROW(apart.ensure_held());  // a new connection ends no lease on another one
 }
 
-TEST_CASE_METHOD(named_fixture,
-                 "named_lock: who takes a key finds a lost keeper at once, and all leases are told of it", "[T62]") {
-  lock_service locks{place.open()};
-  const auto held = locks.acquire("held", {.ttl = 10min});
-  kill("held");
-  CHECK(eventually([&] { return holder_of(root, prefix + "held") == "0"; }));
-  const auto said = thrown([&] { return locks.try_acquire("new", {.ttl = 10min}); });
-  CHECK((said == errc::store_unreachable || said == errc::outcome_unknown));  // the latter: it was just then
-  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
-  CHECK(held.loss() == loss_reason::server_changed);
-  CHECK(locks.acquire("new", {.ttl = 10min, .wait = 20s}));
-}
-
-TEST_CASE_METHOD(named_fixture, "named_lock: a release finds a lost keeper too, unless a renewal has found it before",
+TEST_CASE_METHOD(named_fixture, "named_lock: a caller who finds the connection lost ends no lease on another one",
                  "[T62]") {
-  const bool renewed = GENERATE(false, true);
-  CAPTURE(renewed);
   actor holder(place);
+  lock_service locks{holder.store};
+  const auto held = locks.acquire("held", {.ttl = 10min});
   const auto fence = holder.acquire("k");
   kill("k");
   REQUIRE(eventually([&] { return holder_of(root, prefix + "k") == "0"; }));
-  if (renewed) {
-    // A connection that was killed just now may leave the first answer unknown.
-    REQUIRE(eventually([&] {
-      return holder.store->session(*holder.connection, session_verb::renew, {.id = holder.id, .ttl = for_long})
-                 .result == outcome::no;
-    }));
-  }
   const auto released = holder.release("k", fence).result;
-  CHECK((released == outcome::no || (!renewed && released == outcome::unknown)));  // the latter: it was just then
-  // What was lost with the session is told by that renewal. Otherwise a new connection leads to another server, so to say.
-  CHECK(holder.connection->usable() == renewed);
+  CHECK((released == outcome::no || released == outcome::unknown));  // the latter: it was just then
+  CHECK(holder.take("other").result == outcome::failed);
+  CHECK(holder.connection->usable());
+  CHECK(locks.acquire("new", {.ttl = 10min, .wait = 20s}));
+  CHECK_NOTHROW(held.ensure_held());
 }
 
 TEST_CASE_METHOD(named_fixture, "named_lock: five thousand locks need no more than four connections", "[T65][T69]") {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Statements that meet in the server. A connection beside dlock holds a row for a moment, so that the order is certain;
 /// docs/protocol.md says which rule each of these scenes is the reason for.

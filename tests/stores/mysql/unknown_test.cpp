@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Connections that break in mid-statement: what is unknown is said to be unknown, and it can be cleaned up.
 

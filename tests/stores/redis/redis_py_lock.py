@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: BSL-1.0
 # Locks a key as programs in Python do, by the class Lock of redis-py:
 #   redis_py_lock.py SOCKET count KEY COUNTER SECONDS   adds 1 to the counter under the lock, again and again; prints how often
 #   redis_py_lock.py SOCKET try KEY                     prints whether the key was to be had, and keeps it if it was

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What the store of five masters tells the engine, and does on its own, when masters break in the middle of something.
 

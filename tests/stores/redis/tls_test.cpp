@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Servers that speak TLS, with certificates that are made for the test.
 
@@ -184,6 +184,25 @@ TEST_CASE_METHOD(tls_fixture, "redis tls: a signal that comes while an answer is
   CHECK(answer(told) == outcome::yes);
   CHECK(a.connection->usable());
   ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_CASE_METHOD(tls_fixture,
+                 "redis tls: what lasts is not called transient, and the text says what the server may want",
+                 "[redis][tls]") {
+  const certificates others;
+  const redis_server plain, strict{files.options("yes")};
+  const auto why_of = [](const std::string& url) {
+    fault why;
+    CHECK(open_store(url)->connect(20s, why) == nullptr);
+    return why;
+  };
+  const auto unknown = why_of(url(server, "tls_ca=" + others.file("ca.pem")));
+  CHECK_FALSE(unknown.transient);
+  CHECK_FALSE(why_of(url(server, "tls_ca=/no/such/file")).transient);
+  const auto missing = why_of(url(strict, ca()));
+  CHECK_THAT(missing.text, ContainsSubstring("certificate") && !ContainsSubstring("no answer in time"));
+  const auto without = why_of(server.tcp_url());
+  CHECK_THAT(without.text, ContainsSubstring("TLS") && !ContainsSubstring("no answer in time"));
 }
 
 }  // namespace dlock::test

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What the SQLite store makes of boots: containers of one kernel that are told different ids, and what is left after a
 /// reboot.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// The SQLite store and its file: schema, prefixes, what can be wrong with a file, reboots.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// How long a service on an SQLite file waits while somebody else's transaction writes to it.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Where an SQLite lock file is, who may write to it, and what it is: what is said where that is wrong.
 

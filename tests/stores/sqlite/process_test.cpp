@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Several processes with one lock file. A child is forked while this process has no connection open, and leaves by
 /// _exit() or SIGKILL.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Rows locked in place in an SQLite file, as the database and other programs see them. What is the same on every
 /// database is in contract/row.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// sql/schema-sqlite.sql, which is for people, beside what schema=create makes.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Clean-up of an SQLite file beyond what the contract says of every store. The clock goes by hand, and what happens
 /// between the look of a step and its deletions happens when the store asks for the time in between.

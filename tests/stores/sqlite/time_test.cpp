@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// The moments at which grants in an SQLite file end, to the microsecond, by a clock that goes by hand; and that the time
 /// of day means nothing to them.

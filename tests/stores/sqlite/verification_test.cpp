@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// The statements for transactions of the application's in an SQLite file, in both forms: with parameters, and as text.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Verification in an SQLite file: what a transaction that has verified means to others, where one writer has the whole
 /// file. What is the same on every database is in contract/row/verify_test.cpp.

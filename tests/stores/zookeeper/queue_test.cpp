@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Who waits stands in a queue at the server.
 
@@ -110,6 +110,50 @@ TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has
   CHECK(eventually([&] { return told.told() == 2; }));
   other.store->unwatch("k", id128{}, told);
   CHECK(also_told.told() == 1);
+}
+
+TEST_CASE("zookeeper: a place that is left while its node is being created leaves no node behind", "[zookeeper][T14]") {
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  zookeeper_place direct(server.url()), through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  actor holder(direct), leaving(through);
+  const auto fence = holder.acquire("k");
+  counting_listener told;
+  proxy.fall_silent();
+  leaving.store->watch("k", leaving.id, told);  // its request waits on the way
+  leaving.store->unwatch("k", leaving.id, told);
+  proxy.mend();
+  REQUIRE(leaving.renew(for_long) == outcome::yes);  // behind that request
+  CHECK(eventually([&] { return nodes_of_key(server) == 1; }));
+  REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+  CHECK(eventually([&] { return holder.take("k").result == outcome::yes; }));
+}
+
+TEST_CASE("zookeeper: a place whose predecessor goes between its list and its watch is the first", "[zookeeper][T33]") {
+  using namespace stores::zookeeper;
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  zookeeper_handle other(settings_of(server.url()), 10s);
+  REQUIRE(connects(other));
+  REQUIRE(ask([&](on_answer told) { other.create("/q", "", ZOO_PERSISTENT, std::move(told)); }).code == ZOK);
+  const auto predecessor =
+      ask([&](on_answer told) { other.create("/q/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL, std::move(told)); }).text;
+  proxy.answer(3);  // to the greeting, the creation, the list; the request to watch waits on the way
+  zookeeper_handle handle(settings_of("zookeeper://127.0.0.1:" + std::to_string(proxy.port())), 60s);
+  REQUIRE(connects(handle));
+  doubted_nodes doubted;
+  counting_listener told;
+  const auto place =
+      std::make_shared<queue_place>(handle, doubted, queue_place::terms{"/q", node_names::curator, "data"}, told);
+  place->begin();
+  REQUIRE(eventually([&] { return !place->name().empty(); }));
+  std::this_thread::sleep_for(200ms);  // until the list is there; without it the test shows less
+  REQUIRE(ask([&](on_answer done) { other.remove(predecessor, std::move(done)); }).code == ZOK);
+  proxy.mend();
+  lock_node node;
+  CHECK(eventually([&] { return told.told() > 0 && place->take(node) == outcome::yes; }));
+  place->leave();
+  handle.close();  // before what it tells goes
 }
 
 TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is deleted at the next renewal",

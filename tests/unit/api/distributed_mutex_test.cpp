@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/distributed_mutex.hpp"
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "unit/api/memory_fixture.hpp"
 
 namespace {
@@ -22,6 +23,7 @@ using dlock::distributed_mutex;
 using dlock::lease;
 using dlock::owner_scope;
 using dlock::test::eventually;
+using dlock::test::granted;
 using dlock::test::memory_fixture;
 using namespace std::chrono_literals;
 
@@ -187,7 +189,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: unlock after a loss throws nothing, tel
     theirs = rival.acquire("k");
   }
   theirs.ensure_held();
-  CHECK_FALSE(static_cast<bool>(locks.try_acquire("k")));
+  CHECK_FALSE(granted(locks.try_acquire("k")));
   CHECK(seen->wait_for(dlock::event::kind::lost));
 }
 
@@ -328,7 +330,7 @@ TEST_CASE_METHOD(real_time_fixture, "mutex: scoped_lock over several in opposite
   CHECK(count == 2 * rounds);
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: after another process was in the way, the next round begins with a pause",
+TEST_CASE_METHOD(memory_fixture, "mutex: the round after a failed one begins with a pause, which close() ends",
                  "[mutex]") {
   distributed_mutex a{locks, "a", {.wait = 1h}};
   distributed_mutex b{locks, "b", {.wait = 1h}};
@@ -349,6 +351,55 @@ TEST_CASE_METHOD(memory_fixture, "mutex: after another process was in the way, t
   locks.close(0ms);
   thread.join();
   CHECK(end == dlock::errc::closed);
+}
+
+TEST_CASE_METHOD(memory_fixture, "mutex: what is no failed round makes nobody pause", "[mutex]") {
+  distributed_mutex a{locks, "a", {.wait = 1h}};
+  distributed_mutex b{locks, "b", {.wait = 1h}};
+  distributed_mutex c{locks, "c", {.wait = 1h}};
+  std::optional<lease> theirs = rival.acquire("b");
+  // Each of these would wait for a clock that stands still.
+  CHECK_FALSE(b.try_lock());  // without a lock before it
+  theirs.reset();
+  b.lock();
+  b.unlock();
+  theirs = rival.acquire("b");
+  a.lock();
+  CHECK_FALSE(b.try_lock());
+  a.unlock();
+  theirs.reset();
+  c.lock();  // another one than the one that was busy
+  c.unlock();
+  b.lock();
+  b.unlock();
+}
+
+TEST_CASE_METHOD(real_time_fixture, "mutex: many threads that cross each other's mutexes all come through", "[mutex]") {
+  distributed_mutex a{locks, "a", {.wait = 60s}};
+  distributed_mutex b{locks, "b", {.wait = 60s}};
+  distributed_mutex c{locks, "c", {.wait = 60s}};
+  int count = 0;
+  constexpr int few = 40;
+  {
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 0; i != 2 * threads; ++i) {
+      workers.emplace_back([&, i] {
+        for (int round = 0; round != few; ++round) {
+          if (i % 3 == 0) {
+            const std::scoped_lock all(a, b, c);
+            count = count + 1;
+          } else if (i % 3 == 1) {
+            const std::scoped_lock all(c, b, a);
+            count = count + 1;
+          } else {
+            const std::scoped_lock all(b, c, a);
+            count = count + 1;
+          }
+        }
+      });
+    }
+  }
+  CHECK(count == 2 * static_cast<int>(threads) * few);
 }
 
 TEST_CASE_METHOD(memory_fixture, "mutex: std::lock keeps nothing when one of several fails", "[mutex]") {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// Every form in which the macros are meant to be used. Read by macros_test.cpp, which checks what they do,

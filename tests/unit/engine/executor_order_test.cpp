@@ -1,15 +1,50 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // In which order an executor sends what waits, and what it leaves for releases.
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <condition_variable>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "engine/statements/blocked_caller.hpp"
 #include "unit/engine/executor_fixture.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
+
+namespace {
+
+/// A clock on which one thread that waits does not go on, as if a debugger had stopped it, until it may.
+class stopping_clock final : public time_source {
+ public:
+  explicit stopping_clock(time_source& time) : time_(time) {}
+  void stop_this_thread() { stopped_ = std::this_thread::get_id(); }
+  bool stopped() { return gate_.reached(); }
+  void go_on() { gate_.open(); }
+
+  instant now() const noexcept override { return time_.now(); }
+  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
+    if (std::this_thread::get_id() != stopped_) return time_.wait_until(wake, lock, until);
+    lock.unlock();
+    gate_.pass(never_);
+    lock.lock();
+  }
+  void notify(std::condition_variable& wake) noexcept override { time_.notify(wake); }
+  void told(worker change) noexcept override { time_.told(change); }
+
+ private:
+  time_source& time_;
+  std::atomic<std::thread::id> stopped_{};
+  gate gate_;
+  const std::atomic<bool> never_{false};
+};
+
+}  // namespace
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in the order in which they came",
                  "[statement_executor]") {
@@ -112,4 +147,68 @@ TEST_CASE_METHOD(executor_fixture,
   connects->open();
   stop->open();
   for (const auto& each : callers) CHECK(each.answered());
+}
+
+TEST_CASE_METHOD(executor_fixture,
+                 "statement_executor: a caller whose thread is stopped keeps no connection from others",
+                 "[statement_executor]") {
+  const auto in = GENERATE(line::takes, line::frees);
+  stopping_clock time(clock);
+  run_executor at(store, clock, 1, true, &time);
+  held_connection held(*this, at, line::frees);
+  connection_call first, second;
+  auto asked = first.in(*this, in);
+  auto behind = second.in(*this);
+  std::thread stopped([&] {
+    time.stop_this_thread();
+    at->run(asked);
+  });
+  const struct joined {
+    stopping_clock& time;
+    std::thread& thread;
+    ~joined() {
+      time.go_on();
+      thread.join();
+    }
+  } end{time, stopped};
+  const auto its_thread = stopped.get_id();
+  REQUIRE(time.stopped());
+  const waiting_caller other(*at, behind);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  held.end();  // now it is the turn of the stopped one
+  REQUIRE(clock.at_rest({.callers = 1}));
+  clock.advance(engine::blocked_caller::grace - 1us);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  CHECK_FALSE(other.is_answered());
+  clock.advance(1us);
+  REQUIRE(clock.at_rest());
+  CHECK(other.answered());
+  CHECK(first.number != 0);
+  CHECK(first.thread != its_thread);
+  CHECK(second.number != 0);
+}
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: of a caller whose thread is stopped nothing is sent too late",
+                 "[statement_executor]") {
+  stopping_clock time(clock);
+  run_executor at(store, clock, 1, true, &time);
+  held_connection held(*this, at);
+  connection_call first;
+  auto asked = first.in(*this);
+  {
+    std::thread stopped([&] {
+      time.stop_this_thread();
+      at->run(asked);
+    });
+    REQUIRE(time.stopped());
+    clock.advance(3s);  // its limit has come
+    held.end();
+    REQUIRE(clock.at_rest());
+    clock.advance(10ms);
+    REQUIRE(clock.at_rest());
+    time.go_on();
+    stopped.join();
+  }
+  CHECK_FALSE(asked.sent);
+  CHECK(first.number == 0);
 }

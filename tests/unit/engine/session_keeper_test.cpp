@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Which grants stand in the books of the sessions while one of these ends.
 #include "engine/background/session_keeper.hpp"
 

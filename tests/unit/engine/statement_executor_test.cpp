@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Who executes what, when, and in which order.
 #include "engine/statements/statement_executor.hpp"
 

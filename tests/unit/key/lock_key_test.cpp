@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "dlock/lock_key.hpp"
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 
 #include "dlock/detail/sha256.hpp"
 #include "dlock/lock_key_formatter.hpp"
+#include "dlock/lock_keys.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
@@ -127,6 +128,40 @@ TEST_CASE("lock_key: an empty text or a null pointer is an error that names the 
   CHECK_THROWS_AS(lock_key(std::string()), std::invalid_argument);
   CHECK_THROWS_AS(lock_key(std::string_view()), std::invalid_argument);
   CHECK_THROWS_MATCHES(lock_key(null), std::invalid_argument, MessageMatches(ContainsSubstring("null pointer")));
+}
+
+TEST_CASE("lock_key: a literal with a part in braces is refused, because key<> was forgotten", "[T83]") {
+  CHECK_THROWS_MATCHES(lock_key("order:{o.id}"), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("dlock::key<\"order:{o.id}\">(...)") &&
+                                      ContainsSubstring("\"order:{o.id}\"sv")));
+  CHECK_THROWS_AS(lock_key("{id}"), std::invalid_argument);
+  CHECK_THROWS_AS(lock_key("a{b}{c}"), std::invalid_argument);
+  CHECK_THROWS_AS(dlock::lock_keys({"a", "b:{c}"}), std::invalid_argument);
+}
+
+TEST_CASE("lock_key: text with braces that is marked as text, or is no pattern, is a key") {
+  const char* const pointer = "order:{o.id}";
+  char buffer[] = "order:{o.id}";
+  const char field[32] = "order:{o.id}";
+  CHECK(lock_key("order:{o.id}"sv).str() == "order:{o.id}");
+  CHECK(lock_key(std::string("order:{o.id}")).str() == "order:{o.id}");
+  CHECK(lock_key(pointer).str() == "order:{o.id}");
+  CHECK(lock_key(buffer).str() == "order:{o.id}");
+  CHECK(lock_key(field).str() == "order:{o.id}");
+  CHECK(lock_key("{{id}}").str() == "{{id}}");
+  CHECK(lock_key("a{").str() == "a{");
+  CHECK(lock_key("{7}").str() == "{7}");
+  CHECK(lock_key("{}").str() == "{}");
+  CHECK(lock_key("{\"id\": 7}").str() == "{\"id\": 7}");
+}
+
+TEST_CASE("lock_key: an array is text up to its first zero byte, or its end") {
+  const char full[3] = {'a', 'b', 'c'};
+  char padded[8] = "abc";
+  CHECK(lock_key(full).str() == "abc");
+  CHECK(lock_key(padded).str() == "abc");
+  CHECK(lock_key("abc\0def").str() == "abc");
+  CHECK(lock_key(std::string_view("abc\0def", 7)).str().size() == 7);
 }
 
 TEST_CASE("lock_key: order is by unsigned bytes, as binary columns sort") {

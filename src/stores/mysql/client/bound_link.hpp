@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/types.h>
@@ -105,6 +105,7 @@ class bound_link {
   std::optional<turn> wait_turn(const caller_signal& by, fault& why);
 
   bool usable() const noexcept { return link_->usable(); }
+  int socket() const noexcept { return mysql_socket(link_->handle()); }
   const connection_identity& identity() const noexcept { return link_->identity(); }
   /// Ends the connection. What runs returns soon.
   void end() noexcept { link_->interrupt(); }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Rule 14: what can't work is said at the start, in words.
 #include "stores/mysql/client/check.hpp"
 

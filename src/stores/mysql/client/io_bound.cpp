@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/io_bound.hpp"
 
 #include <poll.h>
@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace dlock::stores::mysql {
 
@@ -26,27 +27,25 @@ int make_wake() {
 
 }  // namespace
 
-mysql_io_bound::mysql_io_bound(clock::time_point end, const std::stop_token& cancel)
-    : end_(end), outer_(present), wake_(make_wake()) {
-  if (cancel.stop_possible()) {
-    on_cancel_.emplace(cancel, [wake = wake_] { static_cast<void>(::eventfd_write(wake, 1)); });
-  }
+mysql_io_bound::wake_event::wake_event() : descriptor_(make_wake()) {}
+mysql_io_bound::wake_event::~wake_event() { ::close(descriptor_); }
+
+void mysql_io_bound::signal::operator()() const noexcept { static_cast<void>(::eventfd_write(descriptor, 1)); }
+
+mysql_io_bound::mysql_io_bound(clock::time_point end, std::stop_token cancel)
+    : end_(end), outer_(present), on_cancel_(std::move(cancel), signal{wake_.descriptor()}) {
   present = this;
 }
 
-mysql_io_bound::~mysql_io_bound() {
-  present = outer_;
-  on_cancel_.reset();  // before the descriptor goes
-  ::close(wake_);
-}
+mysql_io_bound::~mysql_io_bound() { present = outer_; }
 
 int mysql_io_bound::wait(int socket, bool to_read, int timeout_ms) noexcept {
   using namespace std::chrono;
   const auto* const bound = present;
   const auto own_end = timeout_ms > 0 ? clock::now() + milliseconds{timeout_ms} : clock::time_point::max();
   const auto end = bound != nullptr ? std::min(own_end, bound->end_) : own_end;
-  std::array<pollfd, 2> watched{
-      {{socket, static_cast<short>(to_read ? POLLIN : POLLOUT), 0}, {bound != nullptr ? bound->wake_ : -1, POLLIN, 0}}};
+  std::array<pollfd, 2> watched{{{socket, static_cast<short>(to_read ? POLLIN : POLLOUT), 0},
+                                 {bound != nullptr ? bound->wake_.descriptor() : -1, POLLIN, 0}}};
   for (;;) {
     int left = -1;
     if (end != clock::time_point::max()) {

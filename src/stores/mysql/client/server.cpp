@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/server.hpp"
 
 #include <fmt/format.h>
@@ -39,6 +39,7 @@ constexpr const char* mysql_text_sql =
     "'OFF', '', '', '', @@global.read_only, @@global.innodb_read_only, @@global.super_read_only, DATABASE()";
 
 constexpr std::string_view behind_proxy = "proxy";
+constexpr std::string_view of_cluster = "galera|";
 
 struct incarnation {
   std::string_view start;
@@ -80,13 +81,15 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   server.start = row.at(2).value_or("");
   server.database = row.at(10).value_or("");
   const bool cluster = row.at(3).value_or("") == "ON" && !row.at(4).value_or("").empty();
-  server.id = cluster ? "galera|" + *row.at(4) : server.node;
+  server.id = cluster ? std::string(of_cluster) + *row.at(4) : server.node;
   server.id_sql = cluster ? mariadb_cluster : mariadb ? mariadb_node : mysql_node;
   server.refusal = mysql_refusal(row);
   // A proxy answers the handshake with a number of its own.
   if (server.connection != mysql_thread_id(handle)) server.node = behind_proxy;
   return true;
 }
+
+bool is_cluster(const mysql_server& server) noexcept { return server.id.starts_with(of_cluster); }
 
 bool equal_names(std::string_view left, std::string_view right) {
   const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,9 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why);
 
 /// What mysql_server::refusal is, by the row of that round trip.
 std::string mysql_refusal(const std::vector<std::optional<std::string>>& row);
+
+/// Whether it is a node of a Galera cluster, of which each takes writes.
+bool is_cluster(const mysql_server& server) noexcept;
 
 /// Whether both name one database. A server may keep the names in small letters.
 bool equal_names(std::string_view left, std::string_view right);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ struct row_link {
   bound_link link;
   key_statement* take = nullptr;
   // Of who has the turn:
-  bool found = false;        ///< the last take has found a row
-  std::int64_t seconds = 0;  ///< of silence after which the server ends it
+  bool found = false;         ///< the last take has found a row
+  std::int64_t seconds = 0;   ///< of silence after which the server ends it
+  std::uint64_t noticed = 0;  ///< the watch for its end, while it holds a row
 };
 
 /// The connections of a store, each for one held lock, and what they hold. Thread safety: all functions from any thread; no

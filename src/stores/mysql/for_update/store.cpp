@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/for_update/store.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
+#include <utility>
 
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
@@ -177,9 +179,12 @@ reply for_update_store::take(waiting_connection& by, const request& request) {
     if (with.link == nullptr) return answer;
     answer = lock_row(by, request, with.link);
     if (answer.result == outcome::yes) {
+      std::function<void()> closed = [this, key = std::string(request.resource), session = request.session,
+                                      nonce = request.nonce] { listeners_.lock_deleted(key, session, nonce); };
       if (!pool_.hold(std::string(request.resource), {request.session, request.nonce, with.link})) {
         return {.result = outcome::unknown};  // two rows' worth of one key? the connection ends, and its lock with it
       }
+      with.link->noticed = hangups_.add(with.link->link.socket(), std::move(closed));
       with.keep();
       answer.fence = request.nonce;
       return answer;
@@ -231,6 +236,13 @@ reply for_update_store::make_row(waiting_connection& by, const request& request)
   return answer;
 }
 
+/// Out of the books, if it is that grant.
+bool for_update_store::remove(std::string_view key, const link_pool::held& grant) {
+  if (!pool_.remove(key, grant)) return false;
+  hangups_.remove(std::exchange(grant.link->noticed, 0));
+  return true;
+}
+
 reply for_update_store::extend(waiting_connection& by, const request& request) {
   const auto grant = pool_.find(request.resource);
   reply answer{.result = outcome::no, .statements = 0};
@@ -247,7 +259,7 @@ reply for_update_store::extend(waiting_connection& by, const request& request) {
     if (answer.result == outcome::yes && is_no_primary(rows)) link.end();
   }
   if (link.usable()) return answer;
-  if (pool_.remove(request.resource, *grant)) pool_.drop();
+  if (remove(request.resource, *grant)) pool_.drop();
   return {.result = outcome::no};
 }
 
@@ -261,7 +273,7 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
   auto& link = grant->link->link;
   auto mine = link.wait_turn(by.caller(), answer.why);
   if (!mine && link.usable()) return answer;  // busy for too long
-  if (!pool_.remove(request.resource, *grant)) return {.result = outcome::no, .statements = 0};
+  if (!remove(request.resource, *grant)) return {.result = outcome::no, .statements = 0};
   if (!mine) {
     pool_.drop();
     return {.result = outcome::no};

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,10 +9,12 @@
 #include "dlock/store/store_admin.hpp"
 #include "dlock/stores/mysql_for_update.hpp"
 #include "stores/mysql/client/client.hpp"
+#include "stores/mysql/client/hangup_watch.hpp"
 #include "stores/mysql/client/key_waiters.hpp"
 #include "stores/mysql/client/waiting_connection.hpp"
 #include "stores/mysql/for_update/pool.hpp"
 #include "stores/mysql/shared_table/layout.hpp"
+#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::mysql::for_update {
 
@@ -49,7 +50,7 @@ class for_update_store final : public store, private store_admin {
     return connect(limit, why, {});
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
-    return client_.open<waiting_connection>(limit, cancel, why, no_losses_);
+    return client_.open<waiting_connection>(limit, cancel, why);
   }
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
   /// No lease depends on a session: each has a connection of its own.
@@ -63,6 +64,8 @@ class for_update_store final : public store, private store_admin {
   /// Such a connection leaves nothing behind.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return this; }
+  void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
+  void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
 
  private:
   /// The table as it is.
@@ -92,6 +95,7 @@ class for_update_store final : public store, private store_admin {
   reply make_row(waiting_connection& by, const request& request) const;
   reply extend(waiting_connection& by, const request& request);
   reply free(waiting_connection& by, const request& request);
+  bool remove(std::string_view key, const link_pool::held& grant);
   reply look(waiting_connection& by, const request& request) const;
   std::shared_ptr<row_link> open(waiting_connection& by, fault& why);
   bool set_silence(bound_link::turn& mine, row_link& on, microseconds ttl, fault& why);
@@ -102,8 +106,9 @@ class for_update_store final : public store, private store_admin {
 
   const for_update_settings settings_;
   mysql_client client_;
+  store_listeners listeners_{};
+  hangup_watch hangups_{};  // outlives the connections
   link_pool pool_;
-  const std::atomic<std::uint64_t> no_losses_{0};
   mutable base::mutex mutex_;
   std::shared_ptr<const row_table_sql> rows_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
   key_waiters waiters_;                                                   // its thread asks for rows_

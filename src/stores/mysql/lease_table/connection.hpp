@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>
@@ -39,17 +39,20 @@ struct mysql_look_row {
   mysql_bytes<1020> host{};
   std::int64_t pid = 0;
   mysql_bytes<256> label{};
+  std::uint64_t nonce = 0;
 
   /// Where its columns go, in their order.
-  std::array<mysql_field, 8> fields() noexcept {
+  std::array<mysql_field, 9> fields() noexcept {
     return {mysql_field::bytes(holder), mysql_field::number(fence),   mysql_field::number(kept),
             mysql_field::number(gone),  mysql_field::number(left_us), mysql_field::text(host),
-            mysql_field::number(pid),   mysql_field::text(label)};
+            mysql_field::number(pid),   mysql_field::text(label),     mysql_field::number(nonce)};
   }
 };
 
 /// A statement whose parameters are those values. Both must outlive it.
 mysql_statement make_statement(const sql::statement_text& text, lease_values& values);
+
+constexpr unsigned packet_too_large = 1153;
 
 /// A connection with the prepared statements of the lock tables and room for their parameters.
 class lease_connection final : public mysql_connection {
@@ -64,8 +67,17 @@ class lease_connection final : public mysql_connection {
 
   using mysql_connection::run;
   outcome run(statement_id which, mysql_done& done, fault& why) { return run(statement(which), done, why); }
+  using mysql_connection::run_in_sync;
+  outcome run_in_sync(statement_id which, mysql_done& done, unsigned& statements, fault& why) {
+    return run_in_sync(statement(which), done, statements, why);
+  }
   /// The statement that reads: yes and the row, or absent. Else failed or unknown.
   outcome look(mysql_look_row& row, fault& why);
+  /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the connection. Large
+  /// texts cost one statement the first time.
+  bool fits(const std::string& text);
+  /// What a text that does not fit is answered.
+  static fault too_large();
   /// Prepares all statements: what the server won't have shows now. False, and the reason.
   bool prepare_all(fault& why);
 
@@ -74,6 +86,7 @@ class lease_connection final : public mysql_connection {
 
   const std::string prefix_;  // of the names of the tables
   lease_values values_{};
+  std::size_t largest_text_ = 0;  // 0: not asked yet
   std::vector<mysql_statement> statements_{};
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What dlock::odb asks about connections and tables of the application's.
 #include <dlock/detail/odb_compat.hpp>
 //
@@ -11,9 +11,11 @@
 #include <odb/mysql/exceptions.hxx>
 #include <utility>
 
+#include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/database.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
+#include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -190,6 +192,11 @@ std::string mysql_store::address(odb::database& database) const {
 
 std::string mysql_store::unfit_id(const row_table& table, std::span<const row_value> values) const {
   const bool utf8 = table.charset.empty() || table.charset.starts_with("utf8");
+  for (std::size_t i = 0; i < values.size() && i < table.id_text.size(); ++i) {
+    // The server would compare as numbers, and take '1', '01' and '1.0' for the same row.
+    if (std::holds_alternative<std::string>(values[i]) || table.id_text[i].charset.empty()) continue;
+    return fmt::format("{} is a column of text, and the id is an integer: map it as std::string", table.id.at(i));
+  }
   for (std::size_t i = 0; utf8 && i < values.size() && i < table.id_text.size(); ++i) {
     const auto* const text = std::get_if<std::string>(&values[i]);
     if (text == nullptr || table.id_text[i].charset == "binary" || is_utf8(*text)) continue;
@@ -213,12 +220,17 @@ void mysql_store::break_off(odb::connection& with) const noexcept {
   if (of_mysql(with)) ::shutdown(mysql_socket(static_cast<odb::mysql::connection&>(with).handle()), SHUT_RDWR);
 }
 
+void mysql_store::catch_up(odb::connection& with) const {
+  if (of_mysql(with) && is_cluster(client_.server())) with.execute(std::string(sync_prefix) + "SELECT 1");
+}
+
 std::string mysql_store::and_here() const {
   const auto server = client_.server();
   return server.id_sql.empty() ? "" : " AND " + server.id_sql + "=" + mysql_literal(server.id);
 }
 
 std::string mysql_store::claim(const sql::claim_request& request) const {
+  if (!row_sql_.tables().known()) fail(settings_.name, make_own_fault(no_tables_id(sql_.names().table("floor"))));
   return row_sql_.claim(request, zone()) + and_here();
 }
 

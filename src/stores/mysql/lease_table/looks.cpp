@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Who holds keys: one by its prepared statement, many by one SELECT.
 
@@ -21,6 +21,7 @@ seen seen_of(const mysql_look_row& row) {
   shown.fence = row.fence;
   shown.holder = id_of(row.holder.view());
   if (!shown.holder) return shown;
+  shown.nonce = row.nonce;
   shown.kind = row.kept != 0 ? lease_kind::session : lease_kind::expiring;
   shown.gone = row.kept != 0 && row.gone != 0;
   shown.expired = row.left_us <= 0;
@@ -60,12 +61,13 @@ void answer_keys(const mysql_rows& found, std::span<const request> requests, std
 }
 
 /// The requests are told apart by their numbers: what the server takes for the same id is its own matter.
-void answer_rows(const mysql_rows& found, std::span<const request> requests, std::span<reply> replies) {
+void answer_rows(const mysql_row_sql& sql, const mysql_rows& found, std::span<const request> requests,
+                 std::span<reply> replies) {
   for (const auto& row : found) {
     const auto number = static_cast<std::size_t>(std::strtoull(row.at(0).value_or("0").c_str(), nullptr, 10));
     if (number >= requests.size()) continue;
     replies[number].result = outcome::yes;
-    replies[number].holder = seen_in_row(*requests[number].row->table, {row.begin() + 1, row.end()});
+    replies[number].holder = seen_in_row(sql, *requests[number].row->table, {row.begin() + 1, row.end()});
   }
 }
 
@@ -75,10 +77,15 @@ reply execute_looks(lease_connection& on, const lease_sql& statements, const mys
   reply whole;
   mysql_rows found;
   const auto text = keys ? keys_text(statements, requests) : row_sql.look_at_all(requests);
+  if (!on.fits(text)) {
+    whole.why = lease_connection::too_large();
+    whole.statements = 0;
+    return whole;
+  }
   whole.result = on.query(text, "look at several", &found, nullptr, whole.why);
   if (whole.result != outcome::yes) return whole;
   for (auto& each : replies) each = {.result = outcome::absent};
-  keys ? answer_keys(found, requests, replies) : answer_rows(found, requests, replies);
+  keys ? answer_keys(found, requests, replies) : answer_rows(row_sql, found, requests, replies);
   return whole;
 }
 

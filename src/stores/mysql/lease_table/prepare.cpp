@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Rule 14: what can't work is said at the start, in words.
 #include <dlock/detail/odb_compat.hpp>
 //
@@ -16,6 +16,7 @@
 #include "dlock/error.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 
@@ -118,6 +119,19 @@ struct probe {
   }
 };
 
+/// Made of the names of database and prefix, so that lock tables that somebody dropped and made anew are the same for the rows.
+void ensure_tables_id(const probe& look, sql::schema_mode mode) {
+  const auto row = sql::tables_id::floor_row;
+  if (!look.rows(fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}}={}", row), "reading the floor")
+           .empty())
+    return;
+  if (mode != sql::schema_mode::create) fail(look.store, no_tables_id(look.names.table("floor")));
+  look.change(fmt::format("INSERT IGNORE INTO {{floor}} ({{floor.id}}, {{floor.fence}}) VALUES ({}, "
+                          "CONV(LEFT(SHA2(CONCAT(DATABASE(), '.{}'), 256), 8), 16, 10) & {})",
+                          row, look.names.prefix(), sql::tables_id::most),
+              "giving the lock tables an id");
+}
+
 /// How far the tables are, as the version table says it.
 struct written_version {
   std::uint64_t version = 0;
@@ -211,10 +225,12 @@ void mysql_store::prepare() {
       const bool new_tables = read_version(look).version == 0;
       run_schema(client_.database(), sql::schema_mode::create, look);
       look.ensure_floor(sql::schema_mode::create, new_tables ? 0 : sql::above_lost_floor);
+      ensure_tables_id(look, sql::schema_mode::create);
     } else {
       finish_migration(look, client_.database(), sql::schema_mode::verify);
       run_schema(client_.database(), sql::schema_mode::verify, look);
       look.ensure_floor(sql::schema_mode::verify, 0);
+      ensure_tables_id(look, sql::schema_mode::verify);
     }
   } catch (const odb::mysql::database_exception& e) {
     fail_schema(settings_.name, make_mysql_fault(e.error(), e.sqlstate(), e.message(), "the lock tables"));
@@ -223,6 +239,7 @@ void mysql_store::prepare() {
                 make_own_fault(fmt::format("the lock tables: {}", e.what()), true, !connection->usable()));
   }
   look.check_tables(settings_.schema);
+  if (const auto read = read_tables_id(*connection); read.result != outcome::yes) fail(settings_.name, read.why);
 }
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/row_batch.hpp"
 
 #include <algorithm>
@@ -39,9 +39,9 @@ outcome read_rows(lease_connection& on, const mysql_row_sql& sql, std::span<cons
     if (which >= requests.size()) continue;
     const auto& asked = requests[which];
     const auto text = from.at(1).value_or("");
-    const auto owner = sql::row_owner::parse(text);
+    const auto asker = sql.owner_of(asked);
     found[which] = {.there = true,
-                    .ours = owner && owner->session == asked.session && owner->nonce == asked.nonce,
+                    .ours = text == asker.text() || text == asker.verified_text(),
                     .nobody = text.empty(),
                     .free = number(from.at(2)) != 0,
                     .fence = number(from.at(3))};
@@ -82,10 +82,16 @@ reply execute_all(lease_connection& on, const mysql_row_sql& sql, std::span<cons
                   std::span<reply> replies, bool can_skip, bool& refused) {
   const auto action = requests.front().action;
   const bool take = action == verb::take;
-  auto change = change_rows(on, action, can_skip, [&](bool skip) { return sql.change_all(requests, skip); });
+  auto change =
+      change_rows(on, action, can_skip, requests.size(), [&](bool skip) { return sql.change_all(requests, skip); });
   reply sent{.result = outcome::yes, .statements = change.statements};
   refused = change.said == outcome::failed && !change.why.contended && !change.why.connection && on.usable();
   const bool none = change.rows == 0 && (take || !change.skipped);
+  if (action == verb::extend && !refused && on.usable()) {
+    // An extension may be repeated, so the rows are asked one by one which of them somebody has locked.
+    refused = change.why.contended || (change.said == outcome::yes && change.rows < requests.size());
+    if (refused) return sent;
+  }
   if (change.said != outcome::yes || none || (!take && change.rows == requests.size())) {
     fill_all(replies, change.said != outcome::yes ? change.said : none ? outcome::no : outcome::yes, change.why);
     return sent;
@@ -107,13 +113,16 @@ reply execute_all(lease_connection& on, const mysql_row_sql& sql, std::span<cons
 bool one_row_statement_can(std::span<const request> requests) noexcept {
   const auto& first = requests.front();
   const bool take = first.action == verb::take;
-  if (first.row == nullptr || (!take && first.action != verb::release && first.action != verb::cancel)) return false;
+  const bool extends = first.action == verb::extend;
+  const bool frees = first.action == verb::release || first.action == verb::cancel;
+  if (first.row == nullptr || (!take && !extends && !frees)) return false;
   const auto& table = *first.row->table;
   if (take && by_column(table) && first.ttl.count() <= 0) return false;
   return std::all_of(requests.begin(), requests.end(), [&](const request& each) {
     return each.row != nullptr && each.row->table == first.row->table && each.action == first.action &&
            each.session == first.session && !each.row->values.empty() && each.row->values.size() == table.id.size() &&
-           (!take || (each.kind == first.kind && each.ttl == first.ttl)) && each.min_hold.count() <= 0;
+           (frees || (each.kind == first.kind && each.ttl == first.ttl)) && (!extends || each.no_wait) &&
+           each.min_hold.count() <= 0;
   });
 }
 

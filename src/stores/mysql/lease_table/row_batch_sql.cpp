@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// The statements about many rows of one table.
 
@@ -30,14 +30,15 @@ std::string any_of(std::span<const request> requests, std::string_view before) {
   return "(" + text + ")";
 }
 
-/// Of each row the attempt, and for a release the grant. It names the primary key in each branch, so that the server reads
+/// Of each row the attempt, and for a release or an extension the grant. It names the primary key in each branch, so that the server reads
 /// no other row.
-std::string any_of_ours(std::span<const request> requests, const row_table& as, std::string_view before) {
+std::string any_of_ours(std::span<const request> requests, const row_table& as, std::string_view before,
+                        sql::tables_id tables) {
   std::string text;
   for (const auto& each : requests) {
     fmt::format_to(std::back_inserter(text), "{}({} AND {}", text.empty() ? "" : " OR ", where(*each.row, before),
-                   ours(as, owner_of(each)));
-    if (each.action == verb::release && fence_is_ours(as)) text += fmt::format(" AND {}={}", as.fence, each.fence);
+                   ours(as, {each.session, each.nonce, tables}));
+    if (each.action != verb::cancel && fence_is_ours(as)) text += fmt::format(" AND {}={}", as.fence, each.fence);
     text += ")";
   }
   return "(" + text + ")";
@@ -79,9 +80,13 @@ std::string mysql_row_sql::change_all(std::span<const request> requests, bool sk
   const auto before = qualifier(*first.row->table);
   const auto as = qualified(*first.row->table);
   const auto rows = rows_of(requests, as, before, skip);
+  if (first.action == verb::extend) {
+    return fmt::format("UPDATE {} SET {}=GREATEST({}, {}) WHERE {} AND {}", rows, as.expires_at, as.expires_at,
+                       expiry(as, first.ttl), any_of_ours(requests, as, before, tables()), alive(as));
+  }
   if (first.action != verb::take) {
     return fmt::format("UPDATE {} SET {} WHERE {}", rows, freed(as, session_zone::utc),
-                       any_of_ours(requests, as, before));
+                       any_of_ours(requests, as, before, tables()));
   }
   const auto owner = by_row(requests, before, [&](std::size_t i) { return "'" + owner_of(requests[i]).text() + "'"; });
   return expand("UPDATE {rows} SET {grant} WHERE {any} AND ({nobody} OR {expired})",

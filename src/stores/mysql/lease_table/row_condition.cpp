@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/row_condition.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ std::string alive(const row_table& table) {
 
 std::string nobody(const row_table& table) { return fmt::format("{0} IS NULL OR {0}=''", table.owner); }
 
-std::string ours(const row_table& table, const sql::row_owner& who) {
+std::string ours(const row_table& table, const sql::row_holder& who) {
   return fmt::format("{} IN ('{}','{}')", table.owner, who.text(), who.verified_text());
 }
 
@@ -116,10 +116,9 @@ std::string where(const row_id& row, std::string_view alias) {
   return condition;
 }
 
-void bind_ours(bound_sql& to, const request& grant) {
+void bind_ours(bound_sql& to, const request& grant, const sql::row_holder& who) {
   const auto& table = *grant.row->table;
   bind_where(to, *grant.row);
-  const auto who = owner_of(grant);
   to << " AND " << table.owner << " IN (" << bound{who.text()} << "," << bound{who.verified_text()} << ")";
   if (fence_is_ours(table)) to << " AND " << table.fence << "=" << bound{grant.fence};
 }

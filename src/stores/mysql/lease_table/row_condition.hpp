@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// The parts of which SQL about rows of the application's is made.
@@ -36,8 +36,6 @@ inline microseconds own_ttl(const request& grant) noexcept {
   return grant.kind == lease_kind::session ? microseconds{0} : grant.ttl;
 }
 
-inline sql::row_owner owner_of(const request& from) noexcept { return {from.session, from.nonce}; }
-
 /// What a statement begins with.
 std::string_view zone_prefix(const row_table& table, session_zone in);
 /// Seconds since 1970 as a value for a TIMESTAMP column.
@@ -47,7 +45,7 @@ std::string timestamp(std::string_view seconds, session_zone in);
 std::string expired(const row_table& table);
 std::string alive(const row_table& table);
 std::string nobody(const row_table& table);
-std::string ours(const row_table& table, const sql::row_owner& who);
+std::string ours(const row_table& table, const sql::row_holder& who);
 
 /// What a free row has.
 std::string freed(const row_table& table, session_zone in);
@@ -60,7 +58,7 @@ std::string qualifier(const row_table& table);
 std::string literal_of(const row_id& row, std::size_t column);
 /// "a=1 AND b=2"; `alias` before each column.
 std::string where(const row_id& row, std::string_view alias = "");
-/// The row, if that grant of it is still ours.
-void bind_ours(bound_sql& to, const request& grant);
+/// The row, if that grant of it is still ours: `who`.
+void bind_ours(bound_sql& to, const request& grant, const sql::row_holder& who);
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/row_sql.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
-std::string quoted(const sql::row_owner& who) { return "'" + who.text() + "'"; }
+std::string quoted(const sql::row_holder& who) { return "'" + who.text() + "'"; }
 
 }  // namespace
 
@@ -24,6 +24,11 @@ mysql_row_sql::mysql_row_sql(const sql::table_names& names, const std::string& d
 
 std::string mysql_row_sql::expand(std::string_view text, std::initializer_list<sql::named_part> parts) const {
   return sql::expand(names_, text, parts);
+}
+
+std::string mysql_row_sql::read_tables_id() const {
+  return expand("SELECT {floor.fence} FROM {floor} WHERE {floor.id} = {row}",
+                {{"row", std::to_string(sql::tables_id::floor_row)}});
 }
 
 std::string mysql_row_sql::expiry(const row_table& table, microseconds own_ttl, session_zone in) const {
@@ -95,8 +100,8 @@ std::string mysql_row_sql::ask(const row_id& row) const {
                 {{"table", row.table->table}, {"row", rows_by_id(*row.table, std::array{&row})}});
 }
 
-// A plain sub-query: it names the holder of this moment, and an operator cannot mean more. Another program's owner is no
-// session's id.
+// A plain sub-query: it names the holder of this moment, and an operator cannot mean more. The owner that another program, or one
+// with other lock tables, has written is none of our sessions.
 std::string mysql_row_sql::revoke(const row_id& row) const {
   const auto& table = *row.table;
   static const auto text = sql::in_one_line(R"(
@@ -107,18 +112,22 @@ WHERE {session.id} = (
   FROM {table}
   WHERE {row}
     AND {expires_at} IS NULL
-    AND CHAR_LENGTH({owner})>=49)
+    AND SUBSTR({owner},33,5)='/{tables}')
 )");
-  return expand(
-      text, {{"owner", table.owner}, {"table", table.table}, {"row", where(row)}, {"expires_at", table.expires_at}});
+  return expand(text, {{"owner", table.owner},
+                       {"table", table.table},
+                       {"row", where(row)},
+                       {"expires_at", table.expires_at},
+                       {"tables", tables().text()}});
 }
 
 // Rule 2: about the holder and the grant that were seen. Another program has no session: only its expiry ends its lock.
 std::string mysql_row_sql::take_over(const request& request) const {
   const auto& table = *request.row->table;
   const bool foreign = request.expected->holder == sql::foreign_owner;
-  const auto holder = foreign ? fmt::format("{}<>''", table.owner)
-                              : ours(table, sql::row_owner{request.expected->holder, request.expected->nonce});
+  const auto holder = foreign
+                          ? fmt::format("{}<>''", table.owner)
+                          : ours(table, sql::row_holder{request.expected->holder, request.expected->nonce, tables()});
   const auto dead = by_column(table) || foreign
                         ? expired(table)
                         : expand(
@@ -184,7 +193,7 @@ verification mysql_row_sql::release(const request& grant, session_zone in) const
   const auto& table = *grant.row->table;
   bound_sql to;
   to << zone_prefix(table, in) << "UPDATE " << table.table << " SET " << freed(table, in) << " WHERE ";
-  bind_ours(to, grant);
+  bind_ours(to, grant, owner_of(grant));
   return std::move(to.statement);
 }
 
@@ -195,7 +204,7 @@ verification mysql_row_sql::verify(const request& grant) const {
   bound_sql to;
   to << "UPDATE " << table.table << " SET " << table.owner << "=IF(" << table.owner << "=" << bound{who.text()} << ","
      << bound{who.verified_text()} << "," << bound{who.text()} << ") WHERE ";
-  bind_ours(to, grant);
+  bind_ours(to, grant, who);
   return std::move(to.statement);
 }
 
@@ -212,18 +221,18 @@ std::string mysql_row_sql::abandoned_rows(const row_table& table) const {
   const auto as = qualified(table);
   static const auto text = sql::in_one_line(R"(
 ({expires_at} IS NULL
- AND CHAR_LENGTH({owner})>=49
+ AND SUBSTR({owner},33,5)='/{tables}'
  AND NOT EXISTS (
    SELECT 1
    FROM {session} s
    WHERE s.{session.id} = UNHEX(LEFT({owner},32))
      AND s.{session.expires_at_us} > {now}))
 )");
-  return expand(text, {{"expires_at", as.expires_at}, {"owner", as.owner}});
+  return expand(text, {{"expires_at", as.expires_at}, {"owner", as.owner}, {"tables", tables().text()}});
 }
 
 std::string mysql_row_sql::claim(const sql::claim_request& request, session_zone in) const {
-  const auto owner = quoted({request.session, request.nonce});
+  const auto owner = quoted({request.session, request.nonce, tables()});
   return expand("{zone}UPDATE {table} SET {grant} WHERE {rows} AND {free}",
                 {{"zone", zone_prefix(request.table, in)},
                  {"table", request.table.table},

@@ -1,6 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -12,12 +14,14 @@
 #include "stores/mysql/lease_table/row_condition.hpp"
 #include "stores/sql/dialect.hpp"
 #include "stores/sql/named_sql.hpp"
+#include "stores/sql/row_owner.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
 /// SQL about rows of the application's that are locked in place. All values stand in the texts: tables are many, and none
-/// is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Immutable.
+/// is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Thread safety: all functions may be
+/// called from any thread.
 class mysql_row_sql {
  public:
   /// `database` is that of the lock tables: the application's connections may have another one.
@@ -25,6 +29,16 @@ class mysql_row_sql {
 
   /// The table names of these have their database.
   const sql::table_names& names() const noexcept { return names_; }
+
+  /// Of the lock tables; not known before it was set.
+  sql::tables_id tables() const noexcept {
+    const auto number = tables_.load(std::memory_order_relaxed);
+    return number > sql::tables_id::most ? sql::tables_id() : sql::tables_id(number);
+  }
+  void tables(sql::tables_id found) noexcept { tables_.store(found.number(), std::memory_order_relaxed); }
+  sql::row_holder owner_of(const request& from) const noexcept { return {from.session, from.nonce, tables()}; }
+  /// Reads it from the floor table.
+  std::string read_tables_id() const;
 
   std::string take(const request& request) const;
   /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, revoked.
@@ -64,6 +78,7 @@ class mysql_row_sql {
   std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) const;
 
   sql::table_names names_;
+  std::atomic<std::uint32_t> tables_{sql::tables_id().number()};
 };
 
 }  // namespace dlock::stores::mysql::lease_table

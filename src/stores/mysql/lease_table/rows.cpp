@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/rows.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 #include <string>
 
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/granted_fence.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/lease_table/grant.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -34,6 +34,17 @@ reply change(lease_connection& connection, const std::string& sql, const char* d
   return answer;
 }
 
+/// Of what is ours, as with keys: a node that has not seen our grant yet is asked again when it has.
+/// `prefix`: of the first try alone. The second one has another.
+reply change_ours(lease_connection& connection, const std::string& sql, const char* doing,
+                  std::string_view prefix = {}) {
+  auto answer = change(connection, std::string(prefix) + sql, doing);
+  if (answer.result != outcome::no || connection.sync_prefix().empty()) return answer;
+  answer = change(connection, std::string(connection.sync_prefix()) + sql, doing);
+  ++answer.statements;
+  return answer;
+}
+
 reply grant(lease_connection& connection, const mysql_row_sql& sql, const request& request, const std::string& text,
             const char* doing) {
   reply answer = change(connection, std::string(connection.quick_prefix()) + text, doing);
@@ -50,7 +61,7 @@ std::int64_t number(const std::optional<std::string>& from) {
 
 }  // namespace
 
-seen seen_in_row(const row_table& table, const mysql_rows::value_type& row) {
+seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_rows::value_type& row) {
   seen shown;
   shown.fence = static_cast<std::uint64_t>(number(row.at(1)));
   const auto text = row.at(0).value_or("");
@@ -60,10 +71,10 @@ seen seen_in_row(const row_table& table, const mysql_rows::value_type& row) {
   const auto left = number(row.at(4));
   shown.expired = left <= 0;
   shown.left = microseconds{std::max<std::int64_t>(0, left)};
-  const auto owner = sql::row_owner::parse(text);
+  const auto owner = sql::row_holder::parse(text, sql.tables());
   if (!owner) {
     shown.holder = sql::foreign_owner;
-    shown.who = clip_utf8(text, 255);
+    shown.who = clip_utf8(sql::row_holder::describe_foreign(text), 255);
     // Nothing tells whether that program lives: a lock of its without an expiry is its own for ever.
     if (kept) {
       shown.expired = false;
@@ -81,20 +92,27 @@ seen seen_in_row(const row_table& table, const mysql_rows::value_type& row) {
 
 namespace {
 
-reply look(lease_connection& connection, const row_table& table, const std::string& sql) {
+reply look(lease_connection& connection, const mysql_row_sql& sql, const request& request) {
   reply answer;
   mysql_rows rows;
-  answer.result = connection.query(sql, "look at a row", &rows, nullptr, answer.why);
+  answer.result = connection.query(sql.look(request), "look at a row", &rows, nullptr, answer.why);
   if (answer.result != outcome::yes) return answer;
   if (rows.empty()) {
     answer.result = outcome::absent;
   } else {
-    answer.holder = seen_in_row(table, rows.front());
+    answer.holder = seen_in_row(sql, *request.row->table, rows.front());
   }
   return answer;
 }
 
 }  // namespace
+
+std::string no_tables_id(const std::string& floor_table) {
+  return fmt::format(
+      "table {} has no row with id {}, which says what these lock tables are called in rows: open the store with "
+      "schema=create to repair it",
+      floor_table, sql::tables_id::floor_row);
+}
 
 std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label) {
   return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label);
@@ -109,7 +127,7 @@ reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, co
   answer.result = connection.query(sql.look(about), "look at a row", &rows, nullptr, answer.why);
   if (answer.result != outcome::yes || rows.empty()) return answer;
   const auto& found = rows.front();
-  const auto now = seen_in_row(*row.table, found);
+  const auto now = seen_in_row(sql, *row.table, found);
   const bool kept = now.kind == lease_kind::session;
   if (!now.holder || (!kept && now.expired)) return answer;
   const bool theirs = now.holder == sql::foreign_owner;
@@ -138,12 +156,15 @@ reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, con
   switch (request.action) {
     case verb::take: return grant(connection, sql, request, sql.take(request), "take a row");
     case verb::take_over: return grant(connection, sql, request, sql.take_over(request), "take over a row");
-    case verb::look: return look(connection, *row.table, sql.look(request));
+    case verb::look: return look(connection, sql, request);
     // Rows are the application's: none is made by being locked.
     case verb::insert: return {outcome::absent, 0, {}, {}};
-    case verb::extend: return change(connection, sql.extend(request), "extend a row's lock");
-    case verb::release: return change(connection, sql.release(request).text, "release a row");
-    case verb::cancel: return change(connection, sql.cancel(request), "cancel a row's lock");
+    case verb::extend: {
+      const auto prefix = request.no_wait ? connection.quick_prefix() : std::string_view();
+      return change_ours(connection, sql.extend(request), "extend a row's lock", prefix);
+    }
+    case verb::release: return change_ours(connection, sql.release(request).text, "release a row");
+    case verb::cancel: return change_ours(connection, sql.cancel(request), "cancel a row's lock");
   }
   return refused("no such verb");
 }

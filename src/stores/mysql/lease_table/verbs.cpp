@@ -1,16 +1,17 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// The verbs on lock and session rows: each one prepared statement.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
+#include "stores/mysql/client/granted_fence.hpp"
 #include "stores/mysql/client/guard.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/batch.hpp"
-#include "stores/mysql/lease_table/grant.hpp"
 #include "stores/mysql/lease_table/looks.hpp"
 #include "stores/mysql/lease_table/row_batch.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
@@ -44,9 +45,13 @@ reply changed(lease_connection& on, statement_id which, mysql_done& done) {
   return answer;
 }
 
+/// Of what is ours: a "no" of a node that has not seen our grant yet would be a loss that never was, or leave a key held.
 reply changed(lease_connection& on, statement_id which) {
   mysql_done done;
-  return changed(on, which, done);
+  reply answer;
+  answer.result = on.run_in_sync(which, done, answer.statements, answer.why);
+  if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
+  return answer;
 }
 
 /// LAST_INSERT_ID's value means something only if the condition held.
@@ -72,6 +77,25 @@ reply unless_there(reply answer) {
   return {outcome::no, 0, {}, {}};
 }
 
+/// A user who may write in spite of read_only gets the answer that all others get from the server (1290). `ask`: a "no" may
+/// come of it.
+reply unless_demoted(lease_connection& on, reply answer, bool ask = true) {
+  if (answer.result != outcome::no || !ask) return answer;
+  mysql_rows rows;
+  fault why;
+  ++answer.statements;
+  if (on.query("SELECT CONCAT(@@global.read_only) IN ('0', 'OFF')", "read_only", &rows, nullptr, why) != outcome::yes ||
+      rows.empty() || rows.at(0).at(0).value_or("1") != "0") {
+    return answer;
+  }
+  constexpr unsigned read_only = 1290;
+  answer.result = outcome::failed;
+  answer.why =
+      make_mysql_fault(read_only, "HY000", "read_only is on: this server is a replica or takes no writes", "lock");
+  on.heed(answer.why);
+  return answer;
+}
+
 reply insert(lease_connection& on, const lease_sql& statements, const request& asked) {
   reply answer = granted(on, statements, statement_id::insert, asked);
   if (answer.result != outcome::no) return unless_there(std::move(answer));
@@ -92,7 +116,7 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
   }
   fill(on.values(), asked);
   switch (asked.action) {
-    case verb::take: return granted(on, statements, statement_id::take, asked);
+    case verb::take: return unless_demoted(on, granted(on, statements, statement_id::take, asked), asked.looked);
     case verb::insert: return insert(on, statements, asked);
     case verb::look: return look_at_key(on);
     case verb::take_over: return take_over(on, statements, asked);
@@ -108,7 +132,8 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
 /// a second (MariaDB can, and its statements do), so it is asked first, by a read that locks and does not wait.
 bool asks_first(const lease_connection& on, const request& asked) noexcept {
   if (!on.quick_prefix().empty()) return false;
-  return asked.action == verb::take_over || (asked.action == verb::take && asked.looked);
+  return asked.action == verb::take_over || (asked.action == verb::take && asked.looked) ||
+         (asked.action == verb::extend && asked.no_wait);
 }
 
 reply execute_after_asking(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows,
@@ -127,8 +152,27 @@ reply execute_after_asking(lease_connection& on, const lease_sql& statements, co
 
 }  // namespace
 
+reply mysql_store::read_tables_id(native& with) {
+  reply answer{.result = outcome::yes};
+  if (row_sql_.tables().known()) return answer;
+  mysql_rows rows;
+  answer.result =
+      with.query(row_sql_.read_tables_id(), "reading the id of the lock tables", &rows, nullptr, answer.why);
+  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read
+  if (answer.result != outcome::yes) return answer;
+  if (rows.empty()) return refuse(no_tables_id(sql_.names().table("floor")));
+  row_sql_.tables(sql::tables_id(std::strtoull(rows.at(0).at(0).value_or("0").c_str(), nullptr, 10)));
+  return answer;
+}
+
 void mysql_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   auto& with = static_cast<native&>(on);
+  const bool rows =
+      std::any_of(requests.begin(), requests.end(), [](const request& each) { return each.row != nullptr; });
+  if (rows && !row_sql_.tables().known()) {
+    const auto read = guarded(with, "lock", [&] { return read_tables_id(with); });
+    if (read.result != outcome::yes) return std::fill(replies.begin(), replies.end(), read);
+  }
   unsigned statements = 0;  // in vain
   if (requests.size() > 1 && one_statement_can(requests)) {
     if (execute_in_one(with, sql_, requests, replies, client_.can_skip_locked())) return;
@@ -143,7 +187,8 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
     // A row that the server can't look at must not keep the others from their answers.
     const auto& first = replies.front();
     const bool refused = first.result == outcome::failed && !first.why.transient && with.usable();
-    if (!refused || requests.front().row == nullptr) return;
+    const bool too_large = first.why.native == static_cast<int>(packet_too_large);
+    if (!refused || (requests.front().row == nullptr && !too_large)) return;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto run = asks_first(with, requests[i]) ? execute_after_asking : execute_one;
@@ -160,11 +205,13 @@ reply mysql_store::session(connection& on, session_verb action, const session_re
     values.ttl = of.ttl.count();
     switch (action) {
       case session_verb::open:
+        // What follows may be a claim of rows, in a transaction of the application's. If this fails, the claim says why.
+        static_cast<void>(read_tables_id(with));
         values.host.assign(clip_utf8(of.host, 255));
         values.pid = of.pid;
         values.label.assign(clip_utf8(of.label, 64));
         return unless_there(changed(with, statement_id::session_open));
-      case session_verb::renew: return changed(with, statement_id::session_renew);
+      case session_verb::renew: return unless_demoted(with, changed(with, statement_id::session_renew));
       case session_verb::remove_expired: return changed(with, statement_id::session_remove_expired);
       case session_verb::close: return changed(with, statement_id::session_close);
     }

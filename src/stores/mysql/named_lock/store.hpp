@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "stores/mysql/client/key_waiters.hpp"
 #include "stores/mysql/client/waiting_connection.hpp"
 #include "stores/mysql/named_lock/keeper.hpp"
+#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::mysql::named_lock {
 
@@ -39,7 +39,7 @@ class named_lock_store final : public store, private store_admin {
     return connect(limit, why, {});
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
-    return client_.open<waiting_connection>(limit, cancel, why, losses_);
+    return client_.open<waiting_connection>(limit, cancel, why);
   }
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& connection, session_verb action, const session_record& record) noexcept override;
@@ -52,6 +52,8 @@ class named_lock_store final : public store, private store_admin {
   /// Such a connection only reads.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return this; }
+  void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
+  void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
 
  private:
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
@@ -74,7 +76,8 @@ class named_lock_store final : public store, private store_admin {
   const named_lock_settings settings_;
   mysql_client client_;
   key_waiters waiters_;
-  std::atomic<std::uint64_t> losses_{0};
+  store_listeners listeners_{};
+  hangup_watch hangups_{};  // outlives the keepers
   mutable base::mutex mutex_;
   std::map<id128, std::shared_ptr<keeper>> keepers_ DLOCK_GUARDED_BY(mutex_){};  // by session
 };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/shared_table/connection.hpp"
 
 #include <algorithm>
@@ -35,6 +35,7 @@ shared_statements statements_of(const scheme_texts& texts, std::initializer_list
                 make("take over", texts.take_over), make("extend", texts.extend), make("release", texts.release),
                 make("cancel", texts.release)};
   made.held = text(texts.held, parts);
+  made.row = text("SELECT 1 FROM {table} WHERE", parts) + " ";
   made.expired = text(texts.expired, parts);
   if (!made.expired.empty()) made.among = text("SELECT {id} FROM {table} WHERE {id} IN (", parts);
   made.free_expired = text(texts.free_expired, parts) + " ";
@@ -43,7 +44,7 @@ shared_statements statements_of(const scheme_texts& texts, std::initializer_list
 
 shared_connection::shared_connection(mysql_opened from, const shared_statements& sql, mysql_hosts& hosts)
     : mysql_connection(std::move(from), hosts), verbs_(sql.verbs.size()) {
-  texts_.reserve(verbs_ + sql.others.size());
+  texts_.reserve(verbs_ + sql.others.size() + 1);
   statements_.reserve(texts_.capacity());
   const auto add = [&](const sql::statement_text& statement, bool quick) {
     texts_.push_back(std::string(quick ? quick_prefix() : std::string_view{}) + statement.sql);
@@ -55,6 +56,7 @@ shared_connection::shared_connection(mysql_opened from, const shared_statements&
     add(each, &each == &sql.verbs[static_cast<std::size_t>(verb::take)] && sql.take_is_quick);
   }
   for (const auto& each : sql.others) add(each.text, each.quick);
+  if (quick()) add(sql.verbs[static_cast<std::size_t>(verb::extend)], true);
   fault why;
   for (const auto& each : sql.at_start) {
     if (query(each, "setting up a connection", nullptr, nullptr, why) != outcome::yes)

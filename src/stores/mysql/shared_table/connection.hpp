@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <array>
@@ -44,6 +44,8 @@ struct shared_statements {
   std::string held{};
   /// Primary keys of what has expired. LIMIT follows. Empty: nothing is cleaned up.
   std::string expired{};
+  /// What a condition about a row follows: the beginning of a SELECT of that row.
+  std::string row{};
   /// Those of some primary keys, as literals and ")" that follow.
   std::string among{};
   /// Frees one of them, if it has expired still; the primary key as a literal follows.
@@ -80,6 +82,8 @@ class shared_connection final : public mysql_connection {
   shared_values& values() noexcept { return values_; }
   /// Runs the statement of a verb that writes. No row matched, or the key was there: no.
   reply change(verb action) { return change(at(action)); }
+  /// verb::extend, told not to wait for a locked row. Precondition: quick().
+  reply extend_quickly() { return change(statements_.back()); }
   /// Runs that of verb::look.
   outcome look(std::span<const mysql_field> row, fault& why) { return fetch(at(verb::look), row, why); }
   /// The same for shared_statements::others.

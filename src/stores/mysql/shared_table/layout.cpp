@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/shared_table/layout.hpp"
 
 #include <fmt/format.h>
@@ -84,7 +84,8 @@ layout layout::read(mysql_connection& connection, const table_settings& settings
   }
   for (const auto& row : rows_of(connection, settings.name,
                                  "SELECT COLUMN_NAME, DATA_TYPE, CHARACTER_MAXIMUM_LENGTH, CHARACTER_SET_NAME, "
-                                 "COLLATION_NAME, DATETIME_PRECISION, IS_NULLABLE, EXTRA LIKE '%VIRTUAL GENERATED%' "
+                                 "COLLATION_NAME, DATETIME_PRECISION, IS_NULLABLE, EXTRA LIKE '%VIRTUAL GENERATED%', "
+                                 "EXTRA LIKE '%ON UPDATE%' "
                                  "FROM information_schema.COLUMNS "
                                  "WHERE " +
                                      here)) {
@@ -96,6 +97,7 @@ layout layout::read(mysql_connection& connection, const table_settings& settings
                               .digits = static_cast<unsigned>(number_in(row[5])),
                               .nullable = row[6].value_or("") == "YES",
                               .computed = row[7].value_or("") == "1",
+                              .follows_updates = row[8].value_or("") == "1",
                               .padded = row[1].value_or("") == "binary"});
   }
   for (const auto& row :
@@ -157,6 +159,13 @@ const column& layout::expiry(const std::string& name) const {
   const auto& found = get(name, "expiry");
   if (found.type != column_type::timestamp && found.type != column_type::datetime) {
     refuse(fmt::format("column '{}' (expiry=) is neither TIMESTAMP nor DATETIME", name));
+  }
+  if (found.follows_updates) {
+    refuse(fmt::format(
+        "column '{}' (expiry=) is ON UPDATE CURRENT_TIMESTAMP: every other update of a row would end its lock. "
+        "A server with explicit_defaults_for_timestamp=OFF makes it so where a TIMESTAMP NOT NULL has no "
+        "default: give the column DEFAULT CURRENT_TIMESTAMP",
+        name));
   }
   return found;
 }

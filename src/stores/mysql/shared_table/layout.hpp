@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>
@@ -22,8 +22,9 @@ struct column {
   std::string collation{};
   unsigned digits = 0;  ///< of a second, that an expiry keeps
   bool nullable = false;
-  bool computed = false;  ///< from others, when it is read
-  bool padded = false;    ///< BINARY: what is shorter gets zero bytes, and is another value then
+  bool computed = false;         ///< from others, when it is read
+  bool follows_updates = false;  ///< ON UPDATE CURRENT_TIMESTAMP
+  bool padded = false;           ///< BINARY: what is shorter gets zero bytes, and is another value then
 
   std::string quoted() const;
   /// The unit in which an expiry is kept.
@@ -59,7 +60,7 @@ class layout {
   const column& key(const std::string& name) const;
   /// The same for the holder's name: text of at least so many characters.
   const column& owner(const std::string& name, std::size_t characters) const;
-  /// The same for the end of a lease: TIMESTAMP or DATETIME.
+  /// The same for the end of a lease: TIMESTAMP or DATETIME, which no other update of the row changes.
   const column& expiry(const std::string& name) const;
   /// The same for a number.
   const column& number(const std::string& name, const char* parameter) const;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/shared_table/store.hpp"
 
 #include <fmt/format.h>
@@ -57,8 +57,25 @@ void shared_table_store::execute(connection& connection, std::span<const request
                                  std::span<reply> replies) noexcept {
   auto& with = static_cast<native&>(connection);
   std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
-    return guarded(with, "lock", [&] { return each.action == verb::look ? look(with, each) : change(with, each); });
+    return guarded(with, "lock", [&] {
+      if (each.action == verb::look) return look(with, each);
+      const bool asks_first = each.action == verb::extend && each.no_wait && !with.quick();
+      return asks_first ? extend_unlocked(with, each) : change(with, each);
+    });
   });
+}
+
+reply shared_table_store::extend_unlocked(native& with, const request& request) {
+  const auto known = sql();
+  reply answer;
+  answer.result = with.query(fmt::format("{}{}={} FOR UPDATE NOWAIT", known->statements.row, known->key.quoted(),
+                                         value_literal(known->key, request.resource)),
+                             "ask for a row", nullptr, nullptr, answer.why);
+  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read: nothing of it can be done later
+  if (answer.result != outcome::yes) return answer;
+  answer = change(with, request);
+  ++answer.statements;
+  return answer;
 }
 
 reply shared_table_store::take(native& with, const request&) const { return with.change(verb::take); }
@@ -73,10 +90,11 @@ reply shared_table_store::change(native& with, const request& request) {
   }
   values.ttl = rounded_up(request.ttl, sql()->unit).count();
   // Nobody else writes our session and attempt, so that both find the same row.
-  auto answer = request.action == verb::take     ? take(with, request)
-                : request.action == verb::cancel ? with.change(verb::release)
-                                                 : with.change(request.action);
-  if (!fenced_) answer.fence = request.nonce;
+  auto answer = request.action == verb::take      ? take(with, request)
+                : request.action == verb::cancel  ? with.change(verb::release)
+                : request.no_wait && with.quick() ? with.extend_quickly()
+                                                  : with.change(request.action);
+  if (answer.result == outcome::yes) tell_fence(with, request, answer.fence, answer);
   return answer;
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
@@ -40,6 +40,7 @@ class shared_table_store : public store, private store_admin {
             .renewed_leases = true,
             .fence = fenced_,
             .min_hold = false,
+            .extends_unlocked = true,
             .any_key = false};
   }
   std::string unfit_key(std::string_view key) const override;
@@ -62,12 +63,23 @@ class shared_table_store : public store, private store_admin {
   const table_settings& settings() const noexcept { return settings_; }
   /// The statements for this table. Throws store_error where it lacks something.
   virtual scheme_sql make_sql(const layout& table) const = 0;
+  /// An extension that is not to wait, where the server can't be told that: first asks for the row, by a read that locks.
+  reply extend_unlocked(native& with, const request& request);
   /// Every verb but look.
   virtual reply change(native& with, const request& request);
   /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
   virtual reply take(native& with, const request& request) const;
   /// How the row names us: what is written at a grant, and what the row must have for the other verbs.
   virtual std::string our_name(const request& request) const;
+  /// The fence of a grant. `sent`: what came with the server's answer.
+  virtual void tell_fence(native&, const request& request, std::uint64_t, reply& answer) const {
+    answer.fence = request.nonce;
+  }
+  /// Null before prepare().
+  std::shared_ptr<const scheme_sql> sql() const {
+    const base::lock_guard lock(mutex_);
+    return sql_;
+  }
   /// The holder whom such a text names, with nonce and fence. `fence`: the row's, 0 where it has none.
   virtual seen holder_named(std::string_view owner, std::uint64_t fence) const;
 
@@ -89,10 +101,6 @@ class shared_table_store : public store, private store_admin {
   std::shared_ptr<const scheme_sql> sql_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
   // Those of a former prepare(): connections refer to them.
   std::vector<std::shared_ptr<const scheme_sql>> former_ DLOCK_GUARDED_BY(mutex_){};
-  std::shared_ptr<const scheme_sql> sql() const {
-    const base::lock_guard lock(mutex_);
-    return sql_;
-  }
 };
 
 }  // namespace dlock::stores::mysql::shared_table

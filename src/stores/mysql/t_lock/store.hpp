@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/t_lock/request_holds.hpp"
 #include "stores/mysql/t_lock/sql.hpp"
 
@@ -16,7 +18,7 @@ namespace dlock::stores::mysql::t_lock {
 class t_lock_store final : public shared_table::shared_table_store {
  public:
   explicit t_lock_store(t_lock_settings settings)
-      : shared_table_store(settings, true), settings_(std::move(settings)) {}
+      : shared_table_store(settings, true), table_(quote_mysql_name(settings.table)), settings_(std::move(settings)) {}
 
   capabilities caps() const noexcept override {
     auto made = shared_table_store::caps();
@@ -30,11 +32,15 @@ class t_lock_store final : public shared_table::shared_table_store {
   }
   std::string our_name(const request& request) const override;
   reply change(native& with, const request& request) override;
+  void tell_fence(native& with, const request& request, std::uint64_t sent, reply& answer) const override;
   reply enter(native& with, const request& request);
+  /// In milliseconds, as the table has its times.
+  static std::optional<std::int64_t> server_time(native& with, fault& why);
   reply stay(native& with, const request& request);
   reply leave(native& with, const request& request);
   seen holder_named(std::string_view owner, std::uint64_t fence) const override;
 
+  const std::string table_;  // quoted
   const t_lock_settings settings_;
   request_holds holds_{};
 };

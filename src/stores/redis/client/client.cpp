@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/client.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,15 @@ bool redis_client::greet(script_connection& connection, const std::string& where
   // A server that has lost them says so when they are called.
   const bool first = found.hashes.empty();
   const greeting hello(settings_, first ? scripts_ : std::span<const std::string>{});
-  if (!hello.judge(connection.ask(hello.text()), where, found, why)) return false;
+  const auto told = connection.ask(hello.text());
+  if (!hello.judge(told, where, found, why)) {
+    const bool refused = std::any_of(told.begin(), told.end(), [](const answer& each) { return each.is_error(); });
+    if (!refused && !told.back() && !connection.ended().text.empty()) {  // more than that no answer came
+      why = lost_connection(fmt::format("{}: {}", where, connection.ended().text));
+      why.transient = !connection.ended().lasts;
+    }
+    return false;
+  }
   connection.server = std::move(found.server);
   {
     const base::lock_guard lock(mutex_);
@@ -101,12 +109,16 @@ std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint&
     }
     auto made = make(connect(primary, until, cancel));
     made->count_refusals(refusals_);
-    made->set_patience(left(until));
+    made->answer_by(until);
     const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
     if (greet(*made, where, why)) {
+      made->answer_by(clock::time_point::max());
       made->set_patience(settings_.statement_timeout);
       return made;
     }
+  } catch (const lasting_problem& problem) {
+    why = lost_connection(fmt::format("{}: {}", where, problem.what()));
+    why.transient = false;
   } catch (const std::runtime_error& problem) {
     why = lost_connection(fmt::format("{}: {}", where, problem.what()));
   }
@@ -121,6 +133,8 @@ std::unique_ptr<script_connection> redis_client::open(microseconds limit, const 
     const auto begun = clock::now();
     const auto each = std::min<microseconds>(limit / static_cast<long>(hosts.size()), settings_.connect_timeout);
     std::string tried;
+    fault all;  // transient, if one host's is: that one may help later
+    all.connection = true;
     for (std::size_t i = 0; i < hosts.size() && !cancel.stop_requested(); ++i) {
       const auto which = (first + i) % hosts.size();
       const auto until = begun + static_cast<long>(i + 1) * each;
@@ -129,9 +143,12 @@ std::unique_ptr<script_connection> redis_client::open(microseconds limit, const 
         return made;
       }
       tried += (tried.empty() ? "" : "; ") + why.text;
+      all.transient = all.transient || why.transient;
+      all.full = all.full || why.full;
     }
-    why.connection = true;
-    why.text = tried.empty() ? "cancelled" : std::move(tried);
+    all.transient = all.transient || tried.empty();
+    all.text = tried.empty() ? "cancelled" : std::move(tried);
+    why = std::move(all);
   } catch (const std::exception&) {
     why.transient = why.connection = true;
   }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/connection.hpp"
 
 #include <array>
@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace dlock::stores::redis {
+
+namespace {
+/// How a server that speaks TLS begins its complaint about what is none.
+constexpr char tls_alert = 0x15;
+}  // namespace
 
 std::int64_t answer::number_in(std::string_view text) noexcept {
   std::int64_t value = 0;
@@ -18,6 +23,15 @@ redis_connection::redis_connection(stream_socket socket, std::chrono::millisecon
   socket_.set_patience(timeout);
 }
 
+redis_connection::~redis_connection() {
+  if (watched_by_ != nullptr) watched_by_->remove(socket_.descriptor());
+}
+
+void redis_connection::watch_hang_up(std::shared_ptr<hang_up_watch> by) noexcept {
+  watched_by_ = std::move(by);
+  watched_by_->add(socket_.descriptor());
+}
+
 void redis_connection::interrupt() noexcept {
   usable_ = false;
   socket_.shut_down();
@@ -25,10 +39,32 @@ void redis_connection::interrupt() noexcept {
 
 answer redis_connection::next() {
   for (;;) {
-    if (auto found = reader_.next(); found || reader_.broken()) return found;
+    if (auto found = reader_.next(); found || reader_.broken()) {
+      if (reader_.broken()) ended_ = {"the server does not speak the protocol of Redis", true};
+      return found;
+    }
+    if (answer_by_ != stream_socket::clock::time_point::max()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(answer_by_ - stream_socket::clock::now());
+      if (left.count() <= 0) return {};
+      socket_.set_patience(left);
+    }
     std::array<char, 4096> room;
     const auto got = socket_.receive(room.data(), room.size());
+    if (got == 0) note_end();
+    if (got > 0 && !spoke_ && room[0] == tls_alert) {
+      ended_ = {"the server speaks TLS on this port; write rediss: instead of redis:", true};
+      return {};
+    }
+    spoke_ = spoke_ || got > 0;
     if (got == 0 || !reader_.feed(room.data(), got)) return {};
+  }
+}
+
+void redis_connection::note_end() {
+  if (auto why = socket_.tls_problem(); !why.text.empty()) {
+    ended_ = {std::move(why.text), why.lasts};
+  } else if (socket_.closed()) {
+    ended_ = {"the server closed the connection; does it want TLS, or a client certificate?", false};
   }
 }
 

@@ -1,14 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "dlock/store/store.hpp"
 #include "stores/redis/client/answer.hpp"
 #include "stores/redis/client/command.hpp"
+#include "stores/redis/client/hang_up_watch.hpp"
 #include "stores/redis/client/reader.hpp"
 #include "stores/redis/client/socket.hpp"
 
@@ -19,7 +21,19 @@ class redis_connection : public connection {
  public:
   redis_connection(stream_socket socket, std::chrono::milliseconds timeout);
 
+  ~redis_connection() override;
+  /// A hang-up of the server is seen while the connection lies idle. `by` lives as long as that.
+  void watch_hang_up(std::shared_ptr<hang_up_watch> by) noexcept;
+
   void interrupt() noexcept override;
+  /// The answers to the following calls come by then as a whole, or not at all; max(): no such limit.
+  void answer_by(stream_socket::clock::time_point when) noexcept { answer_by_ = when; }
+  struct end {
+    std::string text{};
+    bool lasts = false;  ///< until somebody changes the settings or the server
+  };
+  /// Why an answer did not come; an empty text: it did, or nothing is known.
+  const end& ended() const noexcept { return ended_; }
   /// How long the following calls wait for each part of an answer, at most.
   void set_patience(std::chrono::milliseconds patience) { socket_.set_patience(patience); }
   bool usable() const noexcept override { return usable_.load(std::memory_order_relaxed); }
@@ -42,10 +56,15 @@ class redis_connection : public connection {
 
  private:
   answer next();
+  void note_end();
 
   stream_socket socket_;
   answer_reader reader_{};
   std::atomic<bool> usable_{true};
+  std::shared_ptr<hang_up_watch> watched_by_{};
+  stream_socket::clock::time_point answer_by_ = stream_socket::clock::time_point::max();
+  end ended_{};
+  bool spoke_ = false;  // something has come
   connection_identity identity_{};
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/greeting.hpp"
 
 #include <fmt/format.h>
@@ -39,6 +39,10 @@ bool greeting::judge(std::span<const answer> told, const std::string& where, res
     }
   }
   found.server = server_facts::read(at(2).text(), at(config));
+  if (found.server.loading) {
+    why = fault_of_error("LOADING the server reads its data after a start", where.c_str());
+    return false;
+  }
   if (!found.server.primary) {
     why = lost_connection(fmt::format("{}: is a replica, which takes no writes", where));
     return false;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/script_calls.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace dlock::stores::redis {
 
-void script_calls::add_call(std::size_t script, std::size_t keys, std::initializer_list<std::string_view> words) {
+void script_calls::add_call(std::size_t script, std::size_t keys, std::span<const std::string_view> words) {
   begins_.push_back(text_.text().size());
   text_.begin(words.size() + 3);
   text_.word("EVALSHA");

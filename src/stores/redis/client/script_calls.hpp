@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,10 @@ class script_calls {
   /// `which`: counts the scheme's scripts in their order. `words`: names of `keys` keys, then values.
   template <class Script>
   void add(Script which, std::size_t keys, std::initializer_list<std::string_view> words) {
+    add_call(static_cast<std::size_t>(which), keys, {words.begin(), words.size()});
+  }
+  template <class Script>
+  void add(Script which, std::size_t keys, std::span<const std::string_view> words) {
     add_call(static_cast<std::size_t>(which), keys, words);
   }
   /// A plain command.
@@ -32,7 +37,7 @@ class script_calls {
 
  private:
   std::vector<answer> run_scripts();
-  void add_call(std::size_t script, std::size_t keys, std::initializer_list<std::string_view> words);
+  void add_call(std::size_t script, std::size_t keys, std::span<const std::string_view> words);
   std::string_view command(std::size_t which) const noexcept;
 
   script_connection& on_;

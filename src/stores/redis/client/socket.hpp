@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/socket.h>
@@ -61,6 +61,10 @@ class stream_socket {
   bool send(std::string_view text) noexcept;
   /// Waits for something to read. How much it was; 0: the end, an error, or nothing for so long.
   std::size_t receive(char* into, std::size_t room) noexcept;
+  /// After receive() has returned 0: the other side has closed the connection, so it was no limit.
+  bool closed() const noexcept { return closed_; }
+  /// Likewise, with TLS: what is wrong with it; an empty text: nothing.
+  redis::tls_problem tls_problem() const;
   /// Waits for something to read, there or at `other`, or for the limit.
   void wait_with(int other, std::chrono::milliseconds limit) const noexcept;
   /// Neither closed by the other side nor with something to read that nobody asked for.
@@ -76,6 +80,7 @@ class stream_socket {
   std::string finish_connecting(clock::time_point until, const std::stop_token& cancel);
 
   int descriptor_ = -1;
+  bool closed_ = false;
   std::unique_ptr<tls_session> tls_{};
 };
 

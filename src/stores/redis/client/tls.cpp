@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/tls.hpp"
 
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@ std::string error_text() {
   return text.data();
 }
 
-[[noreturn]] void fail(const std::string& doing) { throw std::runtime_error("tls: " + doing + ": " + error_text()); }
+[[noreturn]] void fail(const std::string& doing) { throw lasting_problem("tls: " + doing + ": " + error_text()); }
 
 int descriptor_of(BIO* bio) noexcept { return static_cast<int>(reinterpret_cast<std::intptr_t>(::BIO_get_data(bio))); }
 
@@ -130,20 +130,40 @@ tls_session::result tls_session::judge(int returned) noexcept {
   }
 }
 
+/// What the library notes about a peer that breaks off is no fault that lasts.
+void tls_session::note_problem() noexcept {
+  try {
+    const auto code = ::ERR_peek_error();
+    const bool broke_off =
+        code == 0 || ERR_GET_LIB(code) == ERR_LIB_SYS ||
+        (ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING);
+    const auto verified = ::SSL_get_verify_result(session_.get());
+    const bool refused = verified != X509_V_OK && !::SSL_is_init_finished(session_.get());
+    auto text = error_text();
+    if (refused) text = ::X509_verify_cert_error_string(verified);
+    lasts_ = refused || !broke_off;
+    why_ = "tls: " +
+           (lasts_ ? text
+                   : "the server closed the connection; does it speak TLS on this port, or want a client certificate?");
+  } catch (const std::exception&) {
+    lasts_ = false;
+  }
+}
+
 tls_session::result tls_session::shake_hands() {
   ::ERR_clear_error();
   const auto found = judge(::SSL_connect(session_.get()));
   if (found != result::broken) return found;
-  const auto verified = ::SSL_get_verify_result(session_.get());
-  auto text = error_text();
-  if (verified != X509_V_OK) text = ::X509_verify_cert_error_string(verified);
-  why_ = "tls: " + (text.empty() ? "the connection was closed; does the server speak TLS on this port?" : text);
+  note_problem();
   return found;
 }
 
+// A server that misses our certificate says so after the handshake, in the place of its first answer.
 tls_session::result tls_session::read(char* into, std::size_t room, std::size_t& got) noexcept {
   ::ERR_clear_error();
-  return judge(::SSL_read_ex(session_.get(), into, room, &got));
+  const auto found = judge(::SSL_read_ex(session_.get(), into, room, &got));
+  if (found == result::broken) note_problem();
+  return found;
 }
 
 tls_session::result tls_session::write(const char* text, std::size_t size, std::size_t& sent) noexcept {

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 typedef struct ssl_st SSL;
@@ -19,12 +20,23 @@ struct tls_settings {
   std::string key{};
 };
 
+/// What lasts until somebody changes the settings, or the server.
+class lasting_problem : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct tls_problem {
+  std::string text{};
+  bool lasts = false;
+};
+
 /// TLS on a socket that it does not own. Does what the socket does: waits if that waits. Not thread-safe.
 class tls_session {
  public:
   /// Whether dlock was built with it.
   static bool available() noexcept;
-  /// `host`: as the certificate must have it, with tls_mode::verify. Throws std::runtime_error: a file can't be used.
+  /// `host`: as the certificate must have it, with tls_mode::verify. Throws lasting_problem: a file can't be used.
   tls_session(const tls_settings& settings, const std::string& host, int descriptor);
 
   /// What came of a call. more_*: the socket must become readable or writable first.
@@ -36,15 +48,19 @@ class tls_session {
   /// Something that has been received waits to be read.
   bool pending() const noexcept;
   const std::string& why() const noexcept { return why_; }
+  /// After broken: another attempt would end in the same way (a certificate that will not do, no TLS there).
+  bool lasts() const noexcept { return lasts_; }
 
  private:
   struct deleter {
     void operator()(SSL* session) const noexcept;
   };
   result judge(int returned) noexcept;
+  void note_problem() noexcept;
 
   std::unique_ptr<SSL, deleter> session_{};
   std::string why_{};
+  bool lasts_ = false;
 };
 
 }  // namespace dlock::stores::redis

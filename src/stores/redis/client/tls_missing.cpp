@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// In the place of tls.cpp, in builds without OpenSSL: URLs that ask for TLS are refused before any of this is called.
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // What operators see, and clean-up.
 #include <algorithm>
 
@@ -12,6 +12,8 @@ namespace {
 
 /// Of a step of clean-up. Each window is a script of its own, so that others get their turn between two.
 constexpr int windows = 10;
+/// So many sessions are looked at by one script, and at most so many are remembered as dead at a time.
+constexpr std::int64_t window = 500, most_dead = 10'000;
 
 holder_info holder_in(const answer& told) {
   holder_info info{.key = std::string(told[0].text()), .session = id_in(told[1].text()), .fence = fence_in(told[2])};
@@ -87,6 +89,16 @@ reply redis_store::sweep_window(lease_connection& on, microseconds idle, std::si
   return {.result = outcome::yes, .fence = fence_in(told[0])};
 }
 
+void redis_store::find_dead(lease_connection& on) {
+  for (std::int64_t looked = 0, last = window; last == window && looked < most_dead; looked += last) {
+    script_calls calls(on);
+    calls.add(script::dead_sessions, 1, {ends_, sessions_, std::to_string(looked)});
+    const auto told = std::move(calls.run().front());
+    last = told[0].number();
+    for (std::size_t i = 0; i < told[1].size(); ++i) sweep_at_.dead.emplace(told[1][i].text());
+  }
+}
+
 /// At the end of the way: no lock names them.
 reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
   reply result{.result = outcome::yes};
@@ -109,10 +121,7 @@ reply redis_store::clean_up(connection& on, microseconds idle, std::size_t limit
     const base::lock_guard lock(sweep_mutex_);
     auto& link = static_cast<lease_connection&>(on);
     if (sweep_at_.after.empty() && sweep_at_.dead.empty()) {
-      script_calls calls(link);
-      calls.add(script::dead_sessions, 1, {ends_, sessions_});
-      const auto told = std::move(calls.run().front());
-      for (std::size_t i = 0; i < told.size(); ++i) sweep_at_.dead.emplace(told[i].text());
+      find_dead(link);
     }
     std::uint64_t gone = 0;
     for (int i = 0; i < windows && gone < limit; ++i) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Times are microseconds by the server's clock. A script runs alone and as a whole: what it has read is true until it ends.
 // Numbers are doubles there, exact to 2^53: until the year 2255 for times, and for tokens that begin with them.
 #include "stores/redis/leases/scripts.hpp"
@@ -20,10 +20,17 @@ constexpr std::string_view whole = R"(
 local function whole(n) return string.format('%.0f', n) end
 )";
 
-/// The end of a script that grants: `fence` and `expires` are the row's.
+// A server whose memory is full refuses a script's first write if that one may need memory, and none after it. What ends, keeps or
+// takes back a lease must not depend on memory that strangers use up, so it begins with a PERSIST or HDEL that changes nothing.
+
+/// The end of a script that grants: `fence` and `expires` are the row's. Where tokens go by the clock, a free key's hash ends by
+/// itself, so a held key's must not, and stands in the index again.
+/// Tokens that go by the clock exceed it at each grant: those of a primary that was cut off, too, which counts for itself.
 /// Rule 1: a grant that its session keeps clears an expiry left from before, which would free it.
 constexpr std::string_view grant = R"(
-fence = string.format('%.0f', math.max(fence, ARGV[4]) + 1)
+fence = math.max(fence, ARGV[4]) + 1
+if ARGV[5] == '1' then fence = math.max(fence, now) end
+fence = string.format('%.0f', fence)
 redis.call('HSET', KEYS[1], 'session', ARGV[1], 'nonce', ARGV[2], 'fence', fence,
            'acquired', string.format('%.0f', now))
 if ARGV[3] ~= '' then
@@ -31,11 +38,24 @@ if ARGV[3] ~= '' then
 elseif expires then
   redis.call('HDEL', KEYS[1], 'expires')
 end
+if ARGV[5] == '1' then
+  redis.call('PERSIST', KEYS[1])
+  redis.call('ZADD', KEYS[2], 0, ARGV[6])
+end
 return fence
 )";
 
 /// What an heir has is other data than its primary's: that may have had more. Its own restarts keep the new name.
+/// A user who may not write is refused here, and not at the first acquire. A server that takes no writes now may do so later.
 constexpr std::string_view hello = R"(
+local nothing = redis.pcall('HDEL', KEYS[1], '')
+if type(nothing) == 'table' and nothing.err then
+  local passes = false
+  for _, kind in ipairs({'NOREPLICAS', 'MISCONF', 'READONLY', 'MASTERDOWN'}) do
+    passes = passes or string.find(nothing.err, kind, 1, true)
+  end
+  if not passes then return nothing end
+end
 local meta = redis.call('HMGET', KEYS[1], 'run', 'data', 'epoch', 'promotion')
 local data, epoch = meta[2], tonumber(meta[3] or 0)
 local promoted = ARGV[4] ~= '' and meta[4] ~= ARGV[4]
@@ -57,21 +77,21 @@ if row[1] and not (row[3] and tonumber(row[3]) <= now) then return false end
 local fence, expires = row[2], row[3]
 )";
 
-/// By the clock, since somebody may have deleted the key, and the floor with it, after the connection was told its epoch.
+/// The epoch is read again: somebody may have deleted the key, and the floor with it, after the connection learned its epoch.
 constexpr std::string_view insert = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 then return false end
-redis.call('ZADD', KEYS[3], 0, ARGV[5])
-local meta = redis.call('HMGET', KEYS[2], 'floor', 'epoch')
-local fence, expires = math.max(meta[1] or 0, meta[2] or 0, ARGV[6] == '1' and now or 0), false
+redis.call('ZADD', KEYS[2], 0, ARGV[6])
+local meta = redis.call('HMGET', KEYS[3], 'floor', 'epoch')
+local fence, expires = math.max(meta[1] or 0, meta[2] or 0), false
 )";
 
 /// Rule 2: always about the holder and the fence that were seen.
 constexpr std::string_view take_over = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
-if not row[1] or row[1] ~= ARGV[5] or row[2] ~= ARGV[6] then return false end
+if not row[1] or row[1] ~= ARGV[7] or row[2] ~= ARGV[8] then return false end
 if row[3] then
   if tonumber(row[3]) > now then return false end
-elseif redis.call('EXISTS', KEYS[2]) == 1 then
+elseif redis.call('EXISTS', KEYS[3]) == 1 then
   return false
 end
 local fence, expires = row[2], row[3]
@@ -89,25 +109,41 @@ return {row[1] or '', row[2], row[3] and 1 or 0, s[1] and 1 or 0, ends <= now an
 constexpr std::string_view extend = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] or not row[3] or tonumber(row[3]) <= now then return 0 end
+redis.call('PERSIST', KEYS[1])
 redis.call('HSET', KEYS[1], 'expires', whole(math.max(tonumber(row[3]), now + ARGV[3])))
 return 1
 )";
 
-/// Rule 12: with min_hold holder and fence stay, and who waits learns until when; without it the clock does not matter. Without
-/// the right to publish nobody is told, but the key is freed.
+/// The end of a script that frees: where tokens go by the clock, nothing of a free key need stay for long.
+constexpr std::string_view free = R"(
+local function free()
+  redis.call('HDEL', KEYS[1], 'session', 'expires')
+  if ARGV[3] ~= '' then
+    redis.call('PEXPIRE', KEYS[1], ARGV[3])
+    redis.call('ZREM', KEYS[2], ARGV[4])
+  end
+end
+)";
+
+/// Rule 12: with min_hold holder and fence stay, and a waiter learns until when; without it the clock does not matter. Without
+/// the right to publish no waiter is notified, but the key is freed.
 constexpr std::string_view release = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'acquired')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
 local ends
-if ARGV[3] ~= '0' then
+if ARGV[5] ~= '0' then
   local t = redis.call('TIME')
-  ends = row[3] + ARGV[3]
+  ends = row[3] + ARGV[5]
   if ends <= t[1] * 1000000 + t[2] then ends = nil end
 end
 if ends then
+  redis.call('PERSIST', KEYS[1])
   redis.call('HSET', KEYS[1], 'expires', string.format('%.0f', ends))
+  if ARGV[3] ~= '' then
+    redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', math.ceil(ends / 1000) + ARGV[3]))
+  end
 else
-  redis.call('HDEL', KEYS[1], 'session', 'expires')
+  free()
 end
 redis.pcall('PUBLISH', KEYS[1], '')
 return 1
@@ -116,7 +152,7 @@ return 1
 constexpr std::string_view cancel = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'nonce')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
-redis.call('HDEL', KEYS[1], 'session', 'expires')
+free()
 redis.pcall('PUBLISH', KEYS[1], '')
 return 1
 )";
@@ -129,13 +165,20 @@ redis.call('ZADD', KEYS[2], ends, ARGV[1])
 return 1
 )";
 
+/// A key's hash that somebody has deleted, or a server evicted, would be missed by its holder alone: so it looks for some of them.
 constexpr std::string_view renew_session = R"(
 local row = redis.call('HMGET', KEYS[1], 'expires', 'revoked')
 if not row[1] or row[2] or tonumber(row[1]) <= now then return 0 end
 local ends = whole(math.max(tonumber(row[1]), now + ARGV[2]))
+redis.call('PERSIST', KEYS[1])
 redis.call('HSET', KEYS[1], 'expires', ends)
 redis.call('ZADD', KEYS[2], ends, ARGV[1])
-return 1
+local found = {1}
+for i = 4, #ARGV, 2 do
+  local held = redis.call('HMGET', ARGV[3] .. ARGV[i], 'session', 'fence')
+  if held[1] ~= ARGV[1] or held[2] ~= ARGV[i + 1] then found[#found + 1] = i / 2 - 2 end
+end
+return found
 )";
 
 constexpr std::string_view remove_session = R"(
@@ -178,11 +221,12 @@ local row = redis.call('HMGET', KEYS[1], 'session', 'expires')
 if not row[1] or row[2] then return 0 end
 local session = ARGV[1] .. row[1]
 if redis.call('EXISTS', session) == 0 then return 0 end
+redis.call('PERSIST', session)
 redis.call('HSET', session, 'revoked', 1)
 return 1
 )";
 
-/// Rule 11: the floor is raised before the key goes. A dead holder has had another ttl to come back.
+/// Rule 11: the floor is raised together with the end of the key. A dead holder has had another ttl to come back.
 constexpr std::string_view sweep_keys = R"(
 local window = 500
 local names = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[3] == '' and '-' or '(' .. ARGV[3], '+', 'LIMIT', 0, window)
@@ -198,11 +242,13 @@ for _, key in ipairs(names) do
     forsaken = not s[1] or s[1] + s[2] <= now
     if s[1] and tonumber(s[1]) <= now then holders[#holders + 1] = row[1] end
   end
-  if forsaken and tonumber(ARGV[4]) > 0 and now - (row[3] or 0) >= tonumber(ARGV[4]) then
+  if not row[2] then
+    redis.call('ZREM', KEYS[1], key)
+  elseif forsaken and tonumber(ARGV[4]) > 0 and now - (row[3] or 0) >= tonumber(ARGV[4]) then
     local floor = tonumber(redis.call('HGET', KEYS[2], 'floor') or 0)
-    redis.call('HSET', KEYS[2], 'floor', whole(math.max(floor, tonumber(row[2] or 0))))
     redis.call('DEL', lock)
     redis.call('ZREM', KEYS[1], key)
+    redis.call('HSET', KEYS[2], 'floor', whole(math.max(floor, tonumber(row[2]))))
     gone = gone + 1
     if gone >= tonumber(ARGV[5]) then
       last = key
@@ -215,11 +261,12 @@ return {gone, last, holders}
 
 constexpr std::string_view dead_sessions = R"(
 local dead = {}
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'LIMIT', 0, 10000)) do
+local names = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'LIMIT', ARGV[2], 500)
+for _, name in ipairs(names) do
   local row = redis.call('HMGET', ARGV[1] .. name, 'expires', 'ttl')
   if not row[1] or row[1] + row[2] <= now then dead[#dead + 1] = name end
 end
-return dead
+return {#names, dead}
 )";
 
 std::string joined(std::initializer_list<std::string_view> parts) {
@@ -240,8 +287,8 @@ std::span<const std::string> scripts() {
                               joined({clock, take_over, grant}),
                               timed(look),
                               timed(extend),
-                              std::string(release),
-                              std::string(cancel),
+                              joined({free, release}),
+                              joined({free, cancel}),
                               timed(open_session),
                               timed(renew_session),
                               timed(remove_session),

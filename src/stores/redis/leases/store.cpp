@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/leases/store.hpp"
 
 #include <fmt/format.h>
@@ -57,6 +57,7 @@ std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const st
       const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
       if (!introduce(*made, why)) return nullptr;
       made->set_patience(client_.settings().statement_timeout);
+      made->watch_hang_up(hang_ups_);
       return made;
     }
   } catch (const std::exception&) {

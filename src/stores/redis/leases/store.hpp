@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>
@@ -10,8 +10,10 @@
 #include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "stores/redis/client/script_calls.hpp"
+#include "stores/redis/leases/held_locks.hpp"
 #include "stores/redis/leases/key_channels.hpp"
 #include "stores/redis/leases/scripts.hpp"
+#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::redis::leases {
 
@@ -61,6 +63,8 @@ class redis_store final : public store, private store_admin {
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     channels_.unwatch(key, listener);
   }
+  void listen(store_listener& listener) noexcept override { listeners_->add(listener); }
+  void unlisten(store_listener& listener) noexcept override { listeners_->remove(listener); }
   store_admin* admin() noexcept override { return this; }
 
  private:
@@ -74,11 +78,20 @@ class redis_store final : public store, private store_admin {
   std::unique_ptr<lease_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept;
   bool introduce(lease_connection& to, fault& why) const;
   void add(script_calls& to, const request& asked, std::string_view epoch) const;
+  void note(const request& asked, const reply& told) noexcept;
   void add(script_calls& to, session_verb action, const session_record& of) const;
+  /// A renewal looks for some of the session's locks too, and says which are gone.
+  reply renew(lease_connection& on, const session_record& of);
+  /// Which sessions were dead when clean-up begins its way through the locks.
+  void find_dead(lease_connection& on) DLOCK_REQUIRES(sweep_mutex_);
   reply sweep_window(lease_connection& on, microseconds idle, std::size_t limit) DLOCK_REQUIRES(sweep_mutex_);
   reply forget_dead(lease_connection& on, std::size_t limit) DLOCK_REQUIRES(sweep_mutex_);
   std::string session_name(const id128& id) const;
 
+  const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();
+  /// Shared with the connections, which may outlive the store.
+  const std::shared_ptr<hang_up_watch> hang_ups_ =
+      std::make_shared<hang_up_watch>([to = listeners_] { to->renew_now(); });
   redis_client client_;
   const bool by_clock_;
   // What names of keys are, or begin with.
@@ -88,6 +101,7 @@ class redis_store final : public store, private store_admin {
   const std::string ends_;   ///< of sessions, by their expiry
   const std::string meta_;
   key_channels channels_;
+  held_locks held_{};
   base::mutex sweep_mutex_;
   sweep_place sweep_at_ DLOCK_GUARDED_BY(sweep_mutex_){};
 };

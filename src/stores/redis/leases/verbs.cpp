@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // acquire, release, renew.
 #include <fmt/format.h>
 
@@ -9,6 +9,13 @@
 namespace dlock::stores::redis::leases {
 
 namespace {
+
+/// How long the hash of a free key stays where tokens go by the clock: a token comes from the clock again after that, and so is
+/// greater unless the clock was set back by more.
+constexpr std::string_view free_hash_stays_ms = "600000";
+
+/// Of a session's locks, by one renewal: some 200 microseconds of the server.
+constexpr std::size_t most_looked_for = 100;
 
 std::string_view view(const fmt::format_int& number) noexcept { return {number.data(), number.size()}; }
 
@@ -78,21 +85,23 @@ void redis_store::add(script_calls& to, const request& asked, std::string_view e
   const fmt::format_int nonce(asked.nonce), fence(asked.fence);
   const fmt::format_int time(asked.action == verb::release ? asked.min_hold.count() : asked.ttl.count());
   const auto ttl = asked.kind == lease_kind::session ? std::string_view{} : view(time);
+  const std::string_view by_clock = by_clock_ ? "1" : "0";
+  const std::string_view free_for = by_clock_ ? free_hash_stays_ms : std::string_view{};
   switch (asked.action) {
-    case verb::take: return to.add(which, 1, {lock, ours, view(nonce), ttl, epoch});
+    case verb::take: return to.add(which, 2, {lock, index_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
     case verb::insert:
-      return to.add(which, 3,
-                    {lock, meta_, index_, ours, view(nonce), ttl, epoch, asked.resource, by_clock_ ? "1" : "0"});
+      return to.add(which, 3, {lock, index_, meta_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
     case verb::look: return to.add(which, 1, {lock, sessions_});
     case verb::take_over: {
       const auto& seen = *asked.expected;
-      return to.add(which, 2,
-                    {lock, session_name(seen.holder), ours, view(nonce), ttl, epoch, name_of(seen.holder),
-                     view(fmt::format_int(seen.fence))});
+      return to.add(which, 3,
+                    {lock, index_, session_name(seen.holder), ours, view(nonce), ttl, epoch, by_clock, asked.resource,
+                     name_of(seen.holder), view(fmt::format_int(seen.fence))});
     }
-    case verb::extend:
-    case verb::release: return to.add(which, 1, {lock, ours, view(fence), view(time)});
-    case verb::cancel: return to.add(which, 1, {lock, ours, view(nonce)});
+    case verb::extend: return to.add(which, 1, {lock, ours, view(fence), view(time)});
+    case verb::release:
+      return to.add(which, 2, {lock, index_, ours, view(fence), free_for, asked.resource, view(time)});
+    case verb::cancel: return to.add(which, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
   }
 }
 
@@ -106,8 +115,26 @@ void redis_store::execute(connection& on, std::span<const request> requests, std
     for (std::size_t i = 0; i < told.size(); ++i) {
       replies[i] = judged(action, told[i]);
       replies[i].statements = i == 0 ? 1 : 0;
+      note(requests[i], replies[i]);
     }
   });
+}
+
+void redis_store::note(const request& asked, const reply& told) noexcept {
+  switch (asked.action) {
+    case verb::take:
+    case verb::insert:
+    case verb::take_over:
+      if (told.result == outcome::yes && asked.kind == lease_kind::session)
+        held_.granted(asked.session, asked.resource, told.fence);
+      return;
+    case verb::release:
+    case verb::cancel:
+      if (told.result == outcome::yes || asked.action == verb::release) held_.ended(asked.session, asked.resource);
+      return;
+    case verb::look:
+    case verb::extend: return;
+  }
 }
 
 void redis_store::add(script_calls& to, session_verb action, const session_record& of) const {
@@ -117,7 +144,7 @@ void redis_store::add(script_calls& to, session_verb action, const session_recor
   switch (action) {
     case session_verb::open:
       return to.add(script::open_session, 2, {name, ends_, id, ttl, of.host, std::to_string(of.pid), of.label});
-    case session_verb::renew: return to.add(script::renew_session, 2, {name, ends_, id, ttl});
+    case session_verb::renew: return;  // renew()
     case session_verb::remove_expired: return to.add(script::remove_session, 2, {name, ends_, id, "1"});
     case session_verb::close: return to.add(script::remove_session, 2, {name, ends_, id, "0"});
   }
@@ -126,11 +153,41 @@ void redis_store::add(script_calls& to, session_verb action, const session_recor
 reply redis_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   reply result;
   guarded(on, {&result, 1}, [&] {
-    script_calls calls(static_cast<lease_connection&>(on));
+    auto& link = static_cast<lease_connection&>(on);
+    if (action == session_verb::renew) {
+      result = renew(link, of);
+      return;
+    }
+    if (action == session_verb::close) held_.forget(of.id);
+    script_calls calls(link);
     add(calls, action, of);
     result = yes_or_no(calls.run().front(), "session");
   });
   return result;
+}
+
+reply redis_store::renew(lease_connection& on, const session_record& of) {
+  const auto name = session_name(of.id);
+  const auto ttl = std::to_string(of.ttl.count());
+  const auto looked_for = held_.next(of.id, most_looked_for);
+  std::vector<std::string> fences;
+  fences.reserve(looked_for.size());
+  std::vector<std::string_view> words{name, ends_, name_of(of.id), ttl, locks_};
+  for (const auto& each : looked_for) {
+    words.push_back(each.key);
+    words.push_back(fences.emplace_back(std::to_string(each.fence)));
+  }
+  script_calls calls(on);
+  calls.add(script::renew_session, 2, std::span<const std::string_view>(words));
+  const auto told = std::move(calls.run().front());
+  if (told.size() == 0) return yes_or_no(told, "session");
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    const auto& gone = looked_for.at(static_cast<std::size_t>(told[i].number()));
+    held_.ended(of.id, gone.key);
+    // A release may have been faster, which its lease knows.
+    listeners_->lock_deleted(gone.key, of.id, gone.fence);
+  }
+  return {.result = outcome::yes};
 }
 
 }  // namespace dlock::stores::redis::leases

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What comes after a lost connection, and what operators ask.
 
@@ -100,7 +100,17 @@ bool redlock_store::scan(quorum_connection& on, std::size_t master, std::vector<
     if (all[master].told.empty() || all[master].told[0].is_error()) return false;
     const auto& told = all[master].told[0];
     cursor = told[0].text();
-    for (std::size_t i = 0; i < told[1].size(); ++i) keys.emplace_back(told[1][i].text().substr(prefix.size()));
+    command_text heads;  // a database that others use for more than locks has other strings too
+    for (std::size_t i = 0; i < told[1].size(); ++i)
+      heads.add({"GETRANGE", told[1][i].text(), "0", setnx::value_head_end});
+    if (heads.commands() == 0) continue;
+    texts[master] = &heads;
+    const auto values = on.ask(texts, clock::now() + group_->settings.statement_timeout, ask_late::no);
+    if (values[master].told.size() < heads.commands()) return false;
+    for (std::size_t i = 0; i < told[1].size(); ++i) {
+      if (values[master].told[i].is_error() || !setnx::is_ours(values[master].told[i].text())) continue;
+      keys.emplace_back(told[1][i].text().substr(prefix.size()));
+    }
   } while (cursor != "0");
   return true;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/redlock/store.hpp"
 
 #include <fmt/format.h>
@@ -203,7 +203,7 @@ void redlock_store::restore(quorum_connection& on, std::span<const request> requ
     again.action = verb::take;
     again.nonce = again.fence;  // the value that it has on the others
     std::vector<bool> missing(on.size());
-    for (std::size_t m = 0; m < on.size(); ++m) missing[m] = ballots[i][m].said == vote::no;
+    for (std::size_t m = 0; m < on.size(); ++m) missing[m] = ballots[i][m].said == vote::gone;
     const auto now = clock::now();
     const auto twice = missing_.again(lease_of(again, again.nonce), missing, now, now + again.ttl);
     for (std::size_t m = 0; m < on.size(); ++m) {

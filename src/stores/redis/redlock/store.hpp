@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "dlock/store/store_admin.hpp"
 #include "stores/redis/redlock/connection.hpp"
 #include "stores/redis/redlock/missing_keys.hpp"
+#include "stores/redis/setnx/values.hpp"
 
 namespace dlock::stores::redis::redlock {
 
@@ -18,8 +19,10 @@ class redlock_store final : public store, private store_admin {
 
   const std::string& name() const noexcept override { return group_->settings.name; }
   capabilities caps() const noexcept override {
-    return {.session_leases = false, .renewed_leases = true, .fence = false, .min_hold = false};
+    return {.session_leases = false, .renewed_leases = true, .fence = false, .min_hold = false, .any_key = false};
   }
+  /// A folded key would be another lock than the one that other programs know by that name.
+  std::string unfit_key(std::string_view key) const override { return setnx::unfit(key); }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
@@ -55,7 +58,7 @@ class redlock_store final : public store, private store_admin {
   /// either: else a release on another connection may have deleted it a moment ago, and is on its way to the others.
   void restore(quorum_connection& on, std::span<const request> requests,
                const std::vector<std::vector<ballot>>& ballots) const;
-  /// Keys on a master, whoever locked them. False: it did not answer.
+  /// Keys on a master that dlock has locked. False: it did not answer.
   bool scan(quorum_connection& on, std::size_t master, std::vector<std::string>& keys) const;
   fault trouble(const quorum_connection& on) const;
   /// How long a master is waited for.

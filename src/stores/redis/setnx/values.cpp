@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/setnx/values.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/printable_text.hpp"
+#include "dlock/lock_key.hpp"
 
 namespace dlock::stores::redis::setnx {
 
@@ -18,12 +19,14 @@ if not value then return false end
 return {value, redis.call('PTTL', KEYS[1])}
 )",
     R"(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+local value = redis.call('GET', KEYS[1])
+if value ~= ARGV[1] then return value and 0 or -1 end
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 1
 )",
     R"(
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+local value = redis.call('GET', KEYS[1])
+if value ~= ARGV[1] then return value and 0 or -1 end
 return redis.call('DEL', KEYS[1])
 )"};
 
@@ -43,6 +46,12 @@ std::optional<id128> session_in(std::string_view hex) {
 }
 
 }  // namespace
+
+std::string unfit(std::string_view key) {
+  if (!lock_key::from_stored(key).folded()) return {};
+  return fmt::format("a key of more than {} bytes is folded, and so would not exclude other programs",
+                     lock_key::max_size);
+}
 
 std::string value_of(const id128& session, std::uint64_t attempt) {
   return fmt::format("{}{}:{}", mark, session.hex(), attempt);
@@ -64,6 +73,8 @@ seen holder_in(std::string_view value) {
   }
   return {.holder = stranger(), .who = detail::printable_text(value.substr(0, 64))};
 }
+
+bool is_ours(std::string_view value) noexcept { return value.starts_with(mark); }
 
 microseconds left_in(const answer& pttl) noexcept {
   return pttl.number() < 0 ? for_ever : microseconds{pttl.number() * 1000};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// The key, value and scripts of the lock that most programs on Redis use: SET NX PX, and a script that deletes what is still
@@ -13,17 +13,22 @@
 
 namespace dlock::stores::redis::setnx {
 
-/// look: KEYS: lock. Value and PTTL, or nothing. extend: KEYS: lock. ARGV: value, ttl. 1 or 0. release: KEYS: lock. ARGV: value.
-/// 1 or 0; for an attempt that is cancelled too, because the value names both.
+/// look: KEYS: lock. Value and PTTL, or nothing. extend: KEYS: lock. ARGV: value, ttl. 1; 0: the key has another value; -1: there is
+/// no key. release: KEYS: lock. ARGV: value. As extend; for an attempt that is cancelled too, because the value names both.
 enum class script : std::size_t { look, extend, release };
 extern const std::array<std::string, 3> scripts;
 
+/// Why others would not know the key by this name; empty: they would.
+std::string unfit(std::string_view key);
 /// "dlock:<session>:<attempt>"
 std::string value_of(const id128& session, std::uint64_t attempt);
 /// Of somebody else's value: a holder without a session.
 id128 stranger() noexcept;
 /// The holder that a value names.
 seen holder_in(std::string_view value);
+/// How many bytes of a value show whether it is one of dlock's, and more than those have.
+constexpr std::string_view value_head_end = "63";
+bool is_ours(std::string_view value) noexcept;
 microseconds left_in(const answer& pttl) noexcept;
 /// An expiry has whole milliseconds; never less than was asked for.
 std::string in_ms(microseconds ttl);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/sqlite/client/write_queue.hpp"
 
 namespace dlock::stores::sqlite {

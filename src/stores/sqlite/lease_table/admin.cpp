@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What operators ask for.
 
@@ -90,7 +90,7 @@ reply find_row_holder(lease_connection& connection, const row_id& row, std::vect
   bool found = false;
   holder_info info;
   const auto read = [&](const sqlite_statement& s) {
-    const auto owner = sql::row_owner::parse(s.text(0));
+    const auto owner = sql::row_holder::parse(s.text(0), connection.file().tables());
     const auto now = column ? row_time::wall_clock().count() : sessions_now + connection.file().row_epoch().count();
     const bool too_far = !column && s.integer(2) > now + row_horizon.count();
     found = !s.text(0).empty() && (s.is_null(2) || (s.integer(2) > now && !too_far));
@@ -98,7 +98,7 @@ reply find_row_holder(lease_connection& connection, const row_id& row, std::vect
             .fence = static_cast<std::uint64_t>(s.integer(1)),
             .host = std::string(s.text(4)),
             .pid = s.integer(5),
-            .label = std::string(s.text(owner ? 6 : 0)),
+            .label = owner ? std::string(s.text(6)) : sql::row_holder::describe_foreign(s.text(0)),
             .kind = s.is_null(2) ? lease_kind::session : sql::kind_of_expiry(*row.table)};
     info.revoked = s.is_null(2) && s.integer(7) != 0;
     const auto end = !s.is_null(2) ? s.integer(2) - now : s.is_null(3) ? 0 : s.integer(3) - sessions_now;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What dlock::odb asks of the store: its dialect, and what it knows of the application's database.
 
@@ -109,10 +109,12 @@ odb::sqlite::connection* as_sqlite(odb::connection& with) noexcept {
 }  // namespace
 
 verification sqlite_store::verification_of(const request& grant) const {
-  return sqlite_verification(grant, file_->names);
+  return sqlite_verification(grant, file_->names, file_->tables());
 }
 
-verification sqlite_store::release_of(const request& grant) const { return sqlite_release(grant, file_->names); }
+verification sqlite_store::release_of(const request& grant) const {
+  return sqlite_release(grant, file_->names, file_->tables());
+}
 
 std::string sqlite_store::address(odb::database& database) const {
   if (database.id() != odb::id_sqlite) return {};
@@ -198,11 +200,11 @@ bool sqlite_store::may_be_done(const fault& why) const noexcept { return may_be_
 std::string sqlite_store::free_rows(const row_table& table) const { return row_free(table, row_now(table)); }
 
 std::string sqlite_store::abandoned_rows(const row_table& table) const {
-  return row_abandoned(table, file_->names, microseconds{file_->now()});
+  return row_abandoned(table, file_->names, file_->tables(), microseconds{file_->now()});
 }
 
 std::string sqlite_store::claim(const sql::claim_request& request) const {
-  const std::string owner = sql::row_owner{request.session, request.nonce}.text();
+  const std::string owner = sql::row_holder{request.session, request.nonce, file_->tables()}.text();
   return row_claim(request.table, owner, row_ids(request.table, request.rows), row_now(request.table), request.own_ttl);
 }
 

@@ -1,9 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 
+#include "stores/sql/row_owner.hpp"
 #include "stores/sql/schema.hpp"
 #include "stores/sql/table_names.hpp"
 #include "stores/sqlite/client/file.hpp"
@@ -27,8 +29,13 @@ class lease_file final : public sqlite_file {
   microseconds row_epoch() const noexcept { return microseconds{row_epoch_.load(std::memory_order_relaxed)}; }
   void row_epoch(microseconds found) noexcept { row_epoch_.store(found.count(), std::memory_order_relaxed); }
 
+  /// Known after prepare().
+  sql::tables_id tables() const noexcept { return sql::tables_id(tables_.load(std::memory_order_relaxed)); }
+  void tables(sql::tables_id found) noexcept { tables_.store(found.number(), std::memory_order_relaxed); }
+
  private:
   std::atomic<std::int64_t> row_epoch_{0};
+  std::atomic<std::uint32_t> tables_{0};
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// What another boot of the host left in the file.
 ///
@@ -48,10 +48,12 @@ WHERE {lock.expires_at_us} IS NOT NULL
 
 // Row 3 is what row_epoch() is: added to this boot's clock it is about the wall clock's time, and it stays what it is
 // until the next boot. So the expiry of a row locked in place, which only its own application could find, ends after a
-// reboot about when it would have ended without.
+// reboot about when it would have ended without. Row 4, the id of the lock tables, is no matter of boots, but is made here too.
 constexpr const char* add_rows =
-    "INSERT INTO {floor} ({floor.id}, {floor.fence}) VALUES (2, :now), (3, :epoch) ON CONFLICT DO NOTHING";
-constexpr const char* lacks_rows = "(SELECT COUNT(*) FROM {floor} WHERE {floor.id} IN (2, 3)) < 2";
+    "INSERT INTO {floor} ({floor.id}, {floor.fence}) VALUES (2, :now), (3, :epoch), (4, :tables) ON CONFLICT DO "
+    "NOTHING";
+constexpr const char* lacks_rows = "(SELECT COUNT(*) FROM {floor} WHERE {floor.id} IN (2, 3, 4)) < 3";
+static_assert(sql::tables_id::floor_row == 4);
 
 /// Statements that run once.
 class statements {
@@ -72,6 +74,7 @@ class statements {
       s.bind_named(":now", now);
       s.bind_named(":boot", file.boot);
       s.bind_named(":epoch", std::int64_t{epoch.count()});
+      s.bind_named(":tables", std::int64_t{sql::tables_id::made_of(file.names.prefix()).number()});
       code = s.step();
       if (code == SQLITE_ROW) found_ = s.integer(0);
     }
@@ -105,6 +108,8 @@ void forget_other_boots(lease_connection& connection) {
   connection.odb().writes = false;
   patiently(connection, [&] { file.run("SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 3"); });
   connection.file().row_epoch(microseconds{file.found()});
+  patiently(connection, [&] { file.run("SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 4"); });
+  connection.file().tables(sql::tables_id(static_cast<std::uint64_t>(file.found())));
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/sqlite/lease_table/row_sql.hpp"
 
 #include <fmt/format.h>
@@ -252,7 +252,8 @@ std::string row_free(const row_table& plain, microseconds now) {
   return free_row(table, fmt::to_string(now.count()), fmt::to_string((now + row_horizon).count()));
 }
 
-std::string row_abandoned(const row_table& plain, const sql::table_names& names, microseconds now) {
+std::string row_abandoned(const row_table& plain, const sql::table_names& names, sql::tables_id tables,
+                          microseconds now) {
   const row_table table = qualified(plain);
   if (renews_column(table)) return "FALSE";  // an expiry that has passed frees a row by itself
   return sql::in_one_line(sql::expand(names, R"(
@@ -265,7 +266,7 @@ std::string row_abandoned(const row_table& plain, const sql::table_names& names,
 )",
                                       {{"expires_at", table.expires_at},
                                        {"owner", table.owner},
-                                       {"form", fmt::format("{:_<32}/{:_<16}%", "", "")},
+                                       {"form", fmt::format("{:_<32}/{}{:_<12}%", "", tables.text(), "")},
                                        {"time", fmt::to_string(now.count())}}));
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// SQL text about rows of the application's that are locked in place.
@@ -13,6 +13,7 @@
 #include "dlock/store/store_types.hpp"
 #include "dlock/store/verification.hpp"
 #include "stores/sql/named_sql.hpp"
+#include "stores/sql/row_owner.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
@@ -80,7 +81,8 @@ verification::parameter row_argument(const row_value& value);
 /// Nobody holds the row. `now`: of the clock that the table's rows go by.
 std::string row_free(const row_table& table, microseconds now);
 /// Its holder's session is gone or has expired. `now`: of the clock that sessions go by.
-std::string row_abandoned(const row_table& table, const sql::table_names& names, microseconds now);
+std::string row_abandoned(const row_table& table, const sql::table_names& names, sql::tables_id tables,
+                          microseconds now);
 std::string row_claim(const row_table& table, std::string_view owner, const std::string& ids, microseconds now,
                       microseconds own_ttl);
 std::string row_ids(const row_table& table, std::span<const row_id* const> rows);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/sqlite/lease_table/rows.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +13,6 @@
 namespace dlock::stores::sqlite::lease_table {
 
 namespace {
-
-using sql::row_owner;
 
 constexpr auto no_rows = [](const sqlite_statement&) {};
 /// What is left of a lock whose end nobody knows: a waiter looks again at its leisure.
@@ -41,13 +39,13 @@ class row_values {
  public:
   row_values(const request& q, const lease_file& file)
       : q_(q), fence_(q.fence), column_(q.row->table->renewal == row_renewal::column), file_(file) {
-    const sql::row_owner ours{q.session, q.nonce};
+    const sql::row_holder ours{q.session, q.nonce, file.tables()};
     owner_ = ours.text();
     verified_owner_ = ours.verified_text();
     if (q.action != verb::take_over) return;
     fence_ = q.expected->fence;
     seen_session_ = q.expected->holder;
-    const sql::row_owner theirs{q.expected->holder, q.expected->nonce};
+    const sql::row_holder theirs{q.expected->holder, q.expected->nonce, file.tables()};
     seen_owner_ = theirs.text();
     seen_verified_owner_ = theirs.verified_text();
   }
@@ -155,7 +153,7 @@ reply look(lease_connection& connection, sqlite_turn& turn, const request& q, ro
   int code = connection.run(prepared.statement, prepared.text.sql, turn, bind, row);
   if (code != SQLITE_DONE) return connection.refused(code, false);
   if (owner.empty()) return answer;
-  const auto ours = sql::row_owner::parse(owner);
+  const auto ours = sql::row_holder::parse(owner, connection.file().tables());
   answer.holder.kind = end ? sql::kind_of_expiry(*q.row->table) : lease_kind::session;
   answer.holder.left = no_end;
   if (end) {
@@ -165,7 +163,7 @@ reply look(lease_connection& connection, sqlite_turn& turn, const request& q, ro
   }
   answer.holder.holder = ours ? ours->session : sql::foreign_owner;
   if (!ours) {
-    answer.holder.who = std::move(owner);
+    answer.holder.who = sql::row_holder::describe_foreign(owner);
     return answer;
   }
   answer.holder.nonce = ours->nonce;

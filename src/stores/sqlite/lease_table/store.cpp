@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/sqlite/lease_table/store.hpp"
 
 #include <fmt/format.h>

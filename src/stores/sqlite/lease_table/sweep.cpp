@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Clean-up (rule 11). A step looks first, which stops nobody, then deletes what it found in one short transaction:
 /// each commit costs a sync of the disk, for which all other writers wait. Each DELETE looks again.

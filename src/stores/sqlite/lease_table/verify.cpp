@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/sqlite/lease_table/verify.hpp"
 
 #include <fmt/format.h>
@@ -55,9 +55,9 @@ verification about_key(const request& grant, const sql::table_names& names, cons
 }
 
 /// A statement about the row in place, if it is still ours.
-verification about_row(const request& grant, const std::string& change, values more = {}) {
+verification about_row(const request& grant, sql::tables_id tables, const std::string& change, values more = {}) {
   const row_table& table = *grant.row->table;
-  const sql::row_owner owner{grant.session, grant.nonce};
+  const sql::row_holder owner{grant.session, grant.nonce, tables};
   std::string text = change + " WHERE ";
   std::vector<std::string> names;
   for (std::size_t i = 0; i < table.id.size(); ++i) names.push_back(fmt::format("id{}", i + 1));
@@ -77,17 +77,18 @@ verification about_row(const request& grant, const std::string& change, values m
 
 }  // namespace
 
-verification sqlite_verification(const request& grant, const sql::table_names& names) {
+verification sqlite_verification(const request& grant, const sql::table_names& names, sql::tables_id tables) {
   if (grant.row == nullptr) {
     return about_key(grant, names, verify_text, {{"connection", std::int64_t{::getpid()}}});
   }
   const row_table& table = *grant.row->table;
-  return about_row(grant, fmt::format("UPDATE {0} SET {1} = CASE {1} WHEN :owner THEN :verified_owner ELSE :owner END",
-                                      table.table, table.owner));
+  return about_row(grant, tables,
+                   fmt::format("UPDATE {0} SET {1} = CASE {1} WHEN :owner THEN :verified_owner ELSE :owner END",
+                               table.table, table.owner));
 }
 
-verification sqlite_release(const request& grant, const sql::table_names& names) {
-  if (grant.row != nullptr) return about_row(grant, row_free_it(*grant.row->table, "datetime('now')"));
+verification sqlite_release(const request& grant, const sql::table_names& names, sql::tables_id tables) {
+  if (grant.row != nullptr) return about_row(grant, tables, row_free_it(*grant.row->table, "datetime('now')"));
   if (grant.min_hold.count() <= 0) return about_key(grant, names, source_of(statement_id::release));
   return about_key(grant, names, release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}});
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/client/errors.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +21,16 @@ fault fault_of(int code, const std::string& doing) {
     case ZTHROTTLEDOP: why.transient = true; break;
     default: break;
   }
+  return why;
+}
+
+fault no_connection(const zookeeper_settings& settings, int code) {
+  auto why = fault_of(code, "connect");
+  if (!why.connection) return why;
+  why.text = fmt::format(
+      "no server answers at {} (a server closes each connection of a host that exceeds its maxClientCnxns, which is 60 "
+      "unless set)",
+      settings.ensemble);
   return why;
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <string>
@@ -10,6 +10,8 @@ namespace dlock::stores::zookeeper {
 
 /// What an error code of the library says.
 fault fault_of(int code, const std::string& doing);
+/// No server has accepted a connection, which had this code.
+fault no_connection(const zookeeper_settings& settings, int code);
 /// It was sent, or may have been, if the connection was lost meanwhile; otherwise it was certainly not done.
 reply not_done(const answer& told, const char* doing);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/client/handle.hpp"
 
 #include <fmt/format.h>
@@ -67,11 +67,13 @@ void tell_each(const std::vector<std::weak_ptr<node_listener>>& listeners) noexc
 
 }  // namespace
 
-zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout)
+zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout,
+                                   std::function<void()> on_loss)
     : process_(::getpid()),
       settings_(settings),
       asked_ms_(static_cast<int>(std::min<long>(session_timeout.count(), std::numeric_limits<int>::max() / 2))),
-      rights_(settings.digest.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL) {
+      rights_(settings.digest.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL),
+      on_loss_(std::move(on_loss)) {
   const std::unique_lock lock(closing_);  // events come when it is known
   native_ = make_native(settings.ensemble, nullptr);
   if (native_ == nullptr) throw std::runtime_error(fmt::format("{}: {}", settings.ensemble, std::strerror(errno)));
@@ -203,19 +205,22 @@ void zookeeper_handle::now_is(int native_state) {
     turn(state::connected, ZOK);
     if (moved_.exchange(false)) watch_again();
   } else if (native_state == ZOO_EXPIRED_SESSION_STATE || native_state == ZOO_AUTH_FAILED_STATE) {
-    turn(state::over, native_state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
+    const auto before = turn(state::over, native_state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
     watch_again();  // who asks now learns that it is over
-  } else {
-    turn(state::connecting, ZOK);
+    if (before != state::over && on_loss_) on_loss_();
+  } else if (turn(state::connecting, ZOK) == state::connected && on_loss_) {
+    on_loss_();
   }
 }
 
-void zookeeper_handle::turn(state to, int code) noexcept {
+zookeeper_handle::state zookeeper_handle::turn(state to, int code) noexcept {
+  auto before = state::over;
   try {
     std::map<std::uint64_t, on_answer> told;
     {
       const base::lock_guard lock(mutex_);
-      if (state_ == state::over) return;
+      before = state_;
+      if (before == state::over) return before;
       state_ = to;
       if (to != state::connecting) told.swap(waiting_);
     }
@@ -223,6 +228,7 @@ void zookeeper_handle::turn(state to, int code) noexcept {
   } catch (const std::exception&) {
     // As if there had been no answer.
   }
+  return before;
 }
 
 void zookeeper_handle::on_change(zhandle_t*, int type, int, const char* path, void* about) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <sys/types.h>
@@ -46,8 +46,10 @@ class node_listener {
 /// Thread-safe.
 class zookeeper_handle {
  public:
-  /// Connects in the background. Throws std::runtime_error with what is wrong. May look up names before it returns.
-  zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout);
+  /// Connects in the background. `on_loss` is called, by a thread of the library's, when a connection breaks or the servers have
+  /// ended the session; it only signals. Throws std::runtime_error with what is wrong. May look up names before it returns.
+  zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout,
+                   std::function<void()> on_loss = {});
   ~zookeeper_handle();
   zookeeper_handle(const zookeeper_handle&) = delete;
   zookeeper_handle& operator=(const zookeeper_handle&) = delete;
@@ -94,12 +96,14 @@ class zookeeper_handle {
   void forget(const std::string& path, const std::shared_ptr<node_listener>& listener);
   template <class Call>
   void send(on_answer told, Call&& call);
-  void turn(state to, int code) noexcept;
+  /// The state before.
+  state turn(state to, int code) noexcept;
 
   const pid_t process_;
   const zookeeper_settings settings_;
   const int asked_ms_;
   const ACL_vector* const rights_;
+  const std::function<void()> on_loss_;
   std::shared_mutex closing_{};  // shared: the handle is in use
   zhandle_t* native_ = nullptr;
   std::atomic<state> state_{state::connecting};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/recipe/names.hpp"
 
 #include <fmt/format.h>
@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+
+#include "base/printable_text.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -107,6 +109,19 @@ std::string nearest(const std::vector<std::string>& names, std::optional<std::in
 }
 
 }  // namespace
+
+std::string foreign_in(const std::vector<std::string>& names) {
+  const auto at = std::find_if(names.begin(), names.end(), [](const auto& each) { return !number_in(each); });
+  return at == names.end() ? std::string{} : *at;
+}
+
+std::string foreign_text(const std::string& path, const std::string& node) {
+  return fmt::format(
+      "{} has a node '{}', which is no contender for a lock of Curator's InterProcessMutex or kazoo's Lock: another "
+      "recipe "
+      "(a read lock, a semaphore) uses that path, and dlock can't respect it",
+      path, detail::printable_text(node));
+}
 
 std::string first_of(const std::vector<std::string>& names) { return nearest(names, std::nullopt); }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/recipe/nodes.hpp"
 
 #include <algorithm>
@@ -72,6 +72,7 @@ std::vector<node_holder> lock_nodes::find_holders(const execution& with, const s
         of.code = listed[i].code;
       } else {
         of.node = first_of(listed[i].names);
+        of.foreign = foreign_in(listed[i].names);
         of.held = !of.node.empty();
         if (of.held) held.push_back(open[i]);
       }

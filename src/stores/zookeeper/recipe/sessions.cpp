@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// Sessions, each with a node of its own beside those of the locks: whoever deletes that has the session ended.
 
@@ -39,7 +39,7 @@ reply zookeeper_store::session(connection& connection, session_verb action, cons
     switch (action) {
       case session_verb::open: return open(on, record);
       case session_verb::renew: return renew(on, record);
-      case session_verb::close: return close(record);
+      case session_verb::close: return close(on, record);
       default: return {.result = outcome::no, .statements = 0};  // the servers do it
     }
   });
@@ -48,20 +48,22 @@ reply zookeeper_store::session(connection& connection, session_verb action, cons
 reply zookeeper_store::open(zookeeper_connection& on, const session_record& record) {
   if (find(record.id) != nullptr) return {.result = outcome::no, .statements = 0};
   const auto begun = boot_clock::now();
+  leave_spare();
   std::shared_ptr<zookeeper_handle> handle;
   try {
-    handle = std::make_shared<zookeeper_handle>(settings_, timeout_for(record.ttl));
+    handle =
+        std::make_shared<zookeeper_handle>(settings_, timeout_for(record.ttl), [to = listeners_] { to->renew_now(); });
   } catch (const std::runtime_error& problem) {
     return {.result = outcome::failed, .why = {.transient = true, .connection = true, .text = problem.what()}};
   }
   if (const auto connected = on.wait_connected(*handle); connected.code != ZOK) {
-    return {.result = outcome::failed, .why = fault_of(connected.code, "connect")};
+    return {.result = outcome::failed, .why = no_connection(settings_, connected.code)};
   }
   const auto given = handle->timeout();
   if (given < least_for(record.ttl)) return too_short(given, record.ttl);
   auto session = std::make_shared<zookeeper_session>(
       handle, node_data{record.id, given.count(), std::string(record.host), record.pid, std::string(record.label)},
-      begun);
+      begun, listeners_);
   const auto path = nodes_.session_path(record.id);
   for (bool first = true;; first = false) {
     const auto made = on.ask(1, [&](request_round& round) {
@@ -72,6 +74,7 @@ reply zookeeper_store::open(zookeeper_connection& on, const session_record& reco
     if (made.code != ZNONODE || !first) return not_done(made, "open a session");
     if (const auto base = nodes_.make_base(on, *handle); base.result != outcome::yes) return base;
   }
+  session->watch_own_node(path);
   std::shared_ptr<zookeeper_handle> unused;  // is closed without the lock
   const base::lock_guard lock(mutex_);
   const bool is_new = sessions_.emplace(record.id, std::move(session)).second;
@@ -104,12 +107,20 @@ reply zookeeper_store::renew(zookeeper_connection& on, const session_record& rec
           .why = {.transient = true, .text = "renew: the one before it was too long ago to prove enough"}};
 }
 
-reply zookeeper_store::close(const session_record& record) {
+reply zookeeper_store::close(zookeeper_connection& on, const session_record& record) {
   const auto session = take_out(record.id);
   if (session == nullptr) return {.result = outcome::no, .statements = 0};
   if (session->handle().over()) return {.result = outcome::no, .statements = 0};
-  if (session->end()) return {.result = outcome::yes};
-  // The servers end it themselves, soon: nobody speaks for it any more.
+  session->leave_queues();
+  // A connection that looks alive may be silent.
+  auto& handle = session->handle();
+  const bool answers =
+      handle.connected() &&
+      !on.ask(1, [&](request_round& round) { handle.read(nodes_.session_path(record.id), round.slot(0)); })
+           .front()
+           .lost();
+  if (answers && session->end()) return {.result = outcome::yes};
+  if (!handle.over()) closer_.add(session);
   return {.result = outcome::unknown, .why = fault_of(ZCONNECTIONLOSS, "close")};
 }
 
@@ -131,6 +142,13 @@ std::shared_ptr<zookeeper_handle> zookeeper_store::connected_handle() {
     if (session->handle().connected()) return session->shared_handle();
   }
   return spare_ == nullptr || spare_->over() ? nullptr : spare_;
+}
+
+/// The servers may have one connection left for this host, which the session needs.
+void zookeeper_store::leave_spare() {
+  std::shared_ptr<zookeeper_handle> left;  // is closed without the lock, unless somebody uses it
+  const base::lock_guard lock(mutex_);
+  left = std::move(spare_);
 }
 
 std::shared_ptr<zookeeper_handle> zookeeper_store::any_handle() {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/recipe/store.hpp"
 
 #include <fmt/format.h>
@@ -39,9 +39,7 @@ void zookeeper_store::prepare() {
     fail(settings_, {.transient = true, .connection = true, .text = problem.what()});
   }
   if (const auto connected = on.wait_connected(*handle); connected.code != ZOK) {
-    auto why = fault_of(connected.code, "connect");
-    why.text = fmt::format("no server answers at {}", settings_.ensemble);
-    fail(settings_, why);
+    fail(settings_, no_connection(settings_, connected.code));
   }
   if (const auto made = nodes_.make_base(on, *handle); made.result != outcome::yes) fail(settings_, made.why);
 }
@@ -81,7 +79,7 @@ void zookeeper_store::execute_part(zookeeper_connection& on, requests asked, rep
   }
   const auto handle = session != nullptr ? session->shared_handle() : any_handle();
   if (const auto connected = on.wait_connected(*handle); connected.code != ZOK) {
-    auto why = fault_of(connected.code, "connect");
+    const auto why = no_connection(settings_, connected.code);
     std::fill(told.begin(), told.end(), reply{.result = outcome::failed, .why = why, .statements = 0});
     return;
   }

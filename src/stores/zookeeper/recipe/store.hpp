@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 #include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "stores/zookeeper/client/connection.hpp"
+#include "stores/zookeeper/recipe/session_closer.hpp"
 #include "stores/zookeeper/recipe/verbs.hpp"
 
 namespace dlock::stores::zookeeper {
@@ -33,6 +34,8 @@ class zookeeper_store final : public store, private store_admin {
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
   void unwatch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
+  void listen(store_listener& listener) noexcept override { listeners_->add(listener); }
+  void unlisten(store_listener& listener) noexcept override { listeners_->remove(listener); }
   store_admin* admin() noexcept override { return this; }
 
  private:
@@ -50,15 +53,17 @@ class zookeeper_store final : public store, private store_admin {
   // sessions.cpp
   reply open(zookeeper_connection& on, const session_record& record);
   reply renew(zookeeper_connection& on, const session_record& record);
-  reply close(const session_record& record);
+  reply close(zookeeper_connection& on, const session_record& record);
   std::shared_ptr<zookeeper_session> find(const id128& id) const;
   std::shared_ptr<zookeeper_session> take_out(const id128& id);
   /// Of any session, for what concerns none.
   std::shared_ptr<zookeeper_handle> any_handle();
   std::shared_ptr<zookeeper_handle> connected_handle();
+  void leave_spare();
 
   const zookeeper_settings settings_;
   const lock_nodes nodes_{settings_};
+  const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();
   mutable base::mutex mutex_{};
   std::map<id128, std::shared_ptr<zookeeper_session>> sessions_ DLOCK_GUARDED_BY(mutex_){};
   std::shared_ptr<zookeeper_handle> spare_ DLOCK_GUARDED_BY(mutex_){};  // while there is no session
@@ -69,6 +74,7 @@ class zookeeper_store final : public store, private store_admin {
     std::shared_ptr<queue_place> place{};
   };
   std::map<const key_listener*, session_place> places_ DLOCK_GUARDED_BY(mutex_){};
+  session_closer closer_{};
 };
 
 }  // namespace dlock::stores::zookeeper

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 
 /// The verbs of the lock recipe. What can be sent together is: requests of one session are executed in their order.
 
@@ -47,6 +47,10 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
       answer = not_done(made, "take");
     } else if (names.code != ZOK) {
       answer = {.result = outcome::unknown, .why = fault_of(names.code, "take")};
+    } else if (const auto foreign = foreign_in(names.names); !foreign.empty()) {
+      const auto path = nodes.path_of(asked[which[i]].resource);
+      answer = {.result = outcome::failed, .why = {.text = foreign_text(path, foreign)}};
+      behind.emplace_back(which[i], made.text);
     } else {
       const auto& request = asked[which[i]];
       const auto name = made.text.substr(made.text.rfind('/') + 1);
@@ -56,7 +60,7 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
         answer = {.result = outcome::unknown,
                   .why = {.transient = true, .text = "take: the queue was listed without its node"}};
       } else if (other->empty()) {
-        with.session->hold(request.resource, {{name, made.created}, request.nonce});
+        with.session->hold(request.resource, nodes.path_of(request.resource), {{name, made.created}, request.nonce});
         answer = {.result = outcome::yes, .fence = made.created};
       } else {
         behind.emplace_back(which[i], made.text);
@@ -85,7 +89,7 @@ void take(const lock_nodes& nodes, const execution& with, requests asked, replie
       which.push_back(i);
     } else if (had == outcome::yes) {
       told[i] = {.result = outcome::yes, .fence = node.fence, .statements = 0};
-      with.session->hold(asked[i].resource, {std::move(node), asked[i].nonce});
+      with.session->hold(asked[i].resource, nodes.path_of(asked[i].resource), {std::move(node), asked[i].nonce});
     }
   }
   if (which.empty()) return;
@@ -116,6 +120,11 @@ void look(const lock_nodes& nodes, const execution& with, requests asked, replie
     told[i] = of.code == ZOK ? reply{.result = outcome::yes} : not_done({.code = of.code}, "look");
     told[i].statements = i == 0 ? 1 : 0;
     if (of.code != ZOK) continue;
+    if (!of.foreign.empty()) {
+      told[i].result = outcome::failed;
+      told[i].why.text = foreign_text(nodes.path_of(keys[i]), of.foreign);
+      continue;
+    }
     // Our own place that has become the first is to be had by a take.
     const auto place = with.session == nullptr ? nullptr : with.session->place(keys[i]);
     const bool ours = place != nullptr && !of.node.empty() && place->name() == of.node;
@@ -142,7 +151,9 @@ void release(const lock_nodes& nodes, const execution& with, requests asked, rep
   std::vector<std::pair<std::size_t, std::string>> ours;
   for (std::size_t i = 0; i != asked.size(); ++i) {
     const auto held = with.session->held(asked[i].resource);
-    if (held && held->fence == asked[i].fence) ours.emplace_back(i, held->name);
+    if (!held || held->fence != asked[i].fence) continue;
+    with.session->expect_end(asked[i].resource);
+    ours.emplace_back(i, held->name);
   }
   const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
     for (std::size_t i = 0; i != ours.size(); ++i) {
@@ -183,6 +194,7 @@ void cancel(const lock_nodes& nodes, const execution& with, requests asked, repl
     const auto before = ours.size();
     for (const auto& each : listed[i].names) {
       const bool granted = held && held->nonce == asked[i].nonce && held->name == each;
+      if (granted) with.session->expect_end(asked[i].resource);
       if (granted || each.starts_with(prefix)) ours.emplace_back(i, each);
     }
     if (ours.size() == before) with.session->doubted().add(nodes.path_of(asked[i].resource), prefix);

@@ -1,5 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
+
+#include <optional>
 
 #include "contract/row/row_contract.hpp"
 #include "support/mysql_place.hpp"
@@ -49,11 +51,14 @@ class mysql_row_place final : public row_place {
   std::string plain_expiry(int seconds) const override;
   std::string expiry(microseconds from_now) const override;
   bool locks_rows() const override { return true; }
+  std::string tables_id() const override;
+  std::shared_ptr<store> open_other_tables() override { return other_locks_.emplace().open(more); }
 
   mysql_place locks{};
   std::string more{};  ///< parameters of the stores to come
 
  private:
+  std::optional<mysql_place> other_locks_{};
   std::vector<std::string> tables_{};
 };
 

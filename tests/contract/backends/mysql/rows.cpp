@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <fmt/format.h>
 
 #include "contract/backends/mysql/places.hpp"
+#include "stores/sql/row_owner.hpp"
 
 namespace dlock::test {
 
@@ -49,6 +50,11 @@ mysql_row_place::~mysql_row_place() {
   } catch (const std::exception& e) {
     WARN("tables of a test stay behind: " << e.what());
   }
+}
+
+std::string mysql_row_place::tables_id() const {
+  const auto sql = "SELECT fence FROM `locks`." + locks.table("floor") + " WHERE id=4";
+  return stores::sql::tables_id(std::stoull(raw_mysql::root().one(sql))).text();
 }
 
 std::shared_ptr<const row_table> mysql_row_place::make_table(const row_shape& shape) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "contract/place.hpp"
 #include "dlock/stores/redis.hpp"
 #include "support/redis_server.hpp"

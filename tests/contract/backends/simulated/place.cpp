@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The tables of the simulation must do what those of real stores do. Its network, and what goes wrong on that, is left out.
 #include <memory>
 

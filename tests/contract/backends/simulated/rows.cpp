@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // Rows of the simulated tables, and an application that changes them. Its statements are the few forms of SQL that the suite uses.
 #include <fmt/format.h>
 

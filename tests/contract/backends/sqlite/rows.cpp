@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -8,6 +8,7 @@
 #include "dlock/store/clock.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sql/dialect.hpp"
+#include "stores/sql/row_owner.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -66,6 +67,15 @@ class sqlite_row_place final : public row_place {
   }
   std::unique_ptr<application> connect() override { return std::make_unique<sqlite_application>(path_); }
   bool locks_rows() const override { return false; }
+  std::string tables_id() const override {
+    return stores::sql::tables_id(std::stoull(raw_sqlite(path_).text("SELECT fence FROM dlock_floor WHERE id = 4")))
+        .text();
+  }
+  std::shared_ptr<store> open_other_tables() override {
+    auto store = open_store("sqlite:" + path_ + "?prefix=other_");
+    store->prepare();
+    return store;
+  }
 
   std::string literal(const std::string& text) const override {
     std::string quoted = "'";

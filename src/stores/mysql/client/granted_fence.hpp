@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/errors.hpp"
 
-namespace dlock::stores::mysql::lease_table {
+namespace dlock::stores::mysql {
 
-/// The fence of a grant that was made. It comes with the server's answer, unless the table has a trigger: then that says
-/// 0, whatever the trigger does. `select` makes the statement that reads it by session and nonce.
+/// Puts the fence of a grant that was made into the answer. The server sends it with its answer, unless the table has a
+/// trigger: then the server sends 0, whatever the trigger does. `select` makes the statement that reads it by session and nonce.
 template <class Select>
 void tell_fence(mysql_connection& connection, std::uint64_t came_along, Select&& select, reply& answer) {
   answer.fence = came_along;
@@ -32,4 +32,4 @@ void tell_fence(mysql_connection& connection, std::uint64_t came_along, Select&&
   answer.result = outcome::unknown;
 }
 
-}  // namespace dlock::stores::mysql::lease_table
+}  // namespace dlock::stores::mysql

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+#
+# Runs a verb of ./dev in a system that has nothing installed yet: ./dev setup must install all that is missing there.
+#   scripts/clean_root.sh debian13 [verb [argument...]]      the verb is "demo" unless you name one
+# Makes a minimal Debian by debootstrap, from the mirror that apt uses here, copies the tracked files of this tree into it, and
+# runs ./dev there in a chroot of its own namespaces. Needs root and the package debootstrap. The system stays for the next
+# run in $DLOCK_CLEAN_ROOT (default: ~/.cache/dlock/<name>); remove that folder to begin with nothing again.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+say() { printf 'clean-root: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+case ${1:-} in
+  debian12) suite=bookworm ;;
+  debian13) suite=trixie ;;
+  *) say "usage: $0 debian12|debian13 [verb [argument...]]"; exit 2 ;;
+esac
+name=$1
+shift
+if [ $# = 0 ]; then set -- demo; fi
+[ "$(id -u)" = 0 ] || die "needs root, for chroot"
+command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
+
+system=${DLOCK_CLEAN_ROOT:-${DLOCK_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/dlock}/$name}
+# The first Debian mirror that apt knows.
+mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
+  grep -E '/debian/?$' | head -n 1) || true
+mirror=${mirror:-http://deb.debian.org/debian}
+
+if [ ! -e "$system/.dlock-ready" ]; then
+  rm -rf --one-file-system "$system"
+  mkdir -p "$system"
+  say "making $suite from $mirror in $system"
+  debootstrap --variant=minbase --include=ca-certificates "$suite" "$system" "$mirror" >"$system.log" 2>&1 ||
+    { tail -n 20 "$system.log" >&2; die "debootstrap failed; its log is $system.log"; }
+  touch "$system/.dlock-ready"
+fi
+
+mkdir -p "$system/dlock"
+# Only what git tracks, as it is in the working tree; the build folder of an earlier run stays.
+(cd "$root" && git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+  if [ -e "$file" ]; then printf '%s\0' "$file"; fi
+done | tar --null -T - -cf -) | tar -C "$system/dlock" -xf -
+cp /etc/resolv.conf "$system/etc/resolv.conf" 2>/dev/null || true
+cp /etc/hosts "$system/etc/hosts" 2>/dev/null || true
+
+say "./dev $* in $suite"
+exec unshare --mount --pid --ipc --uts --fork --kill-child -- bash -c '
+  set -e
+  system=$1; shift
+  mount --make-rprivate /
+  mount -t proc proc "$system/proc"
+  mount --rbind /dev "$system/dev"
+  mount -t tmpfs -o size=8g tmpfs "$system/tmp"
+  exec chroot "$system" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+    DLOCK_JOBS="${DLOCK_JOBS:-}" DLOCK_MYSQL9="${DLOCK_MYSQL9:-}" CXX="${CXX:-}" CI="${CI:-}" \
+    bash -c "for name in DLOCK_JOBS DLOCK_MYSQL9 CXX CI; do [ -n \"\${!name}\" ] || unset \"\$name\"; done; cd /dlock && exec ./dev \"\$@\"" dev "$@"
+' clean-root "$system" "$@"

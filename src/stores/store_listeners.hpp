@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store/store.hpp"
+
+namespace dlock::stores {
+
+/// Services that listen to a store, and one call for all of them. Thread-safe.
+class store_listeners {
+ public:
+  void add(store_listener& listener) noexcept {
+    try {
+      const base::lock_guard lock(mutex_);
+      all_.push_back(&listener);
+    } catch (const std::bad_alloc&) {
+      // It hears nothing, and notices losses at its renewals alone.
+    }
+  }
+  /// The listener isn't called any more once this returns.
+  void remove(store_listener& listener) noexcept {
+    const base::lock_guard lock(mutex_);
+    std::erase(all_, &listener);
+  }
+  void renew_now() noexcept {
+    const base::lock_guard lock(mutex_);
+    for (auto* each : all_) each->renew_now();
+  }
+  void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept {
+    const base::lock_guard lock(mutex_);
+    for (auto* each : all_) each->lock_deleted(key, session, fence);
+  }
+
+ private:
+  base::mutex mutex_{};
+  std::vector<store_listener*> all_ DLOCK_GUARDED_BY(mutex_){};
+};
+
+}  // namespace dlock::stores

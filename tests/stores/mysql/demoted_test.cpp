@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// A primary that steps down by read_only while a user has locks there who may write all the same; and statements that are
+/// too large for the server.
+
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+#include <vector>
+
+#include "contract/backends/mysql/places.hpp"
+#include "support/mysql_global_setting.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+/// The lock tables of a place, by root, who may write in spite of read_only.
+class root_place final : public store_place {
+ public:
+  explicit root_place(const mysql_place& tables)
+      : url_("mysql://root@/locks?socket=" + mysql_setting("DLOCK_TEST_MYSQL_ROOT_SOCKET") +
+             "&prefix=" + tables.prefix()) {}
+  std::shared_ptr<store> open() override {
+    auto made = open_store(url_);
+    made->prepare();
+    return made;
+  }
+  std::string url() const override { return url_; }
+
+ private:
+  std::string url_;
+};
+
+}  // namespace
+
+TEST_CASE("mysql demoted: a server that steps down renews no session and grants no key, whoever asks") {
+  mysql_store_place place;
+  root_place by_root(place.tables);
+  actor a(by_root);
+  a.release("one", a.acquire("one"));
+  REQUIRE(a.renew(1h) == outcome::yes);
+  {
+    const global_setting demoted("read_only", "1");
+    SECTION("renewal") {
+      fault why;
+      const auto said = a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = 1h});
+      CHECK(said.result == outcome::failed);
+      CHECK(said.why.native == 1290);
+      CHECK_FALSE(a.connection->usable());
+    }
+    SECTION("take") {
+      CHECK(a.take("one").result == outcome::no);
+      const auto again =
+          a.run({.action = verb::take, .resource = "one", .session = a.id, .nonce = 1ULL << 40U, .looked = true});
+      CHECK(again.result == outcome::failed);
+      CHECK(again.why.native == 1290);
+    }
+  }
+  actor b(by_root);
+  CHECK(answer(b.take("one")) == outcome::yes);
+}
+
+TEST_CASE("mysql large: releases that are too large for one statement are done one by one") {
+  mysql_store_place place;
+  std::vector<std::string> keys;
+  for (int i = 0; i != 64; ++i) keys.push_back(std::to_string(100 + i) + std::string(252, 'k'));
+  const global_setting small("max_allowed_packet", "16384");
+  actor a(place);
+  std::vector<request> asked;
+  for (const auto& key : keys) {
+    asked.push_back({.action = verb::release, .resource = key, .session = a.id, .fence = a.acquire(key)});
+  }
+  std::vector<reply> replies(asked.size());
+  a.store->execute(*a.connection, asked, replies);
+  for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// A Galera cluster, whose nodes apply what another one has committed a little later.
+
+#include <dlock/dlock.hpp>
+#include <dlock/odb/database.hpp>
+#include <dlock/odb/lock_row.hpp>
+#include <dlock/odb/verify.hpp>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+
+#include "contract/store/store_contract.hpp"
+#include "odb/verify/bank.hpp"
+#include "support/mysql_place.hpp"
+#include "support/tcp_proxy.hpp"
+#include "wallet-odb.hxx"
+
+namespace dlock::test {
+
+namespace {
+
+std::vector<std::uint16_t> node_ports() {
+  const char* const list = std::getenv("DLOCK_TEST_GALERA_PORTS");
+  if (list == nullptr && std::getenv("DLOCK_TEST_REQUIRE_MYSQL") != nullptr) FAIL("DLOCK_TEST_GALERA_PORTS is not set");
+  if (list == nullptr) SKIP("DLOCK_TEST_GALERA_PORTS is not set: there is no cluster to test with");
+  std::istringstream in(list);
+  std::vector<std::uint16_t> ports;
+  for (std::uint16_t port = 0; in >> port;) ports.push_back(port);
+  REQUIRE(ports.size() >= 2);
+  return ports;
+}
+
+/// Changes so many rows at the first node that the others are busy with applying them for some 100 ms. What the first node
+/// commits after that is not seen at the others until then.
+class busy_cluster {
+ public:
+  busy_cluster() {
+    first_.run("CREATE TABLE IF NOT EXISTS app.ballast (id INT PRIMARY KEY, v INT) ENGINE=InnoDB");
+    first_.run("INSERT IGNORE INTO app.ballast SELECT seq, 0 FROM seq_1_to_60000");
+    first_.run("CREATE TABLE IF NOT EXISTS app.marker (id INT PRIMARY KEY, v INT) ENGINE=InnoDB");
+    first_.run("REPLACE INTO app.marker VALUES (1, 0)");
+    wait();
+  }
+
+  std::uint16_t first() const { return ports_[0]; }
+  std::uint16_t second() const { return ports_[1]; }
+  const std::vector<std::uint16_t>& ports() const { return ports_; }
+
+  static std::string locks(std::uint16_t port) {
+    return "mysql://dlock_owner:owner-pw@127.0.0.1:" + std::to_string(port) + "/locks?prefix=galera_";
+  }
+  static std::string bank(std::uint16_t port) {
+    return "mysql://dlock_app:app-pw@127.0.0.1:" + std::to_string(port) + "/app";
+  }
+
+  void begin_lag() {
+    first_.run("UPDATE app.ballast SET v = v + 1");
+    first_.run("UPDATE app.marker SET v = v + 1");
+  }
+  /// Whether the second node has not seen yet what the first one committed before begin_lag() returned.
+  bool lags() { return second_.one("SELECT v FROM app.marker") != first_.one("SELECT v FROM app.marker"); }
+  /// Until all have seen it.
+  void wait() {
+    for (const auto port : ports_) raw_mysql(locks(port)).run("SET STATEMENT wsrep_sync_wait=7 FOR SELECT 1");
+  }
+
+ private:
+  const std::vector<std::uint16_t> ports_ = node_ports();
+  raw_mysql first_{locks(ports_[0])};
+  raw_mysql second_{locks(ports_[1])};
+};
+
+/// The same lock tables by two nodes.
+class node_place final : public store_place {
+ public:
+  explicit node_place(std::uint16_t port) : url_(busy_cluster::locks(port)) {}
+  std::shared_ptr<store> open() override {
+    auto made = open_store(url_);
+    made->prepare();
+    return made;
+  }
+  std::string url() const override { return url_; }
+
+ private:
+  std::string url_;
+};
+
+struct two_nodes {
+  busy_cluster nodes;
+  node_place first_place{nodes.first()};
+  actor first{first_place};
+  node_place second_place{nodes.second()};
+  actor second{second_place};
+
+  two_nodes() { second.id = first.id; }
+  /// What the first node grants while the second lags is given to `then`, again until it was really so.
+  template <class Then>
+  void while_second_lags(Then then) {
+    for (int tries = 0;; ++tries) {
+      REQUIRE(tries < 10);
+      nodes.wait();
+      nodes.begin_lag();
+      if (then()) return;
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("galera: a node that has not seen a grant yet frees it all the same", "[galera]") {
+  two_nodes with;
+  with.first.release("galera:one", with.first.acquire("galera:one"));
+  SECTION("release") {
+    with.while_second_lags([&] {
+      const auto fence = with.first.acquire("galera:one");
+      const bool lagged = with.nodes.lags();
+      CHECK(answer(with.second.release("galera:one", fence)) == outcome::yes);
+      return lagged;
+    });
+  }
+  SECTION("cancel") {
+    with.while_second_lags([&] {
+      with.first.acquire("galera:one");
+      const bool lagged = with.nodes.lags();
+      CHECK(answer(with.second.cancel("galera:one", with.first.nonce)) == outcome::yes);
+      return lagged;
+    });
+  }
+  SECTION("extend") {
+    with.while_second_lags([&] {
+      const auto fence = with.first.acquire("galera:one", 1h);
+      const bool lagged = with.nodes.lags();
+      CHECK(answer(with.second.extend("galera:one", fence, 2h)) == outcome::yes);
+      CHECK(answer(with.second.release("galera:one", fence)) == outcome::yes);
+      return lagged;
+    });
+  }
+  SECTION("renewal of a session") {
+    with.while_second_lags([&] {
+      const auto fresh = id128::random();
+      REQUIRE(with.first.session(session_verb::open, fresh, 1h) == outcome::yes);
+      const bool lagged = with.nodes.lags();
+      CHECK(with.second.session(session_verb::renew, fresh, 1h) == outcome::yes);
+      return lagged;
+    });
+  }
+}
+
+TEST_CASE("galera: of a batch a node frees also the grants that it has not seen yet", "[galera]") {
+  two_nodes with;
+  const std::vector<std::string> keys{"galera:a", "galera:b", "galera:c", "galera:d"};
+  for (const auto& key : keys) with.first.release(key, with.first.acquire(key));
+  with.while_second_lags([&] {
+    std::vector<std::uint64_t> fences;
+    for (const auto& key : keys) fences.push_back(with.first.acquire(key));
+    std::vector<request> asked;
+    for (std::size_t i = 0; i != keys.size(); ++i) {
+      asked.push_back(
+          {.action = verb::release, .resource = keys[i], .session = with.first.id, .fence = fences[i], .ttl = 0us});
+    }
+    const bool lagged = with.nodes.lags();
+    std::vector<reply> replies(asked.size());
+    with.second.store->execute(*with.second.connection, asked, replies);
+    for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
+    return lagged;
+  });
+}
+
+TEST_CASE("galera: a row that is locked at one node is loaded at another as it was after the grant", "[galera]") {
+  busy_cluster nodes;
+  const auto bank = open_bank(busy_cluster::bank(nodes.second()));
+  make_bank(*bank, 4, 100);
+  lock_service locks(busy_cluster::locks(nodes.first()));
+  raw_mysql writer(busy_cluster::bank(nodes.first()));
+  bool lagged = false;
+  for (std::int64_t balance = 101; !lagged && balance != 111; ++balance) {
+    nodes.wait();
+    nodes.begin_lag();
+    writer.run("UPDATE verify_wallet SET balance = " + std::to_string(balance) + " WHERE id = 2");
+    const auto key = row<wallet>(locks, *bank, 2);
+    lagged = nodes.lags();
+    const auto held = lock_row<wallet>(locks, *bank, 2);
+    CHECK(held->balance == balance);
+  }
+  CHECK(lagged);
+}
+
+TEST_CASE("galera: a lease that was granted at one node is verified at another one", "[galera]") {
+  busy_cluster nodes;
+  const auto bank = open_bank(busy_cluster::bank(nodes.second()));
+  make_bank(*bank, 1, 100);
+  const auto application = open_database(busy_cluster::bank(nodes.second()));
+  lock_service locks(busy_cluster::locks(nodes.first()));
+  locks.acquire("galera:verify").release();
+  bool lagged = false;
+  for (int tries = 0; !lagged && tries != 10; ++tries) {
+    nodes.wait();
+    nodes.begin_lag();
+    auto held = locks.acquire("galera:verify");
+    lagged = nodes.lags();
+    odb::transaction t(begin_write(*application));
+    CHECK_NOTHROW(held.verify(t));
+    if (!t.finalized()) t.commit();
+  }
+  CHECK(lagged);
+}
+
+TEST_CASE("galera: behind a balancer that takes the nodes in turn every release frees its key", "[galera]") {
+  const auto ports = node_ports();
+  tcp_proxy balancer(ports);
+  lock_service locks(busy_cluster::locks(balancer.port()), {.connections = 6});
+  std::atomic<int> lost{0}, granted{0};
+  std::vector<std::thread> threads;
+  for (int number = 0; number != 6; ++number) {
+    threads.emplace_back([&, number] {
+      for (int i = 0; i != 150; ++i) {
+        auto held = locks.try_acquire("galera:turn:" + std::to_string(i % 10 * 6 + number), {.wait = 5s});
+        if (!held) continue;
+        ++granted;
+        try {
+          held.release();
+        } catch (const lock_lost&) {
+          ++lost;
+        }
+      }
+    });
+  }
+  for (auto& each : threads) each.join();
+  CHECK(granted == 900);
+  CHECK(lost == 0);
+  CHECK(locks.count(event::kind::split_found) == 0);
+  CHECK(locks.held_keys(100).empty());
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// What keeps a lease where the server is full, loads its data, loses a lock or the connection; and what clean-up leaves.
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <future>
+#include <list>
+#include <string>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/redis/redis_places.hpp"
+
+namespace dlock::test {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+std::string session_key(const id128& id) {
+  return "dlock:session:" + std::string(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+}
+
+std::int64_t server_now(const redis_server& server) {
+  const auto told = server.ask({"TIME"});
+  const auto space = told.find('\n');
+  return std::stoll(told.substr(0, space)) * 1'000'000 + std::stoll(told.substr(space + 1));
+}
+
+service_options alone() { return {.defaults = {.ttl = 30s}, .close_limit = 0ms, .sweep_every = 0ms}; }
+
+}  // namespace
+
+TEST_CASE("redis: an acquire waits while the server loads its data after a start", "[redis]") {
+  redis_server server({"--key-load-delay", "500"});
+  server.ask({"EVAL", "for i = 1, 5000 do redis.call('SET', 'stranger' .. i, 1) end", "0"});
+  lock_service locks{server.url(), alone()};
+  locks.acquire("k").release();
+  server.kill();
+  auto waits = std::async(std::launch::async, [&] { return static_cast<bool>(locks.acquire("k", {.wait = 60s})); });
+  server.start();  // returns when it has loaded
+  CHECK(waits.get());
+}
+
+TEST_CASE("redis: each token is at least the server's time in microseconds, so a later one of an heir is greater",
+          "[redis]") {
+  const redis_server server;
+  url_place place(server.url());
+  actor a(place);
+  auto last = a.acquire("k");
+  for (int i = 0; i < 3; ++i) {
+    const auto before = server_now(server);
+    REQUIRE(answer(a.release("k", last)) == outcome::yes);
+    const auto told = a.take("k");
+    REQUIRE(answer(told) == outcome::yes);
+    CHECK(told.fence > last);
+    CHECK(static_cast<std::int64_t>(told.fence) >= before);
+    last = told.fence;
+  }
+}
+
+TEST_CASE("redis: a server whose memory is full renews sessions, extends, frees and revokes", "[redis]") {
+  const std::string fences = GENERATE("", "&fences=count");
+  CAPTURE(fences);
+  const redis_server server;
+  url_place place(server.url(fences));
+  actor a(place), b(place);
+  const auto fence = a.acquire("k");
+  const auto kept = a.acquire("kept");
+  const auto own = a.insert("own", for_long);
+  REQUIRE(answer(own) == outcome::yes);
+  server.ask({"CONFIG", "SET", "maxmemory", "1"});
+  REQUIRE_THAT(server.ask({"SET", "any", "thing"}), ContainsSubstring("OOM"));
+  CHECK(a.renew(for_long) == outcome::yes);
+  CHECK(answer(a.extend("own", own.fence, for_long)) == outcome::yes);
+  CHECK(answer(a.release("k", fence)) == outcome::yes);
+  CHECK(answer(a.release("kept", kept, 1h)) == outcome::yes);
+  CHECK(b.insert("other").result == outcome::failed);
+  fault why;
+  const auto more = a.store->connect(20s, why);
+  INFO(why.text);
+  CHECK(more != nullptr);
+}
+
+TEST_CASE("redis: clean-up deletes idle keys also where the server's memory is full", "[redis][T58]") {
+  const redis_server server;
+  url_place place(server.url("&fences=count"));
+  actor a(place);
+  const auto fence = a.acquire("k");
+  REQUIRE(answer(a.release("k", fence)) == outcome::yes);
+  server.ask({"CONFIG", "SET", "maxmemory", "1"});
+  const auto cleaned = a.store->admin()->clean_up(*a.connection, 1us, 10);
+  CHECK(answer(cleaned) == outcome::yes);
+  CHECK(server.ask({"EXISTS", "dlock:lock:k"}) == "0");
+  CHECK(server.ask({"HGET", "dlock:meta", "floor"}) == std::to_string(fence));
+}
+
+TEST_CASE("redis: a free key goes by itself where tokens come from the clock, and a held one never", "[redis][T58]") {
+  const redis_server server;
+  url_place place(server.url());
+  actor a(place);
+  const auto ttl = [&] { return std::stol(server.ask({"PTTL", "dlock:lock:k"})); };
+  const auto fence = a.acquire("k");
+  CHECK(ttl() == -1);
+  SECTION("released") {
+    REQUIRE(answer(a.release("k", fence)) == outcome::yes);
+    CHECK(ttl() > 0);
+    CHECK(server.ask({"ZCARD", "dlock:locks"}) == "0");
+  }
+  SECTION("released, and kept for a while") {
+    REQUIRE(answer(a.release("k", fence, 1h)) == outcome::yes);
+    CHECK(ttl() > 3'600'000);
+    server.ask({"HSET", "dlock:lock:k", "expires", "1"});
+  }
+  SECTION("cancelled") {
+    REQUIRE(answer(a.cancel("k", a.nonce)) == outcome::yes);
+    CHECK(ttl() > 0);
+  }
+  REQUIRE(answer(a.take("k")) == outcome::yes);
+  CHECK(ttl() == -1);
+  CHECK(server.ask({"ZCARD", "dlock:locks"}) == "1");
+}
+
+TEST_CASE("redis: a lock whose hash somebody deletes is lost at the next renewal, and only that one", "[redis]") {
+  const redis_server server;
+  lock_service locks{server.url(), alone()};
+  const lease held = locks.acquire("k", {.ttl = 6s}), other = locks.acquire("other", {.ttl = 6s});
+  server.ask({"DEL", "dlock:lock:k"});
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(held.loss() == loss_reason::taken_over);
+  CHECK_NOTHROW(other.ensure_held());
+}
+
+TEST_CASE("redis: renewals look for all locks of a session in turn", "[redis]") {
+  const redis_server server;
+  url_place place(server.url("&fences=count"));
+  actor a(place);
+  struct : store_listener {
+    std::list<std::string> gone{};
+    void renew_now() noexcept override {}
+    void lock_deleted(std::string_view key, const id128&, std::uint64_t) noexcept override { gone.emplace_back(key); }
+  } listener;
+  a.store->listen(listener);
+  constexpr int many = 250;
+  for (int i = 0; i < many; ++i) REQUIRE(a.acquire(fmt::format("k{:03}", i)) == 1);
+  for (const char* each : {"k000", "k120", "k249"}) {
+    server.ask({"DEL", fmt::format("dlock:lock:{}", each)});
+  }
+  REQUIRE(answer(a.release("k001", 1)) == outcome::yes);  // what is released is not missed
+  for (int i = 0; i < 3; ++i) CHECK(a.renew(for_long) == outcome::yes);
+  CHECK(listener.gone == std::list<std::string>{"k000", "k120", "k249"});
+  CHECK(a.renew(for_long) == outcome::yes);
+  CHECK(listener.gone.size() == 3);
+  a.store->unlisten(listener);
+}
+
+TEST_CASE("redis: that a server has lost its data is noticed when it is back, long before a renewal is due",
+          "[redis]") {
+  const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
+  CAPTURE(scheme);
+  redis_server server({"--appendonly", "no"});
+  lock_service locks{server.url("&persistence=none" + scheme),
+                     {.defaults = {.ttl = 600s}, .close_limit = 0ms, .sweep_every = 0ms}};
+  const lease held = locks.acquire("k");
+  server.kill();
+  server.start();
+  CHECK(eventually([&] { return held.lost_token().stop_requested(); }, 30s));
+  CHECK(held.loss() == loss_reason::server_changed);
+}
+
+TEST_CASE("redis: clean-up leaves a dead holder's row and session for one ttl more", "[redis][T58]") {
+  const redis_server server;
+  url_place place(server.url("&fences=count"));
+  actor a(place), b(place);
+  REQUIRE(a.acquire("k") == 1);
+  const auto died_ago = [&](std::chrono::microseconds ago) {
+    const auto ends = std::to_string(server_now(server) - ago.count());
+    server.ask({"HSET", session_key(a.id), "expires", ends, "ttl", "60000000"});
+    const std::string name(reinterpret_cast<const char*>(a.id.bytes.data()), a.id.bytes.size());
+    server.ask({"ZADD", "dlock:sessions", ends, name});
+    for (int i = 0; i < 3; ++i) CHECK(answer(b.store->admin()->clean_up(*b.connection, 1us, 10)) == outcome::yes);
+  };
+  died_ago(1s);
+  CHECK(server.ask({"EXISTS", "dlock:lock:k"}) == "1");
+  CHECK(server.ask({"EXISTS", session_key(a.id)}) == "1");
+  died_ago(61s);
+  CHECK(server.ask({"EXISTS", "dlock:lock:k"}) == "0");
+  CHECK(server.ask({"EXISTS", session_key(a.id)}) == "0");
+}
+
+TEST_CASE("redis: clean-up looks at dead sessions in windows, and finds all", "[redis][T58]") {
+  const redis_server server;
+  url_place place(server.url());
+  actor a(place);
+  server.ask({"EVAL", "for i = 1, 1200 do redis.call('ZADD', 'dlock:sessions', i, 'dead' .. i) end", "0"});
+  for (int i = 0; i < 3; ++i) {
+    CHECK(answer(a.store->admin()->clean_up(*a.connection, 1us, 2000)) == outcome::yes);
+  }
+  CHECK(server.ask({"ZCARD", "dlock:sessions"}) == "1");
+}
+
+TEST_CASE("redis: a watch that begins anew is not told that it works before the server has said so", "[redis]") {
+  const redis_server server;
+  const auto place = open_store(server.url());
+  place->prepare();
+  struct listener final : key_listener {
+    std::atomic<int> yes{0};
+    void may_be_free(bool works) noexcept override { yes += works ? 1 : 0; }
+  };
+  std::list<listener> all(20);
+  const auto each_key = [&](auto&& use) {
+    int i = 0;
+    for (auto& one : all) use(fmt::format("k{}", i++), one);
+  };
+  each_key([&](const std::string& key, listener& one) { place->watch(key, {}, one); });
+  each_key([&](const std::string&, listener& one) { REQUIRE(eventually([&] { return one.yes == 1; })); });
+  server.stop();
+  each_key([&](const std::string& key, listener& one) {
+    place->unwatch(key, {}, one);
+    place->watch(key, {}, one);
+    CHECK(one.yes == 1);
+  });
+  server.go_on();
+  each_key([&](const std::string& key, listener& one) {
+    CHECK(eventually([&] { return one.yes == 2; }));
+    place->unwatch(key, {}, one);
+  });
+}
+
+TEST_CASE("redis: a connection for notices that breaks in silence is not trusted for long", "[redis]") {
+  const redis_server server;
+  const auto place = open_store(server.url("&statement_timeout=200"));
+  place->prepare();
+  struct : key_listener {
+    std::atomic<int> yes{0}, no{0};
+    void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
+  } listener;
+  place->watch("k", {}, listener);
+  REQUIRE(eventually([&] { return listener.yes == 1; }));
+  server.stop();  // its connections stay open
+  CHECK(eventually([&] { return listener.no == 1; }, 40s));
+  server.go_on();
+  CHECK(eventually([&] { return listener.yes == 2; }, 40s));
+  place->unwatch("k", {}, listener);
+}
+
+TEST_CASE("redis: a user without the right to write is refused at the start", "[redis]") {
+  const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
+  CAPTURE(scheme);
+  const redis_server server;
+  open_store(server.url())->prepare();  // so that nothing is left to be written at a start
+  server.ask({"ACL", "SETUSER", "reader", "on", ">x", "~*", "&*", "+@all", "-@write"});
+  CHECK_THROWS_MATCHES(open_store(server.tcp_url(scheme, "reader:x@"))->prepare(), store_error,
+                       MessageMatches(ContainsSubstring("permissions") || ContainsSubstring("can't run")));
+}
+
+}  // namespace dlock::test

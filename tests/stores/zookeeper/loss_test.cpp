@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// What a holder learns at once: its node or its session was deleted, its session was ended. And what becomes of a session that was
+/// given up while no server could be reached.
+
+#include <chrono>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "dlock/error.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/zookeeper/recipe/session.hpp"
+#include "stores/zookeeper/zookeeper_places.hpp"
+#include "support/recording_observer.hpp"
+#include "support/tcp_proxy.hpp"
+
+namespace dlock::test {
+
+using namespace stores::zookeeper;
+
+namespace {
+
+/// A ttl whose first renewal is due in ten minutes: what is learned before that is learned without one.
+service_options long_lived() { return {.defaults = {.ttl = 30min}, .close_limit = 0ms}; }
+
+bool lost(const lease& held) {
+  return eventually([&] { return held.lost_token().stop_requested(); }, 20s);
+}
+
+/// Another client, as an operator has one.
+struct operator_client {
+  explicit operator_client(const zookeeper_server& server) : handle(settings_of(server.url()), 10s) {
+    REQUIRE(connects(handle));
+  }
+  std::vector<std::string> below(const std::string& path) {
+    return ask([&](on_answer told) { handle.list(path, std::move(told)); }).names;
+  }
+  void remove(const std::string& path) {
+    REQUIRE(ask([&](on_answer told) { handle.remove(path, std::move(told)); }).code == ZOK);
+  }
+  zookeeper_handle handle;
+};
+
+}  // namespace
+
+TEST_CASE("zookeeper: a holder whose node somebody deletes loses its lease at once, and no other one", "[zookeeper]") {
+  const zookeeper_server server;
+  lock_service locks(server.url(), long_lived());
+  const lease held = locks.acquire("k");
+  const lease other = locks.acquire("other");
+  operator_client somebody(server);
+  const auto nodes = somebody.below("/dlock/k");
+  REQUIRE(nodes.size() == 1);
+  somebody.remove("/dlock/k/" + nodes.front());
+  CHECK(lost(held));
+  CHECK(held.loss() == loss_reason::taken_over);
+  CHECK_THROWS_AS(held.ensure_held(), lock_lost);
+  CHECK_NOTHROW(other.ensure_held());
+}
+
+TEST_CASE("zookeeper: a holder that waited for its node learns of its deletion, too", "[zookeeper]") {
+  const zookeeper_server server;
+  zookeeper_place place(server.url());
+  actor before(place);
+  const auto fence = before.acquire("k");
+  lock_service locks(server.url(), long_lived());
+  auto waiting = std::async(std::launch::async, [&] { return locks.acquire("k", {.wait = 60s}); });
+  REQUIRE(eventually([&] { return nodes_of_key(server) == 2; }));
+  REQUIRE(answer(before.release("k", fence)) == outcome::yes);
+  const lease held = waiting.get();
+  operator_client somebody(server);
+  somebody.remove("/dlock/k/" + somebody.below("/dlock/k").front());
+  CHECK(lost(held));
+  CHECK(held.loss() == loss_reason::taken_over);
+}
+
+TEST_CASE("zookeeper: a release is not taken for a deletion by somebody else", "[zookeeper]") {
+  const zookeeper_server server;
+  const auto observer = std::make_shared<recording_observer>();
+  auto options = long_lived();
+  options.observer = observer;
+  lock_service locks(server.url(), options);
+  for (int i = 0; i != 50; ++i) locks.acquire("k").release();
+  CHECK(observer->count(event::kind::lost) == 0);
+}
+
+TEST_CASE("zookeeper: a lease whose session's node is deleted is lost at once, as by force_release", "[zookeeper]") {
+  const zookeeper_server server;
+  lock_service locks(server.url(), long_lived()), admin(server.url());
+  const lease held = locks.acquire("k");
+  REQUIRE(admin.force_release("k"));
+  CHECK(lost(held));
+  CHECK(held.loss() == loss_reason::renewal_refused);
+}
+
+TEST_CASE("zookeeper: a lease whose connection breaks is renewed at once", "[zookeeper]") {
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  lock_service locks("zookeeper://127.0.0.1:" + std::to_string(proxy.port()), long_lived());
+  const lease held = locks.acquire("k");
+  const auto first = held.remaining();
+  REQUIRE(eventually([&] { return held.remaining() < first - 500ms; }));
+  const auto before = held.remaining();
+  const auto seen = proxy.accepted();
+  proxy.cut();
+  proxy.mend();
+  REQUIRE(eventually([&] { return proxy.accepted() > seen; }));
+  // It only grows by a renewal, which would be due in ten minutes.
+  CHECK(eventually([&] { return held.remaining() > before; }, 20s));
+  CHECK_NOTHROW(held.ensure_held());
+}
+
+TEST_CASE("zookeeper: a session that was given up while no server answered ends as soon as one does", "[zookeeper]") {
+  zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  zookeeper_place direct(server.url()), through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  actor a(through, 60s), b(direct);  // a's session would live for 90 s
+  a.acquire("k");
+  SECTION("its connection was closed") { proxy.cut(); }
+  SECTION("its connection is silent") { proxy.fall_silent(); }
+  CHECK(a.store->session(*a.connection, session_verb::close, {.id = a.id}).result == outcome::unknown);
+  CHECK(answer(b.take("k")) == outcome::no);
+  proxy.mend();
+  CHECK(eventually([&] { return b.take("k").result == outcome::yes; }, 20s));
+}
+
+TEST_CASE("zookeeper: a store that ends before the servers are back waits for none of its sessions", "[zookeeper]") {
+  const zookeeper_server server;
+  tcp_proxy proxy(server.port());
+  zookeeper_place through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  actor a(through);
+  proxy.cut();
+  REQUIRE(eventually(
+      [&] { return a.store->session(*a.connection, session_verb::close, {.id = a.id}).result != outcome::yes; }));
+  const auto begun = std::chrono::steady_clock::now();
+  a.connection.reset();
+  a.store.reset();
+  CHECK(std::chrono::steady_clock::now() - begun < 10s);
+}
+
+}  // namespace dlock::test
