@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What was measured on real servers (docs/protocol.md, "What was measured"), and what a rule rests on: the simulated server does
+// What was measured on real servers (docs/measurements.md), and what a rule rests on: the simulated server does
 // the same. Here nothing is simulated around it, statements arrive one by one.
 #include "simulation/server.hpp"
 

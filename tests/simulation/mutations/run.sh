@@ -5,7 +5,7 @@
 # compiled and linked in the place of the library's. A run of the simulator must fail then.
 #   run.sh <build folder> [--apply-only] [name...]     MUTATION_SECONDS (default 120): how long each is looked for
 # First the simulator runs without a mistake: it must find nothing (MUTATION_CONTROL_SEEDS, default 100). With MUTATION_TABLE=FILE
-# each that was found becomes a row of the table in docs/reliability.md. One line for each; exit code 1 if one was not found, or
+# each that was found becomes a row of the table in docs/mistakes.md. One line for each; exit code 1 if one was not found, or
 # does not apply any more.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

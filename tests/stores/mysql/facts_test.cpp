@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What MySQL and MariaDB do that a check inside a transaction could fall for (docs/protocol.md tells of each). An
+/// What MySQL and MariaDB do that a check inside a transaction could fall for (docs/measurements.md tells of each). An
 /// application's connection verifies here by the text of the statement, as a program without ODB does.
 
 #include <dlock/detail/odb_compat.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
 /// Statements that meet in the server. A connection beside dlock holds a row for a moment, so that the order is certain;
-/// docs/protocol.md says which rule each of these scenes is the reason for.
+/// docs/measurements.md says which rule each of these scenes is the reason for.
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
