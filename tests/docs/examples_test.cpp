@@ -42,29 +42,29 @@ int ship_in_any_way(dlock::lock_service& locks, const order& o, int& skipped) {
   int shipped = 0;
   // clang-format off
   // [faces]
-  // A block, and its lease by name. The lock ends with the block, however that is left.
+  // A block, and its lease by name. The end of the block releases the lock.
   DISTRIBUTED_LOCKED_AS(held, dlock::key<"order:{o.id}:{o.customer}">(o), {.ttl = 30s, .wait = 0s}) {
     shipped += ship(o);
     held.ensure_held();  // throws lock_lost if it is not ours any more
   }
 
-  // One attempt. The lease has a name, and lives until the end of the if.
+  // One attempt. The lease lives until the end of the if.
   if (const auto held = locks.try_acquire("report:hourly")) {
     shipped += ship(o);
   }
 
-  // The same as a statement; with {.wait = 2s} it would wait so long before it goes on without.
+  // The same as a statement.
   DISTRIBUTED_TRY_LOCKED("report:daily") {
     shipped += ship(o);
   } else {
     ++skipped;
   }
 
-  // A function that locks by its arguments at each call, and checks its result at the end.
+  // A function that locks by its arguments at each call, and checks the lease at the end.
   const auto ship_locked = locks.locked<"order:{o.id}:{o.customer}", "o">([](const order& it) { return ship(it); });
   shipped += ship_locked(o);
 
-  // A mutex as the standard library knows it.
+  // A mutex for the standard library's guards.
   dlock::distributed_mutex door{locks, "warehouse:7"};
   std::lock_guard guard{door};
   // [/faces]
