@@ -44,16 +44,38 @@ class executor_threads {
   ~executor_threads() = default;
 };
 
-/// The only one that speaks to the store. It owns the connections, each used for one statement at a time; it lines up
-/// what is to be sent, groups what one statement can serve, reads the clock around the sending, and gives each its answer.
+/// The only part that sends to the store. It owns the connections, queues what is to be sent, reads the clock around
+/// the sending, and gives each statement its answer. Its rules:
 ///
-/// A caller that waits for an answer lends its thread: if it is its turn and a connection is idle it executes its own
-/// statement, and those in line that the same one can serve; otherwise it sleeps until it is answered or may lead. So a lone
-/// caller has no hand-over at all. What nobody waits for is executed by the threads that are in serve(), or goes with a
-/// caller's. So is the statement of a caller whose turn it is and who does not come: its thread may be stopped, and must not
-/// keep an idle connection from the others. Such threads are started when they are needed, at most one for each connection.
+/// - Who sends: a caller that waits for an answer lends its thread. If its statement is due and a connection is idle,
+///   that thread executes a batch that contains the statement; otherwise it sleeps. It never executes a batch of
+///   others' statements alone, because it would return late. Threads in serve() execute what no caller waits for;
+///   more of them are started when they are needed, at most one for each connection. They also serve a caller that
+///   was called and has not come within blocked_caller::grace, because its thread may be stopped.
+/// - Order: that of enum line, then that of arrival. `extends` and `takes` may block behind row locks of other
+///   programs, so they leave one connection to the other lines where there are several.
+/// - Batches: up to batch::most statements of one line go out together if batch::may_share() each other and name
+///   different keys.
+/// - Crowds: while there is a connection for each statement, each goes alone and at once. Otherwise concurrency_limit
+///   decides how many connections are used, so that what arrives meanwhile shares the next batch.
+/// - Extensions: they go out first in a batch that does not wait for locked rows. One whose row was locked is sent
+///   again, alone, and waits for its row; at most half of the connections have such an extension under way.
+/// - A locked row: if it fails a batch of takes, all its callers poll first. The members of any other batch go back
+///   to their line and are executed once more, alone.
+/// - In doubt: a batch that gets no answer is one doubt, however many keys it covers. Its connection is ended at the
+///   server once, and then each attempt is cancelled (rule 6).
+/// - Retry: if a connection breaks before the server executed a statement, or the server cannot execute it, the
+///   statement goes back to the head of its line and is sent once more, on another connection. Nothing else is sent
+///   again.
+/// - Connections: at most `connections`, and one more for renewals alone. If that one is missing or busy, renewals
+///   use any other idle one, before everything else. A renewal that is late is not sent any more. A connection serves
+///   one batch at a time; none is bound to a held lock or to a waiting thread. After a failed attempt to connect the
+///   next one waits for 200 ms if other connections work. tick() interrupts a statement that exceeds its limit, and
+///   again every 100 ms. When a statement hung for a second or more, or a connection was found dead only by using it,
+///   the idle connections are closed.
+/// - Another server: executor_threads::connected() runs before a new connection is used, so that the session keeper
+///   can end all sessions and leases if the connection leads to another server. The older connections are closed.
 ///
-/// One connection more than `connections` is for renewals alone. Of the others, takes leave one to releases.
 /// Thread safety: all functions from any thread.
 class statement_executor {
  public:
