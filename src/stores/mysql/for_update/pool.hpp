@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "stores/mysql/client/bound_link.hpp"
+#include "stores/mysql/bound/bound_link.hpp"
 
 namespace dlock::stores::mysql::for_update {
 

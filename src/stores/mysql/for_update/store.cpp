@@ -8,11 +8,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "stores/mysql/bound/lone_server.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/guard.hpp"
 #include "stores/mysql/client/io_bound.hpp"
-#include "stores/mysql/client/lone_server.hpp"
 #include "stores/mysql/client/quoting.hpp"
 #include "stores/sql/row_owner.hpp"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "stores/mysql/bound/lone_server.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/lone_server.hpp"
 #include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/named_lock/name.hpp"
 

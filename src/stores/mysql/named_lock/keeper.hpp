@@ -13,7 +13,7 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store/holder_info.hpp"
-#include "stores/mysql/client/bound_link.hpp"
+#include "stores/mysql/bound/bound_link.hpp"
 #include "stores/mysql/client/hangup_watch.hpp"
 
 namespace dlock::stores::mysql::named_lock {

@@ -9,9 +9,9 @@
 #include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "dlock/stores/mysql_named_lock.hpp"
+#include "stores/mysql/bound/key_waiters.hpp"
+#include "stores/mysql/bound/waiting_connection.hpp"
 #include "stores/mysql/client/client.hpp"
-#include "stores/mysql/client/key_waiters.hpp"
-#include "stores/mysql/client/waiting_connection.hpp"
 #include "stores/mysql/named_lock/keeper.hpp"
 #include "stores/store_listeners.hpp"
 

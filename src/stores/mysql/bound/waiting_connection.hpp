@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "stores/mysql/client/bound_link.hpp"
+#include "stores/mysql/bound/bound_link.hpp"
 
 namespace dlock::stores::mysql {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/client/bound_link.hpp"
+#include "stores/mysql/bound/bound_link.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>

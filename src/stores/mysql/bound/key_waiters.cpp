@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/client/key_waiters.hpp"
+#include "stores/mysql/bound/key_waiters.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/client/lone_server.hpp"
+#include "stores/mysql/bound/lone_server.hpp"
 
 #include <fmt/format.h>
 
