@@ -49,7 +49,6 @@ struct toy_sql {
   std::string held{}, create{};
 };
 
-// [connection]
 /// A connection with these statements prepared, and room for their parameters.
 class toy_connection final : public mysql_connection {
  public:
@@ -68,12 +67,10 @@ class toy_connection final : public mysql_connection {
   std::int64_t ttl = 0, min_hold = 0;
   std::vector<mysql_statement> statements{};
 };
-// [/connection]
 
 class toy_mysql_store final : public store, private store_admin {
  public:
   toy_mysql_store(store_url url, const std::string& table) : client_(mysql_settings::take(url)), sql_(table) {}
-  // [store]
   const std::string& name() const noexcept override { return client_.settings().name; }
   capabilities caps() const noexcept override {
     return {.session_leases = false, .batch = false, .take_waits = true, .renewed_leases = true};
@@ -88,6 +85,7 @@ class toy_mysql_store final : public store, private store_admin {
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return client_.open<toy_connection>(limit, {}, why, sql_);
   }
+  // [execute]
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override {
     auto& with = static_cast<toy_connection&>(connection);
     std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
@@ -100,7 +98,7 @@ class toy_mysql_store final : public store, private store_admin {
   /// No lease is kept by a session here, so none has a row.
   reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
   store_admin* admin() noexcept override { return this; }
-  // [/store]
+  // [/execute]
 
  private:
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override {
@@ -112,7 +110,6 @@ class toy_mysql_store final : public store, private store_admin {
   }
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
   reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
-  // [change]
   static reply change(toy_connection& connection, const request& request) {
     connection.key.assign(request.resource);
     connection.owner.assign(bytes_of(request.session));
@@ -130,8 +127,6 @@ class toy_mysql_store final : public store, private store_admin {
     answer.fence = done.insert_id;
     return answer;
   }
-  // [/change]
-  // [look]
   static reply look(toy_connection& connection, const request& request) {
     connection.key.assign(request.resource);
     reply answer;
@@ -146,7 +141,6 @@ class toy_mysql_store final : public store, private store_admin {
     answer.holder.left = microseconds{std::max<std::int64_t>(0, left)};
     return answer;
   }
-  // [/look]
   reply holders(connection& connection, const std::string& which, std::vector<holder_info>& out) noexcept {
     auto& with = static_cast<toy_connection&>(connection);
     return guarded(with, "list", [&] {
