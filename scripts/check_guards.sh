@@ -37,7 +37,7 @@ sed -nE 's/^ *"command": "(.*)",?$/\1/p' "$commands" | awk -v root="$root/src/" 
     print file flags }' "$room/known" - | sort -u >"$room/files"
 
 # What nearly every file includes, once: most of the time goes there.
-service=$(sed -n "s,^$root/src/engine/service_core\.cpp ,,p" "$room/files")
+service=$(sed -n "s,^$root/src/engine/core/service_core\.cpp ,,p" "$room/files")
 if [ -z "$service" ]; then
   echo "check_guards: $commands has no file of src/engine" >&2
   exit 1

@@ -74,10 +74,7 @@ done < <(sources include)
 
 # For a file: the highest layer of a public header that it may include, and what it may include of src/. A client knows no
 # table, MySQL's stores nothing of SQLite's, no store the engine. The mutex stands below all of them.
-engine_books="engine/machines engine/statements"
-for book in deadline_place fork_guard grant grant_table linked_table own_stack owner_state pause_watch renewal_place service_context session transaction_watch wait_queue; do
-  engine_books+=" engine/$book.hpp"
-done
+engine_books="engine/machines engine/statements engine/books"
 folder_rule() {
   case $1 in
     src/base/*) echo 2 base ;;
@@ -95,7 +92,7 @@ folder_rule() {
     src/stores/mysql/for_update/*) echo 4 stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
     src/stores/mysql/*) echo 4 stores/mysql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
-    src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/transaction_watch.hpp ;;
+    src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
     src/stores/redis/client/*) echo 4 stores/guarded.hpp stores/redis/client base/printable_text.hpp ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
@@ -108,8 +105,8 @@ folder_rule() {
     src/engine/background/*) echo 5 base $engine_books engine/background ;;
     src/engine/operations/*) echo 5 base $engine_books engine/background engine/operations ;;
     src/engine/drivers/*) echo 5 engine/operations engine/drivers ;;
-    src/engine/service_core* | src/engine/call_steps* | src/engine/blocking_* | src/engine/async_*) echo 5 base engine ;;
-    src/engine/*) echo 5 base $engine_books ;;
+    src/engine/books/*) echo 5 base $engine_books ;;
+    src/engine/core/*) echo 5 base engine ;;
     src/observers/*) echo 8 observers ;;
     src/odb/*) echo 7 odb engine stores/sql api/access.hpp ;;
     src/api/*) echo 10 base key engine api ;;

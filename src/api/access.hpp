@@ -12,7 +12,7 @@
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "engine/blocking_calls.hpp"
+#include "engine/core/blocking_calls.hpp"
 
 namespace dlock::detail {
 

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "base/printable_text.hpp"
-#include "engine/blocking_calls.hpp"
-#include "engine/fork_guard.hpp"
-#include "engine/owner_state.hpp"
+#include "engine/books/fork_guard.hpp"
+#include "engine/books/owner_state.hpp"
+#include "engine/core/blocking_calls.hpp"
 
 namespace dlock {
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "dlock/store/store_url.hpp"
-#include "engine/transaction_watch.hpp"
+#include "engine/books/transaction_watch.hpp"
 #include "stores/sql/dialect.hpp"
 
 namespace dlock {

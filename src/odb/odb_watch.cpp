@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "dlock/odb/verify.hpp"
-#include "engine/transaction_watch.hpp"
+#include "engine/books/transaction_watch.hpp"
 #include "stores/sql/dialect.hpp"
 
 namespace dlock::detail {

@@ -10,7 +10,7 @@
 
 #include <functional>
 
-#include "engine/blocking_calls.hpp"
+#include "engine/core/blocking_calls.hpp"
 #include "stores/sql/dialect.hpp"
 #include "stores/sql/outer_transaction.hpp"
 

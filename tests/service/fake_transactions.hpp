@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/transaction_watch.hpp"
+#include "engine/books/transaction_watch.hpp"
 
 namespace dlock::test {
 

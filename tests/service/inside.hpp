@@ -12,7 +12,7 @@
 
 #include "api/access.hpp"
 #include "base/lock_settings.hpp"
-#include "engine/blocking_calls.hpp"
+#include "engine/core/blocking_calls.hpp"
 
 namespace dlock::test {
 

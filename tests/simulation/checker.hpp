@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/grant.hpp"
+#include "engine/books/grant.hpp"
 #include "simulation/process.hpp"
 #include "simulation/server.hpp"
 

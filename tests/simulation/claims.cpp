@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "dlock/error.hpp"
-#include "engine/blocking_calls.hpp"
+#include "engine/core/blocking_calls.hpp"
 #include "simulation/application.hpp"
 #include "simulation/transactions.hpp"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "dlock/owner.hpp"
-#include "engine/owner_state.hpp"
+#include "engine/books/owner_state.hpp"
 
 namespace dlock::simulation {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "api/access.hpp"
-#include "engine/blocking_calls.hpp"
-#include "engine/transaction_watch.hpp"
+#include "engine/books/transaction_watch.hpp"
+#include "engine/core/blocking_calls.hpp"
 
 namespace dlock::simulation {
 

@@ -9,7 +9,7 @@
 
 #include "api/access.hpp"
 #include "dlock/async.hpp"
-#include "engine/async_calls.hpp"
+#include "engine/core/async_calls.hpp"
 
 namespace dlock {
 

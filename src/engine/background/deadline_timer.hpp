@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/mutex.hpp"
-#include "engine/deadline_place.hpp"
-#include "engine/grant.hpp"
+#include "engine/books/deadline_place.hpp"
+#include "engine/books/grant.hpp"
 
 namespace dlock::engine {
 

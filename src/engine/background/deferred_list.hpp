@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "engine/grant.hpp"
+#include "engine/books/grant.hpp"
 
 namespace dlock::engine {
 

@@ -9,7 +9,7 @@
 #include "engine/background/background_work.hpp"
 #include "engine/background/deadline_timer.hpp"
 #include "engine/background/row_renewer.hpp"
-#include "engine/grant_table.hpp"
+#include "engine/books/grant_table.hpp"
 #include "engine/machines/fair_share.hpp"
 
 namespace dlock::engine {

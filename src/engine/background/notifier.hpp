@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/mutex.hpp"
-#include "engine/grant.hpp"
-#include "engine/service_context.hpp"
+#include "engine/books/grant.hpp"
+#include "engine/books/service_context.hpp"
 
 namespace dlock::engine {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "engine/renewal_place.hpp"
+#include "engine/books/renewal_place.hpp"
 
 namespace dlock::engine {
 

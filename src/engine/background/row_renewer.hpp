@@ -7,8 +7,8 @@
 
 #include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
-#include "engine/deadline_place.hpp"
-#include "engine/grant_table.hpp"
+#include "engine/books/deadline_place.hpp"
+#include "engine/books/grant_table.hpp"
 #include "engine/statements/statement_executor.hpp"
 
 namespace dlock::engine {

@@ -13,7 +13,7 @@
 
 #include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
-#include "engine/session.hpp"
+#include "engine/books/session.hpp"
 #include "engine/statements/statement_executor.hpp"
 
 namespace dlock::engine {

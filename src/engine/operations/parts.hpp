@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "engine/background/grant_registry.hpp"
-#include "engine/pause_watch.hpp"
-#include "engine/service_context.hpp"
-#include "engine/wait_queue.hpp"
+#include "engine/books/pause_watch.hpp"
+#include "engine/books/service_context.hpp"
+#include "engine/books/wait_queue.hpp"
 
 namespace dlock::engine {
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "dlock/observer.hpp"
-#include "engine/service_context.hpp"
+#include "engine/books/service_context.hpp"
 
 using namespace dlock;
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "dlock/stores/memory.hpp"
-#include "engine/service_core.hpp"
+#include "engine/core/service_core.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
 

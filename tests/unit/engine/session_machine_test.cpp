@@ -5,7 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 
-#include "engine/grant.hpp"
+#include "engine/books/grant.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <catch2/catch_test_macros.hpp>
 
-#include "engine/grant.hpp"
+#include "engine/books/grant.hpp"
 
 using namespace std::chrono_literals;
 using dlock::instant;

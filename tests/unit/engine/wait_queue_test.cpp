@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/wait_queue.hpp"
+#include "engine/books/wait_queue.hpp"
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "dlock/stores/memory.hpp"
+#include "engine/books/grant.hpp"
+#include "engine/books/pause_watch.hpp"
 #include "engine/drivers/wake_signal.hpp"
-#include "engine/grant.hpp"
-#include "engine/pause_watch.hpp"
 
 namespace {
 

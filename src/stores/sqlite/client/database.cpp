@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "dlock/store/store_types.hpp"
-#include "engine/transaction_watch.hpp"
+#include "engine/books/transaction_watch.hpp"
 
 namespace dlock::stores::sqlite {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/service_core.hpp"
+#include "engine/core/service_core.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "engine/fork_guard.hpp"
-#include "engine/own_stack.hpp"
+#include "engine/books/fork_guard.hpp"
+#include "engine/books/own_stack.hpp"
 
 namespace dlock::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/async_calls.hpp"
+#include "engine/core/async_calls.hpp"
 
 #include <utility>
 

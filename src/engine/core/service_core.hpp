@@ -12,10 +12,10 @@
 
 #include "base/mutex.hpp"
 #include "engine/background/cleanup.hpp"
+#include "engine/books/fork_guard.hpp"
 #include "engine/drivers/async_driver.hpp"
 #include "engine/drivers/thread_group.hpp"
 #include "engine/drivers/work_loop.hpp"
-#include "engine/fork_guard.hpp"
 #include "engine/operations/parts.hpp"
 
 namespace dlock::engine {

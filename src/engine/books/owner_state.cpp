@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/owner_state.hpp"
+#include "engine/books/owner_state.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/mutex.hpp"
-#include "engine/fork_guard.hpp"
+#include "engine/books/fork_guard.hpp"
 
 namespace dlock::engine {
 

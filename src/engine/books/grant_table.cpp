@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/grant_table.hpp"
+#include "engine/books/grant_table.hpp"
 
 #include <utility>
 
 #include "dlock/owner.hpp"
-#include "engine/own_stack.hpp"
+#include "engine/books/own_stack.hpp"
 
 namespace dlock::engine {
 

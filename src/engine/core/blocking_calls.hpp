@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/call_steps.hpp"
+#include "engine/core/call_steps.hpp"
+#include "engine/core/service_core.hpp"
 #include "engine/operations/row_adoption.hpp"
-#include "engine/service_core.hpp"
 
 namespace dlock::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/service_context.hpp"
+#include "engine/books/service_context.hpp"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/transaction_watch.hpp"
+#include "engine/books/transaction_watch.hpp"
 
 #include <array>
 #include <atomic>

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "engine/grant.hpp"
+#include "engine/books/grant.hpp"
 
 namespace dlock::engine {
 

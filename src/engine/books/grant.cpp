@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/grant.hpp"
+#include "engine/books/grant.hpp"
 
 #include <algorithm>
 
-#include "engine/deadline_place.hpp"
-#include "engine/renewal_place.hpp"
+#include "engine/books/deadline_place.hpp"
+#include "engine/books/renewal_place.hpp"
 
 namespace dlock::engine {
 

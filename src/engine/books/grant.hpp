@@ -17,11 +17,11 @@
 #include "dlock/lock_key.hpp"
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store_types.hpp"
+#include "engine/books/owner_state.hpp"
+#include "engine/books/session.hpp"
+#include "engine/books/wait_queue.hpp"
 #include "engine/machines/trust.hpp"
-#include "engine/owner_state.hpp"
-#include "engine/session.hpp"
 #include "engine/statements/doubt.hpp"
-#include "engine/wait_queue.hpp"
 
 namespace dlock::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/fork_guard.hpp"
+#include "engine/books/fork_guard.hpp"
 
 #include <pthread.h>
 

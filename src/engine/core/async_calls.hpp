@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/call_steps.hpp"
+#include "engine/core/call_steps.hpp"
 #include "engine/drivers/async_driver.hpp"
 #include "engine/operations/extension.hpp"
 #include "engine/operations/multi_acquisition.hpp"

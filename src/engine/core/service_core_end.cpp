@@ -6,8 +6,8 @@
 #include <new>
 #include <utility>
 
-#include "engine/own_stack.hpp"
-#include "engine/service_core.hpp"
+#include "engine/books/own_stack.hpp"
+#include "engine/core/service_core.hpp"
 
 namespace dlock::engine {
 

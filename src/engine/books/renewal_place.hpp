@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "engine/deadline_place.hpp"
+#include "engine/books/deadline_place.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/service_core.hpp"
 #include "engine/operations/multi_acquisition.hpp"
 #include "engine/operations/release_operation.hpp"
-#include "engine/service_core.hpp"
 
 namespace dlock::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/blocking_calls.hpp"
+#include "engine/core/blocking_calls.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/pause_watch.hpp"
+#include "engine/books/pause_watch.hpp"
 
 namespace dlock::engine {
 

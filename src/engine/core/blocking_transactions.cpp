@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "dlock/owner.hpp"
-#include "engine/blocking_calls.hpp"
+#include "engine/books/own_stack.hpp"
+#include "engine/books/transaction_watch.hpp"
+#include "engine/core/blocking_calls.hpp"
 #include "engine/drivers/blocking_driver.hpp"
 #include "engine/operations/lock_errors.hpp"
-#include "engine/own_stack.hpp"
-#include "engine/transaction_watch.hpp"
 
 namespace dlock::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/call_steps.hpp"
+#include "engine/core/call_steps.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "dlock/owner.hpp"
+#include "engine/books/transaction_watch.hpp"
 #include "engine/operations/lock_errors.hpp"
-#include "engine/transaction_watch.hpp"
 
 namespace dlock::engine {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/wait_queue.hpp"
+#include "engine/books/wait_queue.hpp"
 
 #include <new>
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "engine/linked_table.hpp"
-#include "engine/pause_watch.hpp"
+#include "engine/books/linked_table.hpp"
+#include "engine/books/pause_watch.hpp"
 
 namespace dlock::engine {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "engine/grant.hpp"
-#include "engine/linked_table.hpp"
+#include "engine/books/grant.hpp"
+#include "engine/books/linked_table.hpp"
 
 namespace dlock::engine {
 
