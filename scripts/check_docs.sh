@@ -6,7 +6,7 @@
 #     "// [/NAME]", and every C++ block of README.md has such a line;
 #   - links to files and headings of this repository lead somewhere, and README.md leads to every page of docs/;
 #   - error codes, reasons of loss, events and what is set for MySQL's connections are in the page that explains them,
-#     URL parameters in the header of a store, and the table of MySQL's error numbers in docs/errors.md is that of the source;
+#     URL parameters in the header of a store, and the classes of MySQL's error numbers in docs/errors.md are those of the source;
 #   - the statements in docs/protocol.md are those of the source;
 #   - the tests that a page names exist.
 # Prints each offence as file:line: text; exit code 1 when there is one. DLOCK_DOCS_ROOT: another folder, for its tests.
@@ -109,18 +109,14 @@ sed -nE 's/^ *\{[a-z_0-9| ]+, \{"([a-z_]+)".*/\1/p' src/stores/mysql/client/sess
 letters() { # "again, connection" as the source writes it
   sed -E 's/unknown/u/; s/again/t/; s/connection/c/; s/busy/b/; s/hidden/v/; s/, //g'
 }
-difference=$(diff \
-  <(sed -nE 's/^ *\{([0-9]+),.*/\1/p' src/stores/mysql/client/errors.cpp | sort) \
-  <(sed -nE 's/^\| ([0-9]+) \|.*/\1/p' docs/errors.md | sort) || true)
-if [ -n "$difference" ]; then
-  offend "docs/errors.md:1: other error numbers than src/stores/mysql/client/errors.cpp (< source, > page):"
-  printf '%s\n' "$difference"
-fi
+# Below "<!-- numbers: FILE -->", for each class of MySQL's errors the numbers that FILE puts into it: "- again, busy: 1, 2".
 difference=$(diff \
   <(tr -d '\n' <src/stores/mysql/client/errors.cpp | grep -oE '\{[0-9]+, *"[a-z]+"\}' | sed -E 's/[{}"]//g; s/, */ /' | sort) \
-  <(sed -nE 's/^\| ([0-9]+) \|.*\| ([a-z, ]+) \|$/\1 \2/p' docs/errors.md | letters | sort) || true)
+  <(awk '/^<!-- numbers: / { inside = 1; next } inside && /^$/ { exit } inside' docs/errors.md | tr '\n' ' ' | sed 's/ - /\n- /g' |
+    awk -F: '{ class = substr($1, 3); split($2, all, /[ ,]+/); for (i in all) if (all[i] != "") print all[i] " " class }' |
+    letters | sort) || true)
 if [ -n "$difference" ]; then
-  offend "docs/errors.md:1: other classes than src/stores/mysql/client/errors.cpp (< source, > page):"
+  offend "docs/errors.md:1: other numbers, or other classes of them, than src/stores/mysql/client/errors.cpp (< source, > page):"
   printf '%s\n' "$difference"
 fi
 
