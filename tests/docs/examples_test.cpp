@@ -241,6 +241,16 @@ TEST_CASE_METHOD(two_workers, "example: the faces that the README shows") {
   CHECK_THROWS_AS(ship_in_any_way(locks, o, skipped), dlock::lock_timeout);
 }
 
+TEST_CASE("example: a service is made by the URL of its store") {
+  const auto start = [] {
+    // [start]
+    dlock::lock_service locks{"mysql://locker:secret@db1,db2/locks", {.label = "billing", .start_limit = 30s}};
+    // [/start]
+  };
+  // This program links no store for MySQL.
+  CHECK_THROWS_WITH(start(), Catch::Matchers::ContainsSubstring("dlock::mysql"));
+}
+
 TEST_CASE_METHOD(two_workers, "example: a coroutine, or any task, with an owner of its own") {
   // [owner]
   dlock::owner me;  // one for each task
@@ -269,6 +279,18 @@ TEST_CASE_METHOD(two_workers, "example: a request that several processes serve")
 }
 
 TEST_CASE_METHOD(two_workers, "example: the example of errors.md") { CHECK(ship_42(locks) == 42); }
+
+TEST_CASE_METHOD(two_workers, "example: the ways to wait") {
+  // clang-format off
+  // [wait]
+  auto held = locks.acquire("order:42", {.wait = 2s});         // waits up to 2 s, then throws lock_timeout
+  auto tried = locks.try_acquire("order:43");                  // one attempt; an empty lease if the key is busy
+  auto soon = locks.try_acquire("order:44", {.wait = 2s});     // waits like acquire, and returns an empty lease
+  auto quick = locks.acquire("tick", {.retry = {.pause = 1ms, .max_pause = 10ms}});  // a lock held for a few ms
+  // [/wait]
+  // clang-format on
+  CHECK((held && tried && soon && quick));
+}
 
 TEST_CASE_METHOD(two_workers, "example: several locks at once") {
   dlock::set_default_service(locks);
