@@ -126,6 +126,8 @@ found_cluster() { DLOCK_LAB_OPTIONS="${DLOCK_LAB_OPTIONS:-} --wsrep-new-cluster"
 cluster_up() {
   local number
   find_server
+  # An owner's nodes are its own: "up" of a running node would start it again, and a first node needs found_cluster for that.
+  if [ -n "${DLOCK_LAB_OWNER_PID:-}" ]; then cluster_down; fi
   if [ -z "$(running_nodes)" ]; then
     cluster_wipe
     choose_ports
@@ -135,7 +137,9 @@ cluster_up() {
     rm -f "$lab/galera.empty/galera.cache"
     found_cluster
   fi
-  for number in $(each_node); do node "$number" up >/dev/null; done
+  for number in $(each_node); do
+    node "$number" status >/dev/null 2>&1 || node "$number" up >/dev/null
+  done
   cluster_status
 }
 cluster_status() {
