@@ -48,7 +48,7 @@ awaitable<void> some_time(std::chrono::microseconds how_long) {
 }
 
 // [sell]
-/// One piece. Hundreds of these are under way at once, on one thread; those that want the same product do it one by one.
+/// One piece. Hundreds of these run at once, on one thread; those that want the same product run one by one.
 awaitable<void> sell(const dlock::asio::service& locks, warehouse& house, int product) {
   const dlock::lock_options patient{.ttl = 10s, .wait = 60s};
   const int left = co_await locks.async_with_lock(
@@ -64,7 +64,6 @@ awaitable<void> sell(const dlock::asio::service& locks, warehouse& house, int pr
 }
 // [/sell]
 
-// [move]
 /// From one product to another: both locks, or none.
 awaitable<void> move_one(const dlock::asio::service& locks, warehouse& house, int from, int to) {
   const dlock::lock_keys both{dlock::key<"product:{number}">(from), dlock::key<"product:{number}">(to)};
@@ -78,7 +77,6 @@ awaitable<void> move_one(const dlock::asio::service& locks, warehouse& house, in
   });
   ++house.moved;
 }
-// [/move]
 
 // [turn_away]
 /// A client who doesn't wait: the lease is asked for and released by hand.
@@ -126,8 +124,8 @@ bool run(const settings& s) {
   const int all = each * s.products;
 
   // [end]
-  // On a signal the service is closed, not the loop stopped: each coroutine that waits for a lock gets lock_refused(closed), those
-  // that hold one go on to their end, and then run() returns by itself.
+  // A signal closes the service; it does not stop the loop. Each coroutine that waits for a lock gets
+  // lock_refused(closed), those that hold one go on to their end, and then run() returns by itself.
   net::signal_set signals(loop, SIGINT, SIGTERM);
   signals.async_wait([&](const auto& cancelled, int) {
     if (!cancelled) service.close(0s);
