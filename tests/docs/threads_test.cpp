@@ -98,7 +98,6 @@ void submit(dlock::lock_service& locks, nested_pool& pool) {
   // [/task]
 }
 
-// [database_later]
 std::unique_ptr<dlock::lock_service> open_locks(const std::string& url, const std::stop_token& stop) {
   for (;;) {
     try {
@@ -110,7 +109,6 @@ std::unique_ptr<dlock::lock_service> open_locks(const std::string& url, const st
     std::this_thread::sleep_for(1s);
   }
 }
-// [/database_later]
 // clang-format on
 
 }  // namespace
