@@ -251,6 +251,14 @@ TEST_CASE("example: a service is made by the URL of its store") {
   CHECK_THROWS_WITH(start(), Catch::Matchers::ContainsSubstring("dlock::mysql"));
 }
 
+TEST_CASE("example: the URL chooses the store") {
+  // [by_url]
+  dlock::lock_service locks{"memory:shop"};  // in production "mysql://app:secret@db.example.com/locks"
+  const auto held = locks.acquire("order:42");
+  // [/by_url]
+  CHECK(held);
+}
+
 TEST_CASE_METHOD(two_workers, "example: a coroutine, or any task, with an owner of its own") {
   // [owner]
   dlock::owner me;  // one for each task
