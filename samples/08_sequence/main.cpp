@@ -31,13 +31,13 @@ struct settings {
   int stop_at = 0;    // the invoice in the midst of which this clerk is stopped; 0: none
 };
 
-// [sequence]
 /// Counter and document are one transaction, so a number is given exactly if there is a document with it. The lock lets
 /// one clerk at a time look at the counter; verify makes sure of that until the commit.
+// [sequence]
 void write_invoice(dlock::lock_service& locks, odb::database& db, int clerk, bool stop) {
   const dlock::lease held = locks.acquire("sequence:invoice", {.ttl = 2s, .wait = 30s});
   odb::transaction t(dlock::begin_write(db));
-  held.verify(t);
+  held.verify(t);  // the key is ours until the commit, or lock_lost and nothing of this is written
 
   counter numbers;
   db.load("invoice", numbers);
