@@ -8,7 +8,8 @@
 #   - error codes, reasons of loss, events and what is set for MySQL's connections are in the page that explains them,
 #     URL parameters in the header of a store, and the classes of MySQL's error numbers in docs/errors.md are those of the source;
 #   - the statements in docs/protocol.md are those of the source;
-#   - the tests that a page names exist.
+#   - the tests that a page names exist;
+#   - the pictures are what scripts/pictures.py draws.
 # Prints each offence as file:line: text; exit code 1 when there is one. DLOCK_DOCS_ROOT: another folder, for its tests.
 set -euo pipefail
 export LC_ALL=C
@@ -185,6 +186,12 @@ if [ -d tests ]; then
       grep -qF -- "\"$name\"" <<<"$all_tests" || offend "$page:$line: no test is called: $name"
     done < <(awk -v at="$line" 'NR <= at { next } /^#/ { exit } { print }' "$page" | grep -oE '`[^`]+`' | tr -d '`')
   done < <(grep -nE '^<!-- tests -->$' $(pages) /dev/null || true)
+fi
+
+# ---- pictures ----------------------------------------------------------------------------------------------------
+
+if [ -f scripts/pictures.py ]; then
+  while IFS= read -r offence; do offend "$offence"; done < <(python3 scripts/pictures.py --check 2>&1 || true)
 fi
 
 if [ $offences -gt 0 ]; then

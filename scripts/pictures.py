@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Draws the pictures of the documentation.
+
+  scripts/pictures.py           writes docs/pictures/*.svg
+  scripts/pictures.py --check   prints each picture that is not what this program draws; exit code 1 when there is one
+
+A picture follows the reader's light or dark mode. It has a background of its own, because a page may be dark
+where the reader's system is light.
+"""
+import os
+import sys
+from html import escape
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs", "pictures")
+
+#          class        light: fill, stroke          dark: fill, stroke
+COLOURS = {
+    "page": ("#ffffff", "#d0d7de", "#0d1117", "#30363d"),
+    "box": ("#f6f8fa", "#818b98", "#161b22", "#656c76"),
+    "held": ("#c6f0d0", "#1a7f37", "#10391e", "#3fb950"),
+    "store": ("#d8ecff", "#0969da", "#10294b", "#4493f8"),
+    "lost": ("#ffe1de", "#cf222e", "#47191c", "#f85149"),
+    "line": ("none", "#59636e", "none", "#9198a1"),
+    "tip": ("#59636e", "none", "#9198a1", "none"),
+    "text": ("#1f2328", "none", "#e6edf3", "none"),
+    "note": ("#59636e", "none", "#9198a1", "none"),
+    "bad": ("#cf222e", "none", "#f85149", "none"),
+    "good": ("#1a7f37", "none", "#3fb950", "none"),
+}
+
+
+def style():
+    def rules(at):
+        return "".join(f"    .{name} {{ fill: {c[at]}; stroke: {c[at + 1]} }}\n" for name, c in COLOURS.items())
+
+    return (
+        "  <style>\n    text { font: 14px Helvetica, Arial, sans-serif }\n    .bold { font-weight: bold }\n"
+        + rules(0) + "    @media (prefers-color-scheme: dark) {\n" + rules(2) + "    }\n  </style>\n"
+    )
+
+
+class Picture:
+    def __init__(self, name, width, height, title, description):
+        self.name = name
+        self.parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+            'role="img" aria-labelledby="title description">\n'
+            f'  <title id="title">{escape(title)}</title>\n  <desc id="description">{escape(description)}</desc>\n',
+            style(),
+        ]
+        self.box(0.5, 0.5, width - 1, height - 1, "page", radius=8)
+
+    def box(self, x, y, width, height, kind, text="", radius=4, dash=False):
+        dashes = ' stroke-dasharray="4 3"' if dash else ""
+        self.parts.append(
+            f'  <rect x="{x}" y="{y}" width="{width}" height="{height}" rx="{radius}" class="{kind}"{dashes}/>\n')
+        if text:
+            self.text(x + width / 2, y + height / 2 + 5, text, anchor="middle")
+
+    def text(self, x, y, text, kind="text", anchor="start", bold=False):
+        for n, line in enumerate(text.split("\n")):
+            self.parts.append(
+                f'  <text x="{x:g}" y="{y + 18 * n:g}" text-anchor="{anchor}" class="{kind}{" bold" if bold else ""}">'
+                f"{escape(line)}</text>\n")
+
+    def line(self, x1, y1, x2, y2, dash=False):
+        dashes = ' stroke-dasharray="4 3"' if dash else ""
+        self.parts.append(f'  <line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" class="line"{dashes}/>\n')
+
+    def tip(self, x, y, dx, dy):
+        """The point of an arrow that goes along an axis; (dx, dy) has the length 1."""
+        points = [(x, y), (x - 8 * dx + 4 * dy, y - 8 * dy + 4 * dx), (x - 8 * dx - 4 * dy, y - 8 * dy - 4 * dx)]
+        self.parts.append(f'  <polygon points="{" ".join(f"{a:g},{b:g}" for a, b in points)}" class="tip"/>\n')
+
+    def arrow(self, x1, y1, x2, y2, text="", dash=False, kind="text"):
+        self.line(x1, y1, x2, y2, dash)
+        sign = lambda a: (a > 0) - (a < 0)
+        self.tip(x2, y2, sign(x2 - x1), sign(y2 - y1))
+        if text:
+            self.text((x1 + x2) / 2, y1 - 6, text, kind, "middle")
+
+    def life(self, x, name, bottom):
+        """A party of a sequence: its name and the line below it."""
+        self.box(x - 75, 20, 150, 32, "box", name)
+        self.line(x, 52, x, bottom, dash=True)
+
+    def span(self, x1, x2, y, text):
+        self.line(x1, y - 5, x1, y + 5)
+        self.line(x2, y - 5, x2, y + 5)
+        self.line(x1, y, x2, y)
+        self.text((x1 + x2) / 2, y + 20, text, "note", "middle")
+
+    def svg(self):
+        return "".join(self.parts) + "</svg>\n"
+
+
+def life_of_a_lease():
+    p = Picture(
+        "lease", 800, 404, "The life of a lease",
+        "Above, the normal end: the holder acquires the key, renews every third of the ttl, and releases; the key is "
+        "free at once. Below, renewals stop: trust in the lease ends one margin before the server may grant the key to "
+        "another owner, which is one ttl after the last renewal.")
+    for top, head in ((44, "The holder releases the key"), (222, "Renewals stop: a crash, a stopped process, a lost network")):
+        p.text(24, top - 12, head, bold=True)
+        p.text(24, top + 25, "the holder")
+        p.text(24, top + 103, "the server")
+    # The normal end.
+    p.box(120, 48, 420, 32, "held", "held")
+    p.box(120, 126, 420, 32, "store", "the row names the holder")
+    p.box(540, 126, 230, 32, "box", "free", dash=True)
+    p.arrow(120, 80, 120, 126)
+    p.text(128, 108, "acquire", "note")
+    for x in (240, 360, 480):
+        p.arrow(x, 80, x, 126)
+    p.text(248, 108, "renewal", "note")
+    p.text(368, 108, "each ttl/3", "note")
+    p.arrow(540, 80, 540, 126)
+    p.text(548, 108, "release", "note")
+    # Without renewals.
+    p.box(120, 226, 420, 32, "held", "held")
+    p.box(540, 226, 230, 32, "lost", "lost: ensure_held() throws")
+    p.box(120, 304, 480, 32, "store", "the row names the holder")
+    p.box(600, 304, 170, 32, "box", "another may have it", dash=True)
+    p.arrow(120, 258, 120, 304)
+    p.text(128, 286, "acquire", "note")
+    p.arrow(240, 258, 240, 304)
+    p.text(248, 286, "last renewal", "note")
+    p.line(540, 258, 540, 304, dash=True)
+    p.line(600, 258, 600, 304, dash=True)
+    p.span(240, 600, 362, "ttl, counted from the last renewal")
+    p.text(570, 286, "margin", "note", "middle")
+    return p
+
+
+def hand_over():
+    p = Picture(
+        "hand-over", 800, 452, "A hand-over between two processes",
+        "Process A holds the key. Process B tries to take it, hears that it is busy, and polls with growing pauses. "
+        "A releases the key by one statement. The next poll of B finds it free, and B takes it with a greater fence.")
+    a, s, b = 130, 380, 630
+    for x, name in ((a, "process A"), (s, "the store"), (b, "process B")):
+        p.life(x, name, 436)
+    p.arrow(a, 86, s, 86, "take: yes, fence 7")
+    p.box(a - 8, 86, 16, 206, "held", radius=2)
+    p.text(a - 16, 180, "holds", "good", "end")
+    p.arrow(b, 122, s, 122, "take: busy, A holds it")
+    p.text(b + 14, 150, "pause 10 ms", "note")
+    p.arrow(b, 176, s, 176, "poll: busy")
+    p.text(b + 14, 204, "pause 20 ms", "note")
+    p.arrow(b, 230, s, 230, "poll: busy")
+    p.text(b + 14, 258, "… at most 250 ms", "note")
+    p.arrow(a, 292, s, 292, "release: yes")
+    p.text(s + 14, 318, "the key is free", "note")
+    p.arrow(b, 350, s, 350, "poll: free")
+    p.arrow(b, 386, s, 386, "take: yes, fence 8")
+    p.box(b - 8, 386, 16, 50, "held", radius=2)
+    p.text(b + 14, 416, "holds", "good")
+    return p
+
+
+def take_over():
+    p = Picture(
+        "take-over", 860, 506, "A take-over after a crash",
+        "Process A holds the key with fence 7 and stops. Process B polls and hears that the key is busy until the "
+        "session of A has expired, a ttl after its last renewal. Then B takes over, with fence 8. If A was only stopped "
+        "and goes on, it finds its lease lost, and its late write with fence 7 is refused.")
+    a, s, b, d = 120, 340, 560, 760
+    for x, name in ((a, "process A"), (s, "the lock tables"), (b, "process B"), (d, "your data")):
+        p.life(x, name, 490)
+    p.box(s - 8, 122, 16, 166, "store", radius=2)
+    p.text(s - 16, 190, "A's session: one ttl", "note", "end")
+    p.arrow(a, 86, s, 86, "take: yes, fence 7")
+    p.arrow(a, 122, s - 8, 122, "renewal")
+    p.box(a - 8, 86, 16, 66, "held", radius=2)
+    p.box(a - 8, 152, 16, 220, "lost", radius=2, dash=True)
+    p.text(a - 16, 157, "kill -9, or\na long stop", "bad", "end")
+    p.arrow(b, 150, s + 8, 150, "take: busy, A holds it")
+    p.arrow(b, 186, s + 8, 186, "poll: busy")
+    p.text(b + 14, 214, "… at most 250 ms", "note")
+    p.text(a + 16, 228, "A's lease is lost", "bad")
+    p.line(a + 8, 236, s - 8, 236, dash=True)
+    p.text(a + 16, 262, "one margin later its", "note")
+    p.text(a + 16, 280, "session has expired", "note")
+    p.arrow(b, 310, s, 310, "poll: A is dead")
+    p.arrow(b, 346, s, 346, "take over: yes, fence 8")
+    p.box(b - 8, 346, 16, 144, "held", radius=2)
+    p.arrow(b + 8, 382, d, 382, "write, fence 8: done")
+    p.text(a - 16, 412, "if A only\nstood still:", "note", "end")
+    p.text(a + 16, 412, "ensure_held() throws\nlock_lost", "bad")
+    p.line(a, 472, b - 8, 472)
+    p.arrow(b + 8, 472, d, 472, "refused", kind="bad")
+    p.text(a + 16, 464, "late write, fence 7", "bad")
+    return p
+
+
+def layers():
+    p = Picture(
+        "layers", 800, 584, "The layers of dlock",
+        "From top to bottom: your code; the faces, which are macros, locked, with_lock, distributed_mutex, lock_service "
+        "and lease; the engine with core, drivers, operations, background, books, statements and machines; and the "
+        "stores: memory, SQLite, MySQL, Redis, ZooKeeper. Each uses only what is below it.")
+    p.box(24, 20, 752, 34, "box", "your code")
+    p.box(24, 70, 752, 104, "held", radius=6)
+    p.text(36, 90, "faces: no logic of their own", "note")
+    p.text(764, 90, "include/dlock, src/api", "note", "end")
+    p.box(40, 98, 404, 28, "page", "macros · locked · with_lock · distributed_mutex")
+    p.box(40, 134, 404, 28, "page", "lock_service · lease · multi_lease")
+    p.box(460, 98, 300, 28, "page", "beside: dlock::odb, dlock::asio")
+    p.box(460, 134, 300, 28, "page", "keys: key<…>, key_of, lock_key")
+    p.box(24, 190, 752, 260, "box", radius=6)
+    p.text(36, 210, "engine: what to send, and what an answer means", "note")
+    p.text(764, 210, "src/engine", "note", "end")
+    for n, name in enumerate((
+            "core: the service; blocking and asynchronous calls",
+            "drivers: run operations on the caller's thread, or all on one thread",
+            "operations: acquire, release, renew by hand",
+            "background: sessions, deferred statements, clean-up, notification",
+            "books: grants, sessions, the queues of this process",
+            "statements: batches and connections; the only part that sends",
+            "machines: replies and time in, the next step out; no clock, no thread")):
+        p.box(40, 220 + 32 * n, 720, 26, "page", name)
+    p.box(24, 466, 752, 102, "store", radius=6)
+    p.text(36, 486, "stores: execute a statement on a connection, report the outcome", "note")
+    p.text(764, 486, "src/stores", "note", "end")
+    for n, (name, below) in enumerate((
+            ("memory", "for tests"), ("sqlite", "a file"), ("mysql", "and its schemes"), ("redis", "setnx, redlock"),
+            ("zookeeper", "an ensemble"))):
+        p.box(40 + 145.5 * n, 496, 138, 58, "page")
+        p.text(109 + 145.5 * n, 520, name, anchor="middle", bold=True)
+        p.text(109 + 145.5 * n, 540, below, "note", "middle")
+    for y in (54, 174, 450):
+        p.arrow(400, y, 400, y + 16)
+    return p
+
+
+def main():
+    check = sys.argv[1:] == ["--check"]
+    if sys.argv[1:] and not check:
+        sys.exit(__doc__)
+    bad = 0
+    for picture in (life_of_a_lease(), hand_over(), take_over(), layers()):
+        path = os.path.join(FOLDER, picture.name + ".svg")
+        if not check:
+            os.makedirs(FOLDER, exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(picture.svg())
+            continue
+        try:
+            with open(path, encoding="utf-8") as file:
+                same = file.read() == picture.svg()
+        except FileNotFoundError:
+            same = False
+        if not same:
+            print(f"docs/pictures/{picture.name}.svg:1: not what scripts/pictures.py draws: run it")
+            bad = 1
+    sys.exit(bad)
+
+
+main()
