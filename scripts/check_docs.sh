@@ -8,10 +8,14 @@
 #   - error codes, reasons of loss, events and what is set for MySQL's connections are in the page that explains them,
 #     URL parameters in the header of a store, and the classes of MySQL's error numbers in docs/errors.md are those of the source;
 #   - the statements in docs/protocol.md are those of the source;
+#   - enumerators after <!-- enum: FILE NAME --> are those of FILE, in their order; names after <!-- identifiers --> are
+#     names of the code; the limits listed below are those of the code;
+#   - no line is longer than 120 columns, but for code blocks, and no table cell longer than 100 characters;
 #   - the tests that a page names exist;
 #   - the pictures are what scripts/pictures.py draws.
 # Prints each offence as file:line: text; exit code 1 when there is one. DLOCK_DOCS_ROOT: another folder, for its tests.
 set -euo pipefail
+shopt -s lastpipe # what offends at the end of a pipe counts, too
 export LC_ALL=C
 cd "${DLOCK_DOCS_ROOT:-$(dirname "${BASH_SOURCE[0]}")/..}"
 
@@ -81,13 +85,9 @@ done
 
 # ---- names that a page must explain ----------------------------------------------------------------------------
 
-enumerators() { # header "enum class name": its enumerators
-  awk -v from="$2" 'index($0, from " {") { inside = 1; next } inside && /};/ { exit }
+enumerators() { # header pattern: those of the first enum class whose line it matches
+  awk -v from="$2" '!inside && $0 ~ from "( : [a-z:_0-9]+)? \\{" { inside = 1; next } inside && /};/ { exit }
     inside { sub(/\/\/.*/, ""); gsub(/[ ,]/, ""); sub(/=.*/, ""); if ($0 != "") print }' "$1"
-}
-fields() { # header struct: its fields that have a default
-  awk -v from="struct $2 {" 'index($0, from) == 1 { inside = 1; next } inside && /^};/ { exit }
-    inside { sub(/\/\/.*/, "") } inside && /[{=].*;/ { sub(/ *[{=].*/, ""); print $NF }' "$1"
 }
 expect_in() { # page name-format, names on standard input
   local name wanted
@@ -106,6 +106,56 @@ while IFS= read -r name; do
 done < <(grep -rhoE 'take_(param|number|timeout)\((url, )?"[a-z_]+"' --include='*.cpp' src/stores | sed -E 's/.*"(.*)"/\1/' | sort -u)
 sed -nE 's/^ *\{[a-z_0-9| ]+, \{"([a-z_]+)".*/\1/p' src/stores/mysql/client/session.cpp | sort -u |
   expect_in docs/operations.md '`%s`'
+
+# Below "<!-- enum: FILE NAME -->", up to the next blank line: a list or a table, each item of which begins with an
+# enumerator. Without NAME: of the first enum class of FILE.
+while IFS=: read -r page line marker; do
+  read -r _ _ file name _ <<<"$marker"
+  if [ "$name" = '-->' ]; then name='[a-z_]+'; fi
+  difference=$(diff <(enumerators "$file" "^ *enum class $name") \
+    <(awk -v at="$line" 'NR <= at { next } /^$/ { exit } { print }' "$page" | sed -nE 's/^(- |\| )\*{0,2}`([a-z_]+)`.*/\2/p') || true)
+  if [ -n "$difference" ]; then
+    offend "$page:$line: other enumerators, or another order, than in $file (< source, > page):"
+    printf '%s\n' "$difference"
+  fi
+done < <(grep -nE '^<!-- enum: [^ ]+ ([a-z_]+ )?-->$' $(pages) /dev/null)
+
+# Names in the first column of the table below "<!-- identifiers -->" are names of the code.
+all_names=$(find include src -name '*.[hc]pp' -exec cat {} + | sed 's|//.*||; s/"[^"]*"//g' | grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort -u)
+while IFS=: read -r page line _; do
+  while IFS= read -r name; do
+    grep -qxF -- "$name" <<<"$all_names" || offend "$page:$line: $name is no name of the code"
+  done < <(awk -F'|' -v at="$line" 'NR <= at { next } /^$/ { exit } { print $2 }' "$page" | grep -oE '`[^`]+`' | tr -d '`')
+done < <(grep -nE '^<!-- identifiers -->$' $(pages) /dev/null)
+
+limit() { # page file pattern text: the number behind the pattern in the file is that in the page's text, where it is {}
+  local number text
+  number=$(sed -nE "s/.*$3([0-9']+).*/\1/p" "$2" | head -n 1 | tr -d "'")
+  if [ -z "$number" ]; then offend "$2:1: has no limit '$3', of which $1 speaks"; return; fi
+  number=$(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<<"$number")
+  text=${4//\{\}/$number}
+  tr '\n' ' ' <"$1" | tr -s ' ' | grep -qF -- "$text" || offend "$1:1: does not say '$text', as $2 does"
+}
+limit docs/keys.md include/dlock/lock_key.hpp 'max_size = ' '1 to {} bytes'
+limit docs/keys.md include/dlock/lock_key.hpp 'max_size = ' 'exactly {} bytes'
+limit docs/keys.md include/dlock/lock_key.hpp 'readable_size = ' 'first {} bytes'
+limit docs/architecture.md include/dlock/lock_key.hpp 'max_size = ' '1 to {} bytes'
+limit docs/waiting.md include/dlock/lock_keys.hpp 'max_size = ' '1 to {} different keys'
+limit docs/waiting.md src/engine/statements/batch.hpp 'most = ' 'at most {} keys'
+limit docs/waiting.md include/dlock/service_options.hpp 'max_waiters = ' '`service_options::max_waiters` ({})'
+limit docs/asynchronous.md include/dlock/service_options.hpp 'max_waiters = ' '`service_options::max_waiters` ({})'
+limit docs/asynchronous.md src/engine/statements/batch.hpp 'most = ' 'up to {} takes or releases'
+limit docs/row-locks.md src/engine/statements/batch.hpp 'most = ' 'up to {} rows share one statement'
+limit docs/row-locks.md src/odb/claim.cpp 'most_rows = ' '(at most {})'
+limit docs/protocol.md src/engine/background/session_keeper.cpp 'return ' 'more than {} + 2 × `connections`'
+limit docs/guarantees.md src/engine/background/session_keeper.cpp 'return ' 'more than {} + 2 × `connections`'
+limit docs/protocol.md src/stores/mysql/lease_table/sweep.cpp 'window = ' 'windows of {} rows'
+limit docs/protocol.md src/engine/background/cleanup.cpp 'most_rows = ' '({} of a kind)'
+limit docs/redis.md src/stores/redis/leases/admin.cpp 'window = ' 'windows of {},'
+limit docs/redis.md src/stores/redis/leases/verbs.cpp 'most_looked_for = ' 'up to {} locks'
+classes=$(sed -nE 's/.*classes_s\{(.*)\};/\1/p' src/base/lock_options.cpp)
+tr '\n' ' ' <docs/protocol.md | grep -qF -- "each ttl class: $classes seconds" ||
+  offend "docs/protocol.md:1: other classes of ttl than src/base/lock_options.cpp, which has $classes"
 
 letters() { # "again, connection" as the source writes it
   sed -E 's/unknown/u/; s/again/t/; s/connection/c/; s/busy/b/; s/hidden/v/; s/, //g'
@@ -175,6 +225,19 @@ while IFS=: read -r line marker; do
 done < <(grep -nE '^<!-- sql: [^ ]+ [^ ]+ -->$' docs/mysql-schemes.md)
 compare_sql src/stores/mysql/lease_table/sql.cpp 'The statements: MariaDB and MySQL'
 compare_sql src/stores/sqlite/lease_table/sql.cpp 'The statements: SQLite'
+
+# ---- what is too long --------------------------------------------------------------------------------------------
+
+while IFS= read -r page; do
+  while IFS=: read -r line _; do
+    offend "$page:$line: more than 120 columns"
+  done < <(awk '/^```/ { code = !code } { print code ? "" : $0 }' "$page" | LC_ALL=C.UTF-8 grep -nE '^.{121,}' || true)
+  while IFS=: read -r line cell; do
+    offend "$page:$line: a table cell of more than 100 characters: ${cell:0:40}"
+  done < <(awk '/^```/ { code = !code } code || !/^\|/ { next }
+    { gsub(/\\\|/, "!"); cells = split($0, cell, / *\| */); for (i = 2; i < cells; i++) print NR ":" cell[i] }' "$page" |
+    LC_ALL=C.UTF-8 grep -E '^[0-9]+:.{101,}' || true)
+done < <(pages)
 
 # ---- tests that pages name: between the line "<!-- tests -->" and the next heading ------------------------------------------
 
