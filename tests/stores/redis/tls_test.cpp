@@ -199,6 +199,13 @@ TEST_CASE_METHOD(tls_fixture,
   const auto unknown = why_of(url(server, "tls_ca=" + others.file("ca.pem")));
   CHECK_FALSE(unknown.transient);
   CHECK_FALSE(why_of(url(server, "tls_ca=/no/such/file")).transient);
+  const redis_server second{files.options("no")};
+  const auto of_three = [&](unsigned other) {
+    return fmt::format("redlock://127.0.0.1:{},127.0.0.1:{},127.0.0.1:1/0?tls=verify&tls_ca={}", server.port(), other,
+                       others.file("ca.pem"));
+  };
+  CHECK_FALSE(why_of(of_three(second.port())).transient);
+  CHECK(why_of(of_three(2)).transient);  // a majority may still come up
   const auto missing = why_of(url(strict, ca()));
   CHECK_THAT(missing.text, ContainsSubstring("certificate") && !ContainsSubstring("no answer in time"));
   const auto without = why_of(server.tcp_url());

@@ -16,6 +16,7 @@
 
 #include "dlock/store/store.hpp"
 #include "dlock/stores/redis.hpp"
+#include "stores/redis/client/reader.hpp"
 #include "stores/redis/client/socket.hpp"
 #include "support/redis_server.hpp"
 
@@ -46,6 +47,14 @@ TEST_CASE("redis url: a store's name shows no password", "[redis][T71]") {
   const auto name = open_store("redis://me:sesame@host:7000,other/3?persistence=none")->name();
   CHECK(name.find("sesame") == std::string::npos);
   CHECK_THAT(name, ContainsSubstring("redis://me:***@host:7000,other/3"));
+}
+
+TEST_CASE("redis answers: an announced array that no server of ours sends takes no memory", "[redis]") {
+  stores::redis::answer_reader reader;
+  const std::string text = "*999999999\r\n:1\r\n";
+  REQUIRE(reader.feed(text.data(), text.size()));
+  CHECK_FALSE(reader.next());
+  CHECK(reader.broken());
 }
 
 TEST_CASE("redis connect: an address that drops everything leaves time for the host's next one", "[redis][hosts]") {

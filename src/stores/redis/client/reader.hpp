@@ -16,6 +16,8 @@ class answer_reader {
  public:
   answer_reader() : reader_(redisReaderCreate()) {
     if (reader_ == nullptr) throw std::bad_alloc();
+    static auto functions = limited(*reader_->fn);
+    reader_->fn = &functions;
   }
 
   /// False: it is not the protocol.
@@ -31,6 +33,17 @@ class answer_reader {
   bool broken() const noexcept { return broken_; }
 
  private:
+  /// hiredis allocates an array when the server announces its length.
+  static redisReplyObjectFunctions limited(redisReplyObjectFunctions all) noexcept {
+    make_array = all.createArray;
+    all.createArray = [](const redisReadTask* task, auto size) -> void* {
+      return size > most_elements ? nullptr : make_array(task, size);
+    };
+    return all;
+  }
+  static constexpr int most_elements = 1'000'000;
+  static inline decltype(redisReplyObjectFunctions::createArray) make_array = nullptr;
+
   struct deleter {
     void operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
   };

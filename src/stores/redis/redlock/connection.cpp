@@ -168,6 +168,11 @@ std::size_t quorum_connection::answering() const {
       std::count_if(links_.begin(), links_.end(), [](const auto& link) { return link->ready() && !link->late(); }));
 }
 
+bool quorum_connection::lasts() const {
+  return of_->of.blocks(static_cast<std::size_t>(
+      std::count_if(links_.begin(), links_.end(), [](const auto& link) { return link->lasts(); })));
+}
+
 std::string quorum_connection::trouble() const {
   const auto now = clock::now();
   std::string all;

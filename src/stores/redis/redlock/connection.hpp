@@ -66,6 +66,8 @@ class quorum_connection final : public connection {
   std::size_t counting() const;
   /// How many can be asked, and are not late.
   std::size_t answering() const;
+  /// Whether so many masters are down for reasons that last that no majority is left.
+  bool lasts() const;
   /// Which masters can't help, and why.
   std::string trouble() const;
   /// Why a server will not do, whatever the others say. Empty: all that were reached will.

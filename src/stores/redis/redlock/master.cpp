@@ -199,12 +199,12 @@ void master_link::secure(clock::time_point now) {
     std::string why;
     switch (socket_.secured(why)) {
       case tls_session::result::done: return greet(now);
-      case tls_session::result::broken: return close(why, now);
+      case tls_session::result::broken: return close(why, now, socket_.tls_problem().lasts);
       case tls_session::result::more_to_read: securing_ = POLLIN; break;
       case tls_session::result::more_to_write: securing_ = POLLOUT; break;
     }
   } catch (const std::runtime_error& problem) {
-    close(problem.what(), now);
+    close(problem.what(), now, dynamic_cast<const lasting_problem*>(&problem) != nullptr);
   }
 }
 
@@ -230,11 +230,12 @@ void master_link::begin(clock::time_point now) {
   }
 }
 
-void master_link::close(const std::string& why, clock::time_point now) {
+void master_link::close(const std::string& why, clock::time_point now, bool lasts) {
   const bool was_ready = ready();
   if (was_ready) ended(now);
   ++breaks_;
   why_ = why;
+  lasts_ = lasts;
   socket_ = stream_socket();
   state_ = state::down;
   owed_.clear();
@@ -268,7 +269,10 @@ void master_link::read(clock::time_point now) {
   for (;;) {
     const auto got = socket_.receive_now(room.data(), room.size());
     if (!got) break;
-    if (*got == 0 || !reader_.feed(room.data(), *got)) return close("the connection broke", now);
+    if (*got == 0 || !reader_.feed(room.data(), *got)) {
+      const auto tls = socket_.tls_problem();
+      return close(tls.text.empty() ? "the connection broke" : tls.text, now, tls.lasts);
+    }
     for (auto next = reader_.next(); next; next = reader_.next()) {
       if (owed_.empty()) return close("it said something that nobody had asked", now);
       auto* const to = owed_.front().to;
@@ -283,7 +287,7 @@ void master_link::read(clock::time_point now) {
 void master_link::greeted(clock::time_point now) {
   greeting::result found;
   fault why;
-  if (!to_.hello.judge(hello_, "hello", found, why)) return close(why.text, now);
+  if (!to_.hello.judge(hello_, "hello", found, why)) return close(why.text, now, !why.transient);
   try {
     found.server.must_do(to_.settings, true);
   } catch (const std::invalid_argument& problem) {

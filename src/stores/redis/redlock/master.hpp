@@ -113,6 +113,8 @@ class master_link {
   bool counts(clock::time_point now) const noexcept { return ready() && now >= counts_from_; }
   /// Why it can't be asked, or does not count. Empty: it counts.
   std::string trouble(clock::time_point now) const;
+  /// Whether it is down for a reason that lasts, such as a certificate or a password.
+  bool lasts() const noexcept { return down() && lasts_; }
   /// Why the server will not do, whoever asks it; empty: it will.
   const std::string& refusal() const noexcept { return refusal_; }
   const std::string& where() const noexcept { return to_.where; }
@@ -124,7 +126,7 @@ class master_link {
   void send(const command_text& commands, std::vector<answer>& told, clock::time_point now);
   /// Whoever waits for answers waits no longer. Those that are still owed make it late.
   void forget(clock::time_point now) noexcept;
-  void close(const std::string& why, clock::time_point now);
+  void close(const std::string& why, clock::time_point now, bool lasts = false);
   /// Closes it for good.
   void refuse(const std::string& why, clock::time_point now);
 
@@ -164,6 +166,7 @@ class master_link {
   clock::time_point counts_from_{};
   std::size_t breaks_ = 0;
   std::string why_{};
+  bool lasts_ = false;
   std::string refusal_{};
   client_at end_{};
 };

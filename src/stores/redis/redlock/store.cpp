@@ -41,6 +41,7 @@ fault redlock_store::trouble(const quorum_connection& on) const {
   fault why = lost_connection(on.trouble());
   // Another connection helps if too few masters are there; not if they do not count.
   why.connection = on.answering() < group_->of.quorum;
+  why.transient = !on.lasts();
   return why;
 }
 
@@ -59,7 +60,8 @@ void redlock_store::prepare() {
   fault why;
   const auto connection = open(group_->settings.connect_timeout, {}, why);
   if (connection == nullptr) {
-    throw store_error(errc::store_unreachable, fmt::format("{}: {}", name(), why.text), 0, "", true);
+    throw store_error(why.transient ? errc::store_unreachable : errc::store_failed, fmt::format("{}: {}", name(), why.text),
+                      0, "", why.transient);
   }
   if (const auto refusal = connection->refusal(); !refusal.empty()) throw std::invalid_argument(refusal);
 }
