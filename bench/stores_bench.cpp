@@ -14,7 +14,6 @@
 
 #include "by_hand.hpp"
 #include "dlock/dlock.hpp"
-#include "dlock/stores/linked.hpp"
 #include "dlock/stores/memory.hpp"
 #include "harness.hpp"
 #include "support/redis_masters.hpp"

@@ -17,10 +17,14 @@ foreach(component IN LISTS ODB_FIND_COMPONENTS)
       set(ODB_compiler_FOUND TRUE)
     endif()
   else()
+    # The runtime of a database is no use without the client that it is built on.
+    set(client_of_mysql MySQLClient)
+    set(client_of_sqlite SQLite3)
+    find_package(${client_of_${component}} QUIET)
     find_library(ODB_${component}_LIBRARY NAMES odb-${component})
     find_path(ODB_${component}_INCLUDE_DIR odb/${component}/database.hxx HINTS ${ODB_INCLUDE_DIR})
     mark_as_advanced(ODB_${component}_LIBRARY ODB_${component}_INCLUDE_DIR)
-    if(ODB_${component}_LIBRARY AND ODB_${component}_INCLUDE_DIR)
+    if(${client_of_${component}}_FOUND AND ODB_${component}_LIBRARY AND ODB_${component}_INCLUDE_DIR)
       set(ODB_${component}_FOUND TRUE)
     endif()
   endif()
@@ -30,7 +34,6 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(ODB
   REQUIRED_VARS ODB_LIBRARY ODB_INCLUDE_DIR VERSION_VAR ODB_VERSION HANDLE_COMPONENTS)
 
-# The clients' own packages become requirements of the runtime that is built on them.
 if(ODB_FOUND)
   include(CMakeFindDependencyMacro)
   if(NOT TARGET ODB::odb)
@@ -46,7 +49,6 @@ if(ODB_FOUND)
     set_target_properties(ODB::compiler PROPERTIES IMPORTED_LOCATION "${ODB_COMPILER}")
   endif()
   if(ODB_mysql_FOUND AND NOT TARGET ODB::mysql)
-    find_dependency(MySQLClient)
     add_library(ODB::mysql UNKNOWN IMPORTED)
     set_target_properties(ODB::mysql PROPERTIES
       IMPORTED_LOCATION "${ODB_mysql_LIBRARY}"
@@ -54,7 +56,6 @@ if(ODB_FOUND)
       INTERFACE_LINK_LIBRARIES "ODB::odb;MySQL::client")
   endif()
   if(ODB_sqlite_FOUND AND NOT TARGET ODB::sqlite)
-    find_dependency(SQLite3)
     add_library(ODB::sqlite UNKNOWN IMPORTED)
     set_target_properties(ODB::sqlite PROPERTIES
       IMPORTED_LOCATION "${ODB_sqlite_LIBRARY}"

@@ -4,32 +4,39 @@ include(CMakePackageConfigHelpers)
 
 set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
 set(dlock_components "")
+# dlock_install(<component> <target>...): each component has an export set of its own, so that a user needs only what that one needs.
+function(dlock_install component)
+  install(TARGETS ${ARGN} EXPORT dlock-${component}-targets FILE_SET HEADERS)
+  install(EXPORT dlock-${component}-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir})
+endfunction()
 foreach(component core asio spdlog sqlite mysql odb redis zookeeper)
   if(TARGET dlock_${component})
     list(APPEND dlock_components ${component})
-    install(TARGETS dlock_${component} EXPORT dlock-targets FILE_SET HEADERS)
+    # Static libraries need the other two at their users' link step; nobody names them.
+    set(targets dlock_${component} dlock_entities_${component} dlock_lock_columns_${component})
+    if(NOT TARGET dlock_entities_${component})
+      set(targets dlock_${component})
+    endif()
+    dlock_install(${component} ${targets})
   endif()
 endforeach()
-# Static libraries need these at their users' link step; nobody names them.
-foreach(part dlock_odb_stores dlock_entities dlock_entities_mysql dlock_entities_sqlite
-             dlock_lock_columns_mysql dlock_lock_columns_sqlite)
-  if(TARGET ${part})
-    install(TARGETS ${part} EXPORT dlock-targets)
-  endif()
-endforeach()
-install(EXPORT dlock-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir})
+if(TARGET dlock_odb_stores)
+  dlock_install(sql dlock_odb_stores dlock_entities)
+endif()
 
 configure_package_config_file(cmake/dlock-config.cmake.in dlock-config.cmake INSTALL_DESTINATION ${dlock_config_dir})
 write_basic_package_version_file(dlock-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/dlock-config.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/dlock-config-version.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/needs.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindHiredis.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindMySQLClient.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindODB.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
   DESTINATION ${dlock_config_dir})
-# For who makes the tables by hand.
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# For users who create the tables by hand.
 install(FILES
   "${PROJECT_SOURCE_DIR}/sql/grants.sql"
   "${PROJECT_SOURCE_DIR}/sql/schema-mysql.sql"

@@ -71,6 +71,12 @@ function(dlock_add_library name)
   dlock_use_pch(${target} dlock_pch)
 endfunction()
 
+# dlock_register_store(<name>): a program that links dlock::<name> knows its URL schemes. The program's sources name nothing of that
+# library, so the link line itself asks for the function that registers the schemes.
+function(dlock_register_store name)
+  target_link_libraries(dlock_${name} INTERFACE -Wl,-u,dlock_register_${name})
+endfunction()
+
 # dlock_add_header_library(<name> HEADERS <below include/>...): the same of one that has no source.
 function(dlock_add_header_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")

@@ -15,7 +15,7 @@
 #
 # What is generated registers itself before main(), so none of it may be left out. An archive leaves out what nobody calls:
 # let <target> be the program itself, a shared library, or an OBJECT library that each program links directly; a STATIC one
-# must be linked whole, $<LINK_LIBRARY:WHOLE_ARCHIVE,entities>.
+# must be linked whole, $<LINK_LIBRARY:WHOLE_ARCHIVE,entities>, and has the property DLOCK_LINKED_WHOLE.
 
 cmake_policy(VERSION 3.25)  # of these functions, whatever the project around them has
 
@@ -23,6 +23,13 @@ function(dlock_odb_generate target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT_DIR" "HEADERS;DATABASES;OPTIONS")
   if(NOT TARGET ${target})
     message(FATAL_ERROR "dlock_odb_generate: '${target}' is no target; it is the first argument, made before")
+  endif()
+  get_target_property(type ${target} TYPE)
+  get_target_property(linked_whole ${target} DLOCK_LINKED_WHOLE)
+  if(type STREQUAL "STATIC_LIBRARY" AND NOT linked_whole)
+    message(AUTHOR_WARNING "dlock_odb_generate: ${target} is a static library, from which a linker leaves out what ODB generated "
+      "(\"unknown database schema\"). Make it an OBJECT library. Or link it as $<LINK_LIBRARY:WHOLE_ARCHIVE,${target}> and set its "
+      "property DLOCK_LINKED_WHOLE, which ends this warning.")
   endif()
   if(NOT arg_HEADERS OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "dlock_odb_generate(${target}): HEADERS <file>... is missing, or unknown: ${arg_UNPARSED_ARGUMENTS}")

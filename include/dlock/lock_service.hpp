@@ -19,7 +19,6 @@
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
 #include "dlock/store/holder_info.hpp"
-#include "dlock/stores/linked.hpp"
 
 namespace dlock {
 

@@ -24,8 +24,7 @@ odb::transaction_impl* begin_write(odb::database& db) {
   if (db.id() != odb::id_sqlite) return db.begin();
   const auto immediate = engine::write_begin(odb::id_sqlite);
   if (immediate == nullptr) {
-    throw std::logic_error(
-        "dlock: begin_write() of an SQLite database: link dlock::sqlite and include a header of dlock's");
+    throw std::logic_error("dlock: begin_write() of an SQLite database: link dlock::sqlite");
   }
   return immediate(db);
 }

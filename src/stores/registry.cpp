@@ -279,7 +279,7 @@ std::shared_ptr<store> open_store(std::string_view url) {
     if (found == all.makers.end()) {
       const auto* const library = library_of(parsed.scheme);
       if (library != nullptr) {
-        bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" + library + " and include dlock/dlock.hpp");
+        bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" + library);
       }
       std::string schemes;
       for (const auto& [scheme, maker] : all.makers) schemes += (schemes.empty() ? "" : ", ") + scheme;

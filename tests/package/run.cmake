@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
-#   -D COMPILER=... -D BUILD_TYPE=... -D DEBUG_FLAGS=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D FAILS=<regex>] -P run.cmake
+#   -D COMPILER=... -D BUILD_TYPE=... -D DEBUG_FLAGS=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D HIDDEN=a,b] [-D OPTIONS=a,b]
+#   [-D FAILS=<regex>] -P run.cmake
+# HIDDEN: packages that CMake doesn't find, as if nobody had installed them. OPTIONS: more arguments for CMake.
 # FAILS: what CMake must say of it; it is not built then.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -14,9 +16,9 @@ file(REMOVE_RECURSE "${WORK}")
 set(options -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_FLAGS_DEBUG=${DEBUG_FLAGS})
 if(DEFINED INSTALL_FROM)
   run(${CMAKE_COMMAND} --install ${INSTALL_FROM} --prefix ${WORK}/prefix)
-  foreach(file grants.sql schema-mysql.sql schema-sqlite.sql)
-    if(NOT EXISTS "${WORK}/prefix/share/dlock/sql/${file}")
-      message(FATAL_ERROR "share/dlock/sql/${file} was not installed")
+  foreach(file doc/dlock/LICENSE dlock/sql/grants.sql dlock/sql/schema-mysql.sql dlock/sql/schema-sqlite.sql)
+    if(NOT EXISTS "${WORK}/prefix/share/${file}")
+      message(FATAL_ERROR "share/${file} was not installed")
     endif()
   endforeach()
   # Installed elsewhere afterwards, as a package is: nothing in it may name where it was made.
@@ -25,6 +27,12 @@ if(DEFINED INSTALL_FROM)
 else()
   list(APPEND options -D DLOCK_WERROR=${WERROR})
 endif()
+string(REPLACE "," ";" HIDDEN "${HIDDEN}")
+string(REPLACE "," ";" OPTIONS "${OPTIONS}")
+list(APPEND options ${OPTIONS})
+foreach(package IN LISTS HIDDEN)
+  list(APPEND options -D CMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+endforeach()
 if(DEFINED FAILS)
   execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build ${options}
     RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)

@@ -44,9 +44,4 @@ namespace dlock::stores {
 /// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value.
 std::shared_ptr<store> open_mysql(store_url url);
 
-namespace detail {
-/// Whoever includes this header has the scheme.
-inline const bool mysql_registered = register_store("mysql", open_mysql);
-}  // namespace detail
-
 }  // namespace dlock::stores

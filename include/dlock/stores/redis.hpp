@@ -49,10 +49,4 @@ namespace dlock::stores {
 /// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value.
 std::shared_ptr<store> open_redis(store_url url);
 
-namespace detail {
-/// Whoever includes this header has the scheme.
-inline const bool redis_registered = register_store("redis", open_redis);
-inline const bool rediss_registered = register_store("rediss", open_redis);
-}  // namespace detail
-
 }  // namespace dlock::stores

@@ -39,9 +39,4 @@ namespace dlock::stores {
 /// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value.
 std::shared_ptr<store> open_redlock(store_url url);
 
-namespace detail {
-/// Whoever includes this header has the scheme.
-inline const bool redlock_registered = register_store("redlock", open_redlock);
-}  // namespace detail
-
 }  // namespace dlock::stores

@@ -57,8 +57,4 @@ namespace dlock::stores {
 /// share, no WAL on it, schema missing or of another version.
 std::shared_ptr<store> open_sqlite(store_url url);
 
-namespace detail {
-inline const bool sqlite_registered = register_store("sqlite", open_sqlite);
-}  // namespace detail
-
 }  // namespace dlock::stores

@@ -32,9 +32,4 @@ namespace dlock::stores {
 /// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value.
 std::shared_ptr<store> open_zookeeper(store_url url);
 
-namespace detail {
-/// Whoever includes this header has the scheme.
-inline const bool zookeeper_registered = register_store("zookeeper", open_zookeeper);
-}  // namespace detail
-
 }  // namespace dlock::stores

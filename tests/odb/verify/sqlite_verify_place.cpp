@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "dlock/stores/linked.hpp"
 #include "odb/verify/verify_place.hpp"
 #include "support/scratch_folder.hpp"
 

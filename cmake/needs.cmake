@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSL-1.0
+# What the components of dlock are built on. Its build reads this, and its installed package.
+
+# dlock_find_needs(<component> <variable>): finds what it needs; the variable becomes what is missing, empty if nothing is.
+function(dlock_find_needs component variable)
+  # One package of CMake's in each line, then what to install.
+  set(mysql "ODB 2.4 MODULE COMPONENTS mysql|ODB's runtime and a client of MySQL (Debian: libodb-mysql-dev libmariadb-dev-compat)")
+  set(sqlite "ODB 2.4 MODULE COMPONENTS sqlite|ODB's runtime and SQLite (Debian: libodb-sqlite-dev libsqlite3-dev)")
+  set(odb "ODB 2.4 MODULE COMPONENTS compiler|ODB's compiler (Debian: odb libodb-dev)")
+  set(redis "Hiredis MODULE|hiredis (Debian: libhiredis-dev)")
+  if(DLOCK_REDIS_TLS)
+    list(APPEND redis "OpenSSL 3.0 COMPONENTS SSL|OpenSSL 3 (Debian: libssl-dev), or DLOCK_REDIS_TLS=OFF")
+  endif()
+  set(zookeeper "ZooKeeper MODULE|ZooKeeper's C client (Debian: libzookeeper-mt-dev)")
+  set(spdlog "spdlog 1.10|spdlog (Debian: libspdlog-dev)")
+
+  set(${variable} "" PARENT_SCOPE)
+  foreach(need IN LISTS ${component})
+    string(REGEX MATCH "^(([^ ]+)[^|]*)[|](.*)$" need "${need}")
+    set(package "${CMAKE_MATCH_2}")
+    set(text "${CMAKE_MATCH_3}")
+    separate_arguments(arguments UNIX_COMMAND "${CMAKE_MATCH_1}")
+    find_package(${arguments} QUIET)
+    if(NOT ${package}_FOUND)
+      set(${variable} "${text}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
