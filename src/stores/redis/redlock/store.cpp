@@ -60,8 +60,8 @@ void redlock_store::prepare() {
   fault why;
   const auto connection = open(group_->settings.connect_timeout, {}, why);
   if (connection == nullptr) {
-    throw store_error(why.transient ? errc::store_unreachable : errc::store_failed, fmt::format("{}: {}", name(), why.text),
-                      0, "", why.transient);
+    throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
+                      fmt::format("{}: {}", name(), why.text), 0, "", why.transient);
   }
   if (const auto refusal = connection->refusal(); !refusal.empty()) throw std::invalid_argument(refusal);
 }
