@@ -63,8 +63,8 @@ void book() {
 // ---- the three releases of the program ---------------------------------------------------------------------------
 
 // [migrate]
-/// One after the other, and all programs in the same order: who has the old lock keeps out the programs of the release
-/// before, who has the new one keeps out those of the release after.
+/// One after the other, and all programs in the same order. The old lock excludes the programs of the release before, the
+/// new lock those of the release after.
 template <class Work>
 void under_both(dlock::lock_service& old_locks, dlock::lock_service& new_locks, const Work& work) {
   const dlock::lock_options patient{.wait = 60s};
