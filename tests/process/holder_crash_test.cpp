@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What becomes of a key whose holder, or one of its waiters, is killed or stopped.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <vector>
@@ -40,30 +41,37 @@ class bystander {
 TEST_CASE(
     "crash: a killed holder's key is granted within ttl and one pause, not before its expiry, with the next fence",
     "[crash][T91][T30]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  bystander other(place->url());
-  taker holder(place->url(), taker::expiring());
-  taker next(place->url());
-  const auto first = holder.take();
-  REQUIRE_FALSE(first.session == "?");
+  // Each time within a slow machine's limit, and in the best moment of three soon: a waiter that misses the expiry comes seconds late.
+  auto least = sluggish;
+  for (int times = 0; times < 3 && least > sluggish / 4; ++times) {
+    const auto place = make_store_place();
+    lock_service locks(place->url());
+    bystander other(place->url());
+    taker holder(place->url(), taker::expiring());
+    taker next(place->url());
+    const auto first = holder.take();
+    REQUIRE_FALSE(first.session == "?");
 
-  next.say("take 20000");
-  next.expect("waiting");
-  const auto before = boot_time();
-  const auto seen = locks.holder("key");
-  REQUIRE(seen);
-  const auto expiry = before + seen->left.count();  // at the earliest; a renewal may follow
-  holder.kill();
-  const auto killed = boot_time();
+    next.say("take 20000");
+    next.expect("waiting");
+    const auto before = boot_time();
+    const auto seen = locks.holder("key");
+    REQUIRE(seen);
+    const auto expiry = before + seen->left.count();  // at the earliest; a renewal may follow
+    holder.kill();
+    const auto killed = boot_time();
 
-  const auto second = next.expect_held();
-  CHECK(second.fence == first.fence + 1);
-  CHECK(second.session != first.session);
-  CHECK(second.at >= expiry - skew);
-  CHECK(second.at <= killed + taker::ttl + taker::longest_pause + sluggish);
-  CHECK(next.ask("check", "trusted").size() == 2);
-  other.must_be_unharmed(locks);
+    const auto second = next.expect_held();
+    CHECK(second.fence == first.fence + 1);
+    CHECK(second.session != first.session);
+    CHECK(second.at >= expiry - skew);
+    const auto late = second.at - (killed + taker::ttl + taker::longest_pause);
+    CHECK(late <= sluggish);
+    least = std::min(least, late);
+    CHECK(next.ask("check", "trusted").size() == 2);
+    other.must_be_unharmed(locks);
+  }
+  CHECK(least <= sluggish / 4);
 }
 
 TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its first look and harms nobody",

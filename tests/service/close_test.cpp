@@ -153,7 +153,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about t
   });
   CHECK(locks->force_release("k"));
   clock.advance(11s);
-  CHECK(eventually([&] { return ended.load(); }, 5s));
+  CHECK(eventually([&] { return ended.load(); }));
   CHECK(where_told != std::this_thread::get_id());
   held = lease{};
   CHECK(eventually([&] { return store->connections() == 0; }));

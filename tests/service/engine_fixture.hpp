@@ -119,7 +119,7 @@ struct engine_fixture {
     const auto step = ttl / 3 + 1ms;
     for (auto passed = 0ms; passed < time; passed += step) {
       clock.advance(step);
-      if (!eventually([&] { return held.remaining() > ttl - ttl / 20 - step; }, 5s)) return false;
+      if (!eventually([&] { return held.remaining() > ttl - ttl / 20 - step; })) return false;
     }
     return true;
   }

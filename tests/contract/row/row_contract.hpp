@@ -78,6 +78,8 @@ class row_place : public store_place {
   virtual std::shared_ptr<store> open_other_tables() { return nullptr; }
   /// Whether a transaction that verified lets others go on with other rows (SQLite: no).
   virtual bool locks_rows() const = 0;
+  /// Statements on this connection wait for locked rows for 20 s. Where it locks rows.
+  virtual void wait_long_for_locks(connection&) {}
 };
 
 /// Defined by the program of each store.

@@ -15,13 +15,16 @@ TEST_CASE_METHOD(service_fixture, "own expiry: renewed by hand, a lease lasts as
   CHECK(at_some_pace([&](int slower) {
     const lock_key key("k" + std::to_string(slower));
     const auto ttl = slower * (place->rounding() > 0us ? 1000ms : 600ms);
+    auto renewed = now();
     auto held = a.locks.acquire(key, {.ttl = ttl, .renewal = renewal::manual});
     const auto last = fence_of(held);
     for (const auto end = now() + ttl + place->rounding() + 300ms; now() < end;) {
       pass(slower * 250ms);
+      const auto asked = now();
       held.renew();
+      renewed = asked;
     }
-    if (is_free(key) || held.loss() != loss_reason::none) return false;
+    if (!still_held(held, key, renewed, ttl)) return false;
     return follows(fence_of(b.locks.acquire(key, {.wait = 60s})), last) &&  // once nobody renews it
            held.remaining() == 0us;
   }));

@@ -2,18 +2,20 @@
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
+#include <string>
 
 #include "dlock/store/store.hpp"
 #include "stores/mysql/client/connection.hpp"
 
 namespace dlock::test {
 
-/// Statements on this connection wait for a locked row or table for 20 s, and not for one: that one of them did shows, however
-/// busy the machine is.
-inline void wait_long_for_locks(connection& on) {
+/// Statements on this connection wait for a locked row or table for so long, and not for a second: that one of them did shows,
+/// however busy the machine is.
+inline void wait_long_for_locks(connection& on, int seconds = 20) {
   fault why;
   auto& native = static_cast<stores::mysql::mysql_connection&>(on);
-  const auto sql = "SET SESSION innodb_lock_wait_timeout=20, SESSION lock_wait_timeout=20";
+  const auto time = std::to_string(seconds);
+  const auto sql = "SET SESSION innodb_lock_wait_timeout=" + time + ", SESSION lock_wait_timeout=" + time;
   REQUIRE(native.query(sql, "", nullptr, nullptr, why) == outcome::yes);
 }
 

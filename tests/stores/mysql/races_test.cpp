@@ -114,7 +114,7 @@ void overtaken() {
   };
   const auto began = std::chrono::steady_clock::now();
   check_contended(b.take_over("k", holder));
-  CHECK(std::chrono::steady_clock::now() - began < 4s);
+  CHECK(std::chrono::steady_clock::now() - began < 15s);
   overtake();
   CHECK(answer(b.take_over("k", holder)) == outcome::no);
   CHECK(c.at("k").holder == c.id);
@@ -263,7 +263,7 @@ TEST_CASE("mysql races: a row that stays locked is busy, at once where the serve
   const reply r = b.take("k");
   const auto took = std::chrono::steady_clock::now() - began;
   check_contended(r);
-  CHECK(took < 4s);
+  CHECK(took < 15s);
   // What only reads does not wait at all.
   CHECK(answer(b.look("k")) == outcome::yes);
   CHECK(b.connection->usable());

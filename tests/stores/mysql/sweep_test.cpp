@@ -118,7 +118,7 @@ TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, a
   wait_long_for_locks(*b.connection);
   const auto began = std::chrono::steady_clock::now();
   CHECK(sweep(b, 1us, 10) == 3);  // a, d and a session
-  CHECK(std::chrono::steady_clock::now() - began < 4s);
+  CHECK(std::chrono::steady_clock::now() - began < 15s);
   CHECK(answer(b.look("a")) == outcome::absent);
   CHECK(answer(b.look("d")) == outcome::absent);
   CHECK(b.at("b").holder == dead.id);
@@ -147,6 +147,7 @@ TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait on
   swept_place s;
   actor b(s.place);
   for (const char* key : {"a", "b", "c", "d", "e"}) s.add_key(key);
+  wait_long_for_locks(*b.connection, 4);
   const auto gate = "'" + s.place.tables.prefix() + "gate'";
   make_trigger("`locks`." + s.floor(), "BEFORE UPDATE", "DO GET_LOCK(" + gate + ", 20)");
   REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
@@ -158,7 +159,7 @@ TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait on
   const auto began = std::chrono::steady_clock::now();
   s.root.run("DO RELEASE_LOCK(" + gate + ")");
   CHECK(sweeping.get() == 0);
-  CHECK(std::chrono::steady_clock::now() - began < 4500ms);
+  CHECK(std::chrono::steady_clock::now() - began < 16s);
   other.run("COMMIT");
   CHECK(sweep(b, 1us, 10) + sweep(b, 1us, 10) == 5);
 }

@@ -53,7 +53,7 @@ TEST_CASE("mysql unknown: an interrupted grant is unknown at once, and its ghost
   w.victim->connection->interrupt();
   const reply r = w.grant.get();
   INFO(r.why.text);
-  CHECK(std::chrono::steady_clock::now() - began < 4s);
+  CHECK(std::chrono::steady_clock::now() - began < 15s);
   CHECK(r.result == outcome::unknown);
   CHECK(r.why.connection);
   CHECK_FALSE(w.victim->connection->usable());

@@ -224,7 +224,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to co
   at.no_threads(true, false);
   auto statement = within(look(), 1h), nobodys = within(look("b"), 1h);
   const waiting_caller waits(*at, statement);
-  CHECK(eventually([&] { return waits.is_answered(); }, 5s));
+  CHECK(eventually([&] { return waits.is_answered(); }));
   CHECK(statement.answer.why.text == "no thread");
   at->submit(nobodys);
   CHECK(told.reached(1));

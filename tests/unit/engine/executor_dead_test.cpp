@@ -61,7 +61,7 @@ TEST_CASE_METHOD(dead_fixture,
     CHECK(first.answered());
     // At once: nobody's time has come.
     const auto served = [&] { return submitted ? told.count() == 1 : second.front().is_answered(); };
-    CHECK(eventually(served, 5s));
+    CHECK(eventually(served));
     if (!served()) clock.advance(2s);
   }
   CHECK((submitted ? nobodys : waits).sent);
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again w
   stuck->open();
   REQUIRE(connects->reached());
   clock.advance(500ms);
-  CHECK(eventually([&] { return told.count() == 1 && answered; }, 5s));
+  CHECK(eventually([&] { return told.count() == 1 && answered; }));
   CHECK_FALSE(nobodys.sent);
   if (!answered) at->stop();
   connects->open();
@@ -234,7 +234,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: an attempt that began befo
     CHECK(next.call.server == "other");
   }
   told_at->open();
-  CHECK(eventually([&] { return at->open() == 1; }, 5s));
+  CHECK(eventually([&] { return at->open() == 1; }));
   auto renewed = renewal();
   at->submit(renewed);
   REQUIRE(told.reached(1));

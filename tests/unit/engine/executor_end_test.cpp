@@ -164,7 +164,7 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a
     at->stop();
     looks->hold_looks(nullptr);
     stop->open();
-    CHECK(eventually([&] { return answered.load(); }, 5s));
+    CHECK(eventually([&] { return answered.load(); }));
     if (!answered) clock.advance(2h);
     caller.join();
     CHECK_FALSE(waits.sent);
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a
     looks->hold_looks(nullptr);
     stop->open();
   }
-  CHECK(eventually([&] { return told.count() == 1; }, 5s));
+  CHECK(eventually([&] { return told.count() == 1; }));
   CHECK_FALSE(nobodys.sent);
 }
 

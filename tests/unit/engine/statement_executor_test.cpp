@@ -278,7 +278,7 @@ TEST_CASE_METHOD(
   REQUIRE(clock.at_rest({.callers = 1}));
   for (auto& each : held) each.end();
   REQUIRE(stuck->reached());
-  CHECK(eventually([&] { return answered.load(); }, 5s));
+  CHECK(eventually([&] { return answered.load(); }));
   stuck->open();
   caller.join();
   CHECK(told.reached(1));

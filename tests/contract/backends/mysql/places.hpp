@@ -51,6 +51,7 @@ class mysql_row_place final : public row_place {
   std::string plain_expiry(int seconds) const override;
   std::string expiry(microseconds from_now) const override;
   bool locks_rows() const override { return true; }
+  void wait_long_for_locks(connection& on) override;
   std::string tables_id() const override;
   std::shared_ptr<store> open_other_tables() override { return other_locks_.emplace().open(more); }
 
