@@ -31,7 +31,6 @@ bool do_a_step() {
 void report(const char*) { ++reported; }
 
 // clang-format off
-// [worker]
 void work(dlock::lock_service& locks, const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     try {
@@ -43,7 +42,6 @@ void work(dlock::lock_service& locks, const std::stop_token& stop) {
     }
   }
 }
-// [/worker]
 
 // [sigterm]
 int serve(const std::string& url) {
