@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # What keeps tests/ as tests/README.md describes it:
-#   - the list of known faults has each number once, and each number is the tag of a test;
+#   - known_faults.md has each number once, and each number is the tag of a test;
 #   - every file with test cases is built by some CMakeLists.txt, and every folder is explained;
 #   - tests/unit has no file, process or sleep.
 # Prints each offence as file:line: text; exit code 1 when there is one.
@@ -29,16 +29,16 @@ test_cases() { # file: one line for each, "text" and then its tags
     }' "$1"
 }
 
-difference=$(diff <(seq -f 'T%02g' 95) <(sed -nE 's/^- \*\*(T[0-9]+)\*\* .*/\1/p' README.md) || true)
+difference=$(diff <(seq -f 'T%02g' 95) <(sed -nE 's/^- \*\*(T[0-9]+)\*\* .*/\1/p' known_faults.md) || true)
 if [ -n "$difference" ]; then
-  offend "README.md:1: the list of known faults has not each of T01 to T95 once, in order (> is the list):"
+  offend "known_faults.md:1: the list of known faults has not each of T01 to T95 once, in order (> is the list):"
   printf '%s\n' "$difference"
 fi
 # A test has the number as a tag, or the sentence says "No test".
 all_tests=$(find . -name '*_test.cpp' | sort | while IFS= read -r file; do test_cases "$file"; done)
 while read -r number; do
-  grep -qF -- "[$number]" <<<"$all_tests" || offend "README.md:1: no test has the tag [$number]"
-done < <(sed -nE '/No test/!s/^- \*\*(T[0-9]+)\*\* .*/\1/p' README.md)
+  grep -qF -- "[$number]" <<<"$all_tests" || offend "known_faults.md:1: no test has the tag [$number]"
+done < <(sed -nE '/No test/!s/^- \*\*(T[0-9]+)\*\* .*/\1/p' known_faults.md)
 
 # ---- the folders -------------------------------------------------------------------------------------------------
 
