@@ -60,7 +60,7 @@ int ship_in_any_way(dlock::lock_service& locks, const order& o, int& skipped) {
     ++skipped;
   }
 
-  // A function that locks by its arguments at each call, and checks the lease at the end.
+  // A function that locks by its arguments, and checks the lease at the end.
   const auto ship_locked = locks.locked<"order:{o.id}:{o.customer}", "o">([](const order& it) { return ship(it); });
   shipped += ship_locked(o);
 
