@@ -45,7 +45,7 @@ void work(dlock::lock_service& locks, const std::stop_token& stop) {
 
 // [sigterm]
 int serve(const std::string& url) {
-  // First of all: threads that are made later inherit it, so the signals come to nobody but sigwait().
+  // First: threads that are made later inherit the mask, so only sigwait() gets the signals.
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
@@ -59,7 +59,7 @@ int serve(const std::string& url) {
 
   int signal = 0;
   sigwait(&ends, &signal);  // in an ordinary thread, which may call anything
-  stop.request_stop();      // who waits for a key gets lock_refused(cancelled), who works finds out by the token
+  stop.request_stop();      // calls that wait get lock_refused(cancelled); work that runs checks the token
   return 0;
 }  // joins the workers, so that no lease is left; then the service ends, and has nothing to wait for
 // [/sigterm]
