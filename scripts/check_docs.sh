@@ -4,7 +4,8 @@
 # What keeps the documentation true:
 #   - a code block after the line <!-- region: FILE NAME --> equals the lines of FILE between "// [NAME]" and
 #     "// [/NAME]", and every C++ block of README.md has such a line;
-#   - links to files and headings of this repository lead somewhere, and README.md leads to every page of docs/;
+#   - links to files and headings of this repository, and paths in code format, lead somewhere; README.md leads to every
+#     page of docs/;
 #   - error codes, reasons of loss, events and what is set for MySQL's connections are in the page that explains them,
 #     URL parameters in the header of a store, and the classes of MySQL's error numbers in docs/errors.md are those of the source;
 #   - the statements in docs/protocol.md are those of the source;
@@ -79,6 +80,13 @@ while IFS= read -r page; do
       while (match(rest, /\]\([^) ]+\)/)) {
         print NR ":" substr(rest, RSTART + 2, RLENGTH - 3); rest = substr(rest, RSTART + RLENGTH) } }' "$page")
 done < <(pages)
+# Paths of the repository in code format; CHANGELOG.md speaks of former ones.
+while IFS=: read -r page line path; do
+  path=${path//\`/}
+  case $path in dlock/*) path=include/$path ;; esac
+  [ -e "$path" ] || offend "$page:$line: there is no $path"
+done < <(grep -noE '`(bench|cmake|codegen|dlock|docs|include|odb|samples|scripts|sql|src|tests)/[A-Za-z0-9_./-]+`' $(pages) /dev/null |
+  grep -v '^CHANGELOG.md:')
 for page in docs/*.md CHANGELOG.md CONTRIBUTING.md; do
   grep -qF "]($page" README.md || offend "README.md:1: no link to $page"
 done
