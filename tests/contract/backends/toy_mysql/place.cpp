@@ -7,7 +7,6 @@ namespace dlock::test {
 
 namespace {
 
-// [place]
 class toy_place final : public store_place {
  public:
   ~toy_place() override { raw_mysql(owner_).run("DROP TABLE IF EXISTS " + table_); }
@@ -23,7 +22,6 @@ class toy_place final : public store_place {
   const std::string owner_ = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const std::string table_ = "toy_" + id128::random().hex();
 };
-// [/place]
 
 }  // namespace
 
