@@ -23,7 +23,7 @@ base_packages=(g++ cmake ninja-build ccache mold pkg-config git
   libsqlite3-dev
   libhiredis-dev libssl-dev redis-server python3-redis
   default-jdk-headless libmariadb-java
-  libzookeeper-mt-dev libzookeeper-java libcurator-recipes-java python3-kazoo
+  libzookeeper-mt-dev libzookeeper-java libcurator-recipes-java python3-kazoo python3
   libfmt-dev libspdlog-dev libcli11-dev libfccp-dev
   mariadb-server-core mariadb-client-core openssl)
 # ODB's MySQL runtime is built on one of the two C clients, and a program must use the same one.
