@@ -209,7 +209,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can
   bool waits = false;
   SECTION("where it may not, all take at once") {}
   SECTION("where it may") {
-    store->take_waits();
+    store->let_takes_wait();
     waits = true;
   }
   const auto locks = watched();
@@ -229,7 +229,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: a look that finds the key free or new is followed by a grant",
                  "[blocked]") {
-  store->take_waits();
+  store->let_takes_wait();
   const auto locks = watched();
   CHECK(locks->try_acquire("new"));
   CHECK(store->count(verb::look) == 1);

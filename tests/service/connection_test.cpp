@@ -223,7 +223,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang 
 
 TEST_CASE_METHOD(connection_fixture, "connection: a statement that hangs is interrupted, though there is no session",
                  "[connection][T63]") {
-  store->take_waits();  // so that a single attempt begins with a look
+  store->let_takes_wait();  // so that a single attempt begins with a look
   const auto locks = service();
   const auto at = store->hold(verb::look);
   std::error_code code;

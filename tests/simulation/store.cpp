@@ -185,9 +185,9 @@ bool network::hits(hazard what, std::uint64_t ppm) noexcept {
 
 simulated_store::simulated_store(network& by, process& of) : by_(by), process_(of) {}
 
-capabilities simulated_store::caps() const noexcept {
-  return {.rows = true, .batch = true, .take_waits = by_.how().take_waits};
-}
+capabilities simulated_store::caps() const noexcept { return {.rows = true, .batch = true}; }
+
+bool simulated_store::takes_wait() const noexcept { return by_.how().take_waits; }
 
 std::unique_ptr<connection> simulated_store::connect(microseconds limit, fault& why) noexcept {
   const auto refuse = [&] {

@@ -63,6 +63,7 @@ class simulated_store final : public store, public store_admin, public transacti
 
   const std::string& name() const noexcept override { return name_; }
   capabilities caps() const noexcept override;
+  bool takes_wait() const noexcept override;
   void prepare() override {}
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;

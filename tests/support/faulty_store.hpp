@@ -57,7 +57,7 @@ class faulty_store final : public store,
   /// Takes locks of rows: the other store knows them by the bytes of their keys. Before a service uses it.
   void lock_rows() { caps_.rows = true; }
   /// A take may wait. Before a service uses it.
-  void take_waits() { caps_.take_waits = true; }
+  void let_takes_wait() { takes_wait_ = true; }
   /// What the store says that it can do. Before a service uses it.
   capabilities& can() { return caps_; }
   /// A key of eight bytes or more does not fit, for that reason. Before a service uses it.
@@ -159,6 +159,7 @@ class faulty_store final : public store,
   // ---- store --------------------------------------------------------------------------------------------------
   const std::string& name() const noexcept override { return name_; }
   capabilities caps() const noexcept override { return caps_; }
+  bool takes_wait() const noexcept override { return takes_wait_ || inner_->takes_wait(); }
   std::string unfit_key(std::string_view key) const override {
     return unfit_.empty() || key.size() < 8 ? inner_->unfit_key(key) : unfit_;
   }
@@ -420,6 +421,7 @@ class faulty_store final : public store,
   time_source* const clock_;  // null: no statement takes any time
   const std::string name_;
   capabilities caps_;
+  std::atomic<bool> takes_wait_{false};
   std::string unfit_{};
   bool has_admin_ = true;
   bool has_transactions_ = true;

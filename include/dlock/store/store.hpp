@@ -66,6 +66,9 @@ class store {
   /// For messages: the URL without its password.
   virtual const std::string& name() const noexcept = 0;
   virtual capabilities caps() const noexcept = 0;
+  /// Whether a take may wait up to a second for a row that somebody's transaction has locked. Asked at each acquire: a store may
+  /// know it only once it is connected, and a server that takes over may be another one.
+  virtual bool takes_wait() const noexcept { return false; }
   /// Without capabilities::any_key: why the text can't be a key here; empty: it can. Asked at each call, before anything is
   /// sent. Says nothing about what is known only after prepare() before that.
   virtual std::string unfit_key(std::string_view /*key*/) const { return {}; }

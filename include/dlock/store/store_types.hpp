@@ -110,13 +110,13 @@ struct connection_identity {
   std::uint64_t id = 0;       ///< the connection's number there; 0: nothing of it can outlive this client
 };
 
-/// What a store can do. What it can't do is refused at the call that asks for it, with the store's name.
+/// What a store can do, the same as long as it lives. What it can't do is refused at the call that asks for it, with the store's
+/// name.
 struct capabilities {
   bool session_leases = true;   ///< lease_kind::session
   bool expiring_leases = true;  ///< lease_kind::expiring
   bool rows = false;            ///< rows of the application's tables, and lease_kind::column on them
   bool batch = true;            ///< several requests of one verb in one statement; otherwise they are sent one by one
-  bool take_waits = false;      ///< a take may wait up to a second for a row that somebody's transaction has locked
   bool renewed_leases =
       false;          ///< lease_kind::column of keys: an expiry of their own, which the service renews by `extend`
   bool fence = true;  ///< a grant's fence is greater than all before of its key; false: it names the grant and no more

@@ -84,7 +84,7 @@ action acquisition::busy_here() {
 action acquisition::ask_store(bool look_first, instant now) {
   check_may_wait(with_, key_);  // a turn that came together with close() is of no use
   // Who is told when it is free wants it in the name of its session, and a take says who has it as well.
-  look_first_ = (look_first && !with_.caps.tells_free) || request_.looks_first(with_.caps);
+  look_first_ = (look_first && !with_.caps.tells_free) || request_.looks_first(with_.statements.where());
   if (at_ == nullptr) {
     if (room_ == nullptr) {
       own_room_ = std::make_unique<room>();

@@ -45,8 +45,8 @@ struct lock_request {
   /// Of one statement.
   instant limit(instant now) const noexcept { return std::max(deadline, now + statement_patience); }
   /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
-  bool looks_first(const capabilities& caps) const noexcept {
-    return caps.take_waits && (once || terms.wait < 2 * statement_patience);
+  bool looks_first(const store& where) const noexcept {
+    return (once || terms.wait < 2 * statement_patience) && where.takes_wait();
   }
 };
 

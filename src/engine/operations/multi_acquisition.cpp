@@ -199,7 +199,7 @@ action multi_acquisition::round(action next, instant now) {
         break;
       case doing::pinning:
         if (!round_.pinned()) return follow(machine_.troubled(round_.first(), round_.session_fault(), false), now);
-        doing_ = request_.looks_first(with_.caps) ? doing::looking_around : doing::taking;
+        doing_ = request_.looks_first(with_.statements.where()) ? doing::looking_around : doing::taking;
         next = doing_ == doing::taking ? round_.take(now) : round_.look(now);
         break;
       case doing::looking_around:

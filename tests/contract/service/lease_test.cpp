@@ -13,6 +13,7 @@
 
 #include "contract/service/service_contract.hpp"
 #include "dlock/owner.hpp"
+#include "dlock/store/store_url.hpp"
 #include "support/pace.hpp"
 
 namespace dlock::test {
@@ -70,6 +71,19 @@ TEST_CASE_METHOD(service_fixture, "lease: what the store can't do is refused at 
   lock_service plain{place->open(), {.time = &place->time()}};
   const auto held = plain.acquire("k");
   if (place->open()->transactions() == nullptr) CHECK(names_store(refusal([&] { return held.verification(); })));
+}
+
+TEST_CASE_METHOD(service_fixture, "lease: a lazy service sends as many statements as any other") {
+  const auto sent_by = [&](bool lazy) {
+    const auto store = place->url().empty() ? place->open() : open_store(place->url());  // not prepared
+    lock_service locks{store, {.close_limit = 0ms, .lazy = lazy, .sweep_every = 0ms, .time = &place->time()}};
+    locks.acquire("k").release();  // now it is connected
+    const auto before = locks.statements();
+    CHECK(granted(locks.try_acquire("k")));
+    locks.acquire("k", {.wait = 2s}).release();
+    return locks.statements() - before;
+  };
+  CHECK(sent_by(true) == sent_by(false));
 }
 
 TEST_CASE_METHOD(service_fixture, "lease: work longer than the ttl keeps the key, because the service renews the lease",

@@ -50,7 +50,7 @@ struct stage {
 };
 
 /// Whether a take of this server waits for a row that somebody has locked; otherwise it is busy at once.
-bool takes_wait(const actor& actor) { return actor.store->caps().take_waits; }
+bool takes_wait(const actor& actor) { return actor.store->takes_wait(); }
 
 /// Busy: not had in time. MySQL has a number of its own for a row that it was told not to wait for.
 void check_contended(const reply& r) {

@@ -59,7 +59,7 @@ steady::duration time_of(const std::function<void()>& call) {
 TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows a look does not wait",
           "[mysql][mysql9]") {
   verified_scene s;
-  CHECK(s.b.store->caps().take_waits);
+  CHECK(s.b.store->takes_wait());
   s.verify();
   for (const auto& about : {s.key, s.row}) {
     reply r;

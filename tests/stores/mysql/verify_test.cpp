@@ -65,7 +65,7 @@ TEST_CASE("mysql verify: whoever wants a verified key is told within millisecond
   s.app->begin();
   REQUIRE(s.app->run(a.verify_text(row, fence)) == 1);
   REQUIRE(s.app->run(a.verify_text(lock_key("k"), 1)) == 1);
-  const bool waits = b.store->caps().take_waits;
+  const bool waits = b.store->takes_wait();
   CHECK(waits == !raw_of(s).is_mariadb());
   const int rounds = waits ? 1 : 50;
   std::vector<std::chrono::steady_clock::duration> took;

@@ -30,9 +30,8 @@ class mysql_store final : public store, private store_admin, private transaction
   explicit mysql_store(lease_settings settings);
 
   const std::string& name() const noexcept override { return settings_.name; }
-  capabilities caps() const noexcept override {
-    return {.rows = true, .take_waits = !client_.can_refuse_to_wait(), .extends_unlocked = true};
-  }
+  capabilities caps() const noexcept override { return {.rows = true, .extends_unlocked = true}; }
+  bool takes_wait() const noexcept override { return !client_.can_refuse_to_wait(); }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});

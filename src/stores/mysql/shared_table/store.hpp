@@ -36,13 +36,13 @@ class shared_table_store : public store, private store_admin {
     // Without a fence its place is taken by the attempt's nonce: it names the grant.
     return {.session_leases = false,
             .batch = false,
-            .take_waits = !client_.can_refuse_to_wait(),
             .renewed_leases = true,
             .fence = fenced_,
             .min_hold = false,
             .extends_unlocked = true,
             .any_key = false};
   }
+  bool takes_wait() const noexcept override { return !client_.can_refuse_to_wait(); }
   std::string unfit_key(std::string_view key) const override;
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {

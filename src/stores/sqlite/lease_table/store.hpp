@@ -24,7 +24,8 @@ class sqlite_store final : public store, private store_admin, private transactio
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers wait for nobody, writers for any transaction that writes to the file.
-  capabilities caps() const noexcept override { return {.rows = true, .take_waits = true}; }
+  capabilities caps() const noexcept override { return {.rows = true}; }
+  bool takes_wait() const noexcept override { return true; }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});

@@ -73,8 +73,9 @@ class toy_mysql_store final : public store, private store_admin {
   toy_mysql_store(store_url url, const std::string& table) : client_(mysql_settings::take(url)), sql_(table) {}
   const std::string& name() const noexcept override { return client_.settings().name; }
   capabilities caps() const noexcept override {
-    return {.session_leases = false, .batch = false, .take_waits = true, .renewed_leases = true};
+    return {.session_leases = false, .batch = false, .renewed_leases = true};
   }
+  bool takes_wait() const noexcept override { return true; }
   void prepare() override {
     fault why;
     const auto connection = client_.open<toy_connection>(client_.settings().connect_timeout, {}, why, sql_);
