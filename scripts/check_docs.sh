@@ -112,7 +112,7 @@ enumerators include/dlock/observer.hpp 'enum class kind' | expect_in docs/errors
 while IFS= read -r name; do
   grep -rqwF -- "$name" include/dlock/stores || offend "include/dlock/stores:1: no header explains the URL parameter $name"
 done < <(grep -rhoE 'take_(param|number|timeout)\((url, )?"[a-z_]+"' --include='*.cpp' src/stores | sed -E 's/.*"(.*)"/\1/' | sort -u)
-sed -nE 's/^ *\{[a-z_0-9| ]+, \{"([a-z_]+)".*/\1/p' src/stores/mysql/client/session.cpp | sort -u |
+sed -nE 's/^ *\{[a-z_0-9| ]+, \{"([a-z_]+)".*/\1/p' src/stores/mysql/client/native.cpp | sort -u |
   expect_in docs/operations.md '`%s`'
 
 # Below "<!-- enum: FILE NAME -->", up to the next blank line: a list or a table, each item of which begins with an
@@ -160,7 +160,7 @@ limit docs/guarantees.md src/engine/background/session_keeper.cpp 'return ' 'mor
 limit docs/protocol.md src/stores/mysql/lease_table/sweep.cpp 'window = ' 'windows of {} rows'
 limit docs/protocol.md src/engine/background/cleanup.cpp 'most_rows = ' '({} of a kind)'
 limit docs/redis.md src/stores/redis/leases/admin.cpp 'window = ' 'windows of {},'
-limit docs/redis.md src/stores/redis/leases/verbs.cpp 'most_looked_for = ' 'up to {} locks'
+limit docs/redis.md src/stores/redis/leases/store.cpp 'most_looked_for = ' 'up to {} locks'
 classes=$(sed -nE 's/.*classes_s\{(.*)\};/\1/p' src/base/lock_options.cpp)
 tr '\n' ' ' <docs/protocol.md | grep -qF -- "each ttl class: $classes seconds" ||
   offend "docs/protocol.md:1: other classes of ttl than src/base/lock_options.cpp, which has $classes"

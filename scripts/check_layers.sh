@@ -7,7 +7,9 @@
 #   - a folder of src/ includes only those folders, and public headers of those layers, that are listed for it;
 #   - one file speaks to the store, and what an operation or the background does needs no clock, thread or sleep;
 #   - size: a public header has at most 200 lines;
-#   - every file begins with its licence.
+#   - every file begins with its licence;
+#   - with a build folder as argument: what one of its objects calls of another one is defined below it, and nothing runs in a
+#     circle. That sees what a header does not show: where a function is defined.
 # Prints each offence as file:line: text; exit code 1 when there is one.
 set -euo pipefail
 export LC_ALL=C
@@ -73,7 +75,8 @@ done < <(sources include)
 # ---- the order of the folders in src/ ---------------------------------------------------------------------------
 
 # For a file: the highest layer of a public header that it may include, and what it may include of src/. A client knows no
-# table, MySQL's stores nothing of SQLite's, no store the engine. The mutex stands below all of them.
+# table, MySQL's stores nothing of SQLite's, no store the engine. The mutex stands below all of them. An object may need what
+# the same list allows; api/lease.hpp there stands for lease.cpp.
 engine_books="engine/machines engine/statements engine/books"
 folder_rule() {
   case $1 in
@@ -90,7 +93,7 @@ folder_rule() {
     src/stores/mysql/t_lock/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;
     src/stores/mysql/named_lock/*) echo 4 stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/named_lock stores/sql ;;
     src/stores/mysql/for_update/*) echo 4 stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
-    src/stores/mysql/*) echo 4 stores/mysql ;;
+    src/stores/mysql/*) echo 4 stores/mysql stores/sql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
@@ -104,11 +107,11 @@ folder_rule() {
     src/engine/statements/*) echo 4 engine/machines engine/statements ;;
     src/engine/background/*) echo 5 base $engine_books engine/background ;;
     src/engine/operations/*) echo 5 base $engine_books engine/background engine/operations ;;
-    src/engine/drivers/*) echo 5 engine/operations engine/drivers ;;
+    src/engine/drivers/*) echo 5 $engine_books engine/operations engine/drivers ;;
     src/engine/books/*) echo 5 base $engine_books ;;
     src/engine/core/*) echo 5 base engine ;;
     src/observers/*) echo 8 observers ;;
-    src/odb/*) echo 7 odb engine stores/sql api/access.hpp ;;
+    src/odb/*) echo 7 odb engine stores/sql api/access.hpp api/lease.hpp ;;
     src/api/*) echo 10 base key engine api ;;
     *) echo 0 ;;
   esac
@@ -155,6 +158,50 @@ offend_each "what is resumed does not wait, sleep or own a thread" \
 mapfile -t silent < <(sources src/engine src/api | grep -v '^src/engine/statements/batch\.cpp$')
 offend_each "only the executor's batches speak to the store" \
   '(where|where_|where\(\)|store|store_|inner_?)(\.|->)(execute|session)\(' "${silent[@]}"
+
+# ---- the objects of a build ---------------------------------------------------------------------------------------
+
+# "a.cpp b.cpp symbol" for each symbol that one source needs of another. Virtual calls and functions that are passed are not seen.
+arrows() { # build folder
+  (cd "$1/src/CMakeFiles" && find . -path './dlock_*.dir/*.cpp.o' ! -path '*_pch.dir/*' -exec nm -A {} +) |
+    sed -E 's,^\./[^/]*/([^:]*)\.o:,\1 ,' | awk '
+      $NF !~ /dlock/ { next }
+      $(NF - 1) ~ /^[TDBR]$/ { home[$NF] = $1 }
+      $(NF - 1) == "U" { uses[$1 " " $NF] }
+      END {
+        for (each in uses) {
+          split(each, part, " ")
+          to = home[part[2]]
+          if (to != "" && to != part[1]) print part[1], to, part[2]
+        }
+      }' | while read -r from to symbol; do
+    if [ -f "src/$from" ] && [ -f "src/$to" ]; then printf '%s %s %s\n' "$from" "$to" "$symbol"; fi
+  done | sort
+}
+if [ $# -gt 0 ]; then
+  declare -A rules=()
+  found=$(arrows "$1")
+  if [ -z "$found" ]; then
+    echo "check_layers: $1 has no objects of src/" >&2
+    exit 1
+  fi
+  while read -r from to symbol; do
+    # Every store makes itself known there; the one in memory is always known.
+    case $from:$to in stores/*:stores/registry.cpp | stores/registry.cpp:stores/memory/*) continue ;; esac
+    for file in "$from" "$to"; do
+      if [ -z "${rules[$file]:-}" ]; then rules[$file]=$(folder_rule "src/$file"); fi
+    done
+    read -r height allowed <<<"${rules[$from]}"
+    below=${rules[$to]%% *}
+    # shellcheck disable=SC2086 # a list of words
+    if [ "$below" -lt "$height" ] || may_include "${to%.cpp}.hpp" $allowed; then continue; fi
+    offend "src/$from: needs $(c++filt "$symbol"), which src/$to defines"
+  done < <(sort -u -k 1,2 <<<"$found")
+  while IFS= read -r line; do
+    offend "objects in a circle:$line"
+  done < <(cut -d ' ' -f 1,2 <<<"$found" | sort -u | tsort 2>&1 >/dev/null | sed 's/^tsort: //' |
+    awk '/contains a loop/ { if (all) print all; all = ""; next } { all = all " " $0 } END { if (all) print all }')
+fi
 
 # ---- size and licence -------------------------------------------------------------------------------------------
 

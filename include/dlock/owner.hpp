@@ -30,12 +30,6 @@ class owner_scope;
 
 namespace engine {
 struct owner_state;
-/// In whose name the calling thread acquires.
-const std::shared_ptr<owner_state>& current_owner();
-/// Whether the program said who the owner is; otherwise it is the thread's own.
-bool in_owner_scope() noexcept;
-/// Whether it is this thread's own owner.
-bool is_own_owner(const owner_state& who) noexcept;
 }  // namespace engine
 
 namespace detail {

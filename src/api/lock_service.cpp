@@ -22,7 +22,9 @@ lock_service::lock_service(std::string_view url, service_options options)
     : lock_service(open_store(url), std::move(options)) {}
 
 lock_service::lock_service(std::shared_ptr<store> store, service_options options)
-    : core_(engine::service_core::start(std::move(store), std::move(options))) {}
+    : core_(engine::service_core::start(std::move(store), std::move(options))) {
+  engine::call_at_thread_end(engine::abandon);
+}
 
 lock_service::~lock_service() {
   auto* self = this;

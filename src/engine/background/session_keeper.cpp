@@ -17,14 +17,6 @@ std::size_t most_in_doubt(const service_options& options) noexcept { return 32 +
 
 // ---- pins -----------------------------------------------------------------------------------------------------------
 
-session_pin::~session_pin() {
-  if (session_ != nullptr) keeper_->unpin(*session_);
-}
-
-session_pin session_pin::again() const noexcept {
-  return session_ == nullptr ? session_pin() : keeper_->pin_again(session_, false);
-}
-
 session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter) {
   base::unique_lock lock(mutex_);
   // Each time anew: another thread may open one while an end is told.
@@ -47,8 +39,6 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
   open = session_opening(*this, std::move(session), changes_);
   return {};
 }
-
-session_pin session_pin::share() const noexcept { return keeper_->pin_again(session_, true); }
 
 void session_keeper::leave(opening_waiter& waiter) noexcept {
   const base::lock_guard lock(mutex_);

@@ -61,7 +61,7 @@ class session_opening {
 
 /// Opens, renews and retires this process's sessions: one renewal statement per session and third of its ttl, however
 /// many leases it keeps (rule 3). Thread safety: all functions from any thread.
-class session_keeper final : public statement_owner {
+class session_keeper final : public statement_owner, private session_pins {
  public:
   struct hooks {
     /// A grant is lost. Without a lock.
@@ -118,7 +118,6 @@ class session_keeper final : public statement_owner {
   void retire_all(loss_reason reason, instant now) noexcept;
 
  private:
-  friend class session_pin;
   friend class session_opening;
 
   struct renewal {
@@ -129,8 +128,8 @@ class session_keeper final : public statement_owner {
   };
 
   void answered(statement& statement) noexcept override;
-  void unpin(session& session) noexcept;
-  session_pin pin_again(const std::shared_ptr<session>& session, bool over) noexcept;
+  void unpin(session& session) noexcept override;
+  session_pin pin_again(const std::shared_ptr<session>& session, bool over) noexcept override;
   session_pin opened(const session_opening& by, const statement& with, fault& why) noexcept;
   void opening_ended(microseconds ttl) noexcept;
   static bool idle(session& session, instant now) noexcept;

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "dlock/owner.hpp"
 #include "engine/books/own_stack.hpp"
 
 namespace dlock::engine {

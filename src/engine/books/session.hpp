@@ -16,7 +16,6 @@
 namespace dlock::engine {
 
 struct grant;
-class session_keeper;
 
 /// One session of this process: keeps the leases of one ttl class.
 struct session {
@@ -55,32 +54,47 @@ struct session {
   std::atomic<instant> freed_from_{instant{}};
 };
 
+class session_pin;
+
+/// Who counts the pins of its sessions.
+class session_pins {
+ public:
+  virtual void unpin(session& session) noexcept = 0;
+  /// Empty: the session is over, and `over` does not allow that.
+  virtual session_pin pin_again(const std::shared_ptr<session>& session, bool over) noexcept = 0;
+
+ protected:
+  ~session_pins() = default;
+};
+
 /// Keeps a session in use while it lives. Empty: none.
 class session_pin {
  public:
   session_pin() = default;
-  session_pin(session_keeper& keeper, std::shared_ptr<session> session) noexcept
-      : keeper_(&keeper), session_(std::move(session)) {}
+  session_pin(session_pins& pins, std::shared_ptr<session> session) noexcept
+      : pins_(&pins), session_(std::move(session)) {}
   session_pin(session_pin&& other) noexcept = default;
   session_pin& operator=(session_pin&& other) noexcept {
     session_pin before(std::move(*this));
-    keeper_ = other.keeper_;
+    pins_ = other.pins_;
     session_ = std::move(other.session_);
     return *this;
   }
-  ~session_pin();
+  ~session_pin() {
+    if (session_ != nullptr) pins_->unpin(*session_);
+  }
 
   /// Another pin on the same session; empty: the session is over.
-  session_pin again() const noexcept;
+  session_pin again() const noexcept { return session_ == nullptr ? session_pin() : pins_->pin_again(session_, false); }
   /// The same, over or not: for a statement that names it.
-  session_pin share() const noexcept;
+  session_pin share() const noexcept { return pins_->pin_again(session_, true); }
 
   explicit operator bool() const noexcept { return session_ != nullptr; }
   session* operator->() const noexcept { return session_.get(); }
   const std::shared_ptr<session>& get() const noexcept { return session_; }
 
  private:
-  session_keeper* keeper_ = nullptr;
+  session_pins* pins_ = nullptr;
   std::shared_ptr<session> session_{};
 };
 

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "dlock/owner.hpp"
 #include "engine/operations/lock_errors.hpp"
 
 namespace dlock::engine {

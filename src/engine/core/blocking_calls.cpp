@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "dlock/owner.hpp"
 #include "engine/drivers/blocking_driver.hpp"
 #include "engine/operations/extension.hpp"
 #include "engine/operations/lock_errors.hpp"

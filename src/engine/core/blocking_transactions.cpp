@@ -5,7 +5,6 @@
 #include <new>
 #include <utility>
 
-#include "dlock/owner.hpp"
 #include "engine/books/own_stack.hpp"
 #include "engine/books/transaction_watch.hpp"
 #include "engine/core/blocking_calls.hpp"

@@ -7,7 +7,6 @@
 #include <new>
 #include <stdexcept>
 
-#include "dlock/owner.hpp"
 #include "engine/books/transaction_watch.hpp"
 #include "engine/operations/lock_errors.hpp"
 

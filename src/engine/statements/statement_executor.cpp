@@ -2,12 +2,15 @@
 #include "engine/statements/statement_executor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <system_error>
 #include <utility>
 
 #include "engine/statements/blocked_caller.hpp"
 
 namespace dlock::engine {
+
+using namespace std::chrono_literals;
 
 statement_executor::statement_executor(std::shared_ptr<store> where, time_source& time, std::size_t connections,
                                        executor_threads& threads)
@@ -310,6 +313,227 @@ void statement_executor::serve() {
     if (lead() || connect_more()) continue;
     workers_.sleep(lock.native());
   }
+}
+
+// ---- how the executor gets its connections -------------------------------------------------------------------------
+
+namespace {
+/// What has no time left still gets a connection that is nearly made.
+constexpr microseconds shortest_connect = 100ms;
+constexpr microseconds longest_connect = 10s;
+}  // namespace
+
+// ---- connections ----------------------------------------------------------------------------------------------------
+
+bool statement_executor::connect_more() noexcept {
+  if (stop_ || waiting_.empty()) return false;
+  answers then(time_);
+  for (const auto from : lines) {
+    for (;;) {
+      const auto& in = waiting_[from];
+      if (in.empty()) break;
+      const auto now = time_.now();
+      slot* const on = slots_.to_connect(from, waiting_.size_from(from), now);
+      if (on == nullptr) break;
+      begin_connecting(*on, in.last_limit(), now, then);
+    }
+  }
+  return settle(then);
+}
+
+void statement_executor::begin_connecting(slot& on, instant until, instant now, answers& then) noexcept {
+  slots_.begin_connecting(on, now + std::clamp<microseconds>(until - now, shortest_connect, longest_connect));
+  fault why;
+  if (!threads_.connect(on.number, why)) connect_failed(on, why, then);
+}
+
+void statement_executor::connect_failed(slot& on, const fault& why, answers& then) noexcept {
+  const auto now = time_.now();
+  slots_.failed(on, why, now);
+  then.look_at = now;  // what was put off, or has waited for this attempt only
+  for (const auto each : lines) expire_by(each, now);
+  for (const auto each : lines) {
+    // Who has nothing to hope for need not wait to hear it.
+    if (!slots_.hope_for(each)) then.refuse_all(waiting_[each], why);
+  }
+  for (const auto& in : waiting_) {  // the others look when the next attempt is
+    if (in.front() != nullptr && in.front()->caller != nullptr) in.front()->caller->call();
+  }
+}
+
+void statement_executor::prepare_renewals() noexcept {
+  const auto now = time_.now();
+  lock_type lock(mutex_);
+  if (stop_ || ending_ || slots_.renewals().is != slot::state::closed) return;
+  answers then(time_);
+  begin_connecting(slots_.renewals(), instant::max(), now, then);
+  settle(then);
+}
+
+void statement_executor::connect(std::size_t which) noexcept {
+  microseconds limit{0};
+  {
+    const lock_type lock(mutex_);
+    if (stop_) return;
+    limit = std::max<microseconds>(slots_.at(which).limit - time_.now(), shortest_connect);
+  }
+  fault why;
+  auto fresh = threads_.ready(why) ? store_->connect(limit, why, cancel_.get_token()) : nullptr;
+  std::shared_ptr<doubt> about;
+  if (fresh != nullptr) {
+    try {
+      about = std::make_shared<doubt>(fresh->identity());
+    } catch (const std::bad_alloc&) {
+      why = passing_fault("out of memory", true);
+      fresh.reset();
+    }
+  } else if (why.text.empty()) {
+    why = passing_fault("no connection could be made", true);
+  }
+  lock_type lock(mutex_);
+  if (stop_) {  // nobody is left who would use it, or the clock
+    lock.unlock();
+    fresh.reset();
+    return;
+  }
+  answers then(time_);
+  auto& on = slots_.at(which);
+  if (fresh == nullptr) {
+    connect_failed(on, why, then);
+  } else if (slots_.arrived(on, std::move(fresh), about, then.broken)) {
+    lock.unlock();
+    threads_.connected(about->where);  // before it is used
+    lock.lock();
+    slots_.opened(on, then.broken);
+  }
+  settle(then);
+  connect_more();
+  wake_next(then);
+  settle(then);
+}
+
+std::size_t statement_executor::open() const {
+  const base::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::count_if(slots_.all().begin(), slots_.all().end(), [](const auto& each) { return each->on != nullptr; }));
+}
+
+std::size_t statement_executor::queued() const {
+  const base::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
+// ---- how long statements wait and run, and the end of an executor --------------------------------------------------
+
+namespace {
+/// A statement that hangs may be followed by another one before the first interruption has an effect.
+constexpr auto interrupt_again = 100ms;
+constexpr auto long_time = 1s;  // for a statement
+/// What has no time left still gets a connection that is nearly made.
+constexpr microseconds shortest_wait = 100ms;
+}  // namespace
+
+bool statement_executor::nearly(line which) noexcept {
+  // Not for a renewal: rule 5.
+  return which != line::renewals && (slots_.connecting_for(which) || slots_.idle_for(which) != nullptr);
+}
+
+/// Until when it waits for a connection.
+instant statement_executor::limit_of(const statement& asked, bool nearly) noexcept {
+  const bool longer = nearly && asked.queued_at != instant::max();
+  return std::min(longer ? std::max(asked.until, asked.queued_at + shortest_wait) : asked.until, ends_at_);
+}
+
+instant statement_executor::expire(line which, instant now, const blocked_caller* of, answers& then) noexcept {
+  auto first = instant::max();
+  if (waiting_[which].empty()) return first;
+  const bool soon = nearly(which);
+  const auto late = [&](const statement& asked) {
+    mutex_.assert_held();
+    const bool meant = of != nullptr ? asked.caller == of : asked.caller != nullptr ? asked.caller->missing(now) : true;
+    if (!meant) return false;
+    const auto limit = limit_of(asked, soon);
+    if (limit > now) first = std::min(first, limit);
+    return limit <= now;
+  };
+  waiting_[which].extract(late, [&](statement& asked) {
+    mutex_.assert_held();
+    if (slots_.failures() != asked.failures || now < slots_.put_off()) {
+      then.refuse(asked, slots_.last_failure());
+    } else if (slots_.connecting_for(which)) {
+      then.refuse(asked, passing_fault("a connection could not be made in time", true));
+    } else {
+      then.refuse(asked, passing_fault("all lock connections are busy", false));
+    }
+    return true;
+  });
+  return first;
+}
+
+void statement_executor::expire_unattended(instant now, answers& then) noexcept {
+  for (const auto each : lines) {
+    auto& by = expire_by_[static_cast<std::size_t>(each)];
+    if (now >= std::min(by, ends_at_)) by = expire(each, now, nullptr, then);
+  }
+}
+
+instant statement_executor::tick(instant now) noexcept {
+  lock_type lock(mutex_);
+  tick_by_ = instant::max();  // what is wanted from now on counts
+  answers then(time_);
+  expire_unattended(now, then);
+  settle(then);
+  connect_more();
+  then.look_at = instant::max();
+  wake_next(then);  // there may have been no thread for it before, or one that was called has not come
+  auto next = then.look_at;
+  for (const auto& each : slots_.all()) {
+    if (each->is != slot::state::busy) continue;
+    if (now >= each->limit) {
+      each->on->interrupt();
+      each->hung = each->hung || now - each->since >= long_time;
+      // Once more, should it have begun another one just then.
+      each->limit = now + interrupt_again;
+    }
+    next = std::min(next, each->limit);
+    if (const auto patience = limit_.waits_until(each->since); now < patience) next = std::min(next, patience);
+  }
+  for (const auto by : expire_by_) next = std::min(next, by);
+  if (const auto put_off = slots_.put_off(); !waiting_.empty() && now < put_off) next = std::min(next, put_off);
+  tick_by_ = next;
+  return next;
+}
+
+void statement_executor::end_by(instant when) noexcept {
+  lock_type lock(mutex_);
+  ending_ = true;
+  ends_at_ = when;
+  answers then(time_);
+  then.refuse_all(waiting_[line::renewals], passing_fault("renewals have ended", false));
+  for (const auto& each : slots_.all()) each->limit = std::min(each->limit, when);
+  for (const auto& in : waiting_) {
+    in.for_each([](const statement& asked) {
+      if (asked.caller != nullptr) asked.caller->call();
+    });
+  }
+  then.look_at = when;
+  for (const auto each : lines) expire_by(each, when);
+  wake_next(then);
+  settle(then);
+}
+
+void statement_executor::stop() noexcept {
+  cancel_.request_stop();
+  lock_type lock(mutex_);
+  stop_ = true;
+  // Nobody is left who wants to know what they were about.
+  for (const auto& each : slots_.all()) {
+    if (each->is == slot::state::busy) each->on->interrupt();
+  }
+  answers then(time_);
+  for (const auto each : lines) then.refuse_all(waiting_[each], passing_fault("the service ends", false));
+  workers_.wake_all();
+  settle(then);
 }
 
 }  // namespace dlock::engine

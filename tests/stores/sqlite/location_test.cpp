@@ -16,6 +16,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/sqlite.hpp"
+#include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/location.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "stores/sqlite/without_rights.hpp"

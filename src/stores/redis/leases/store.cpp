@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "stores/redis/client/answers.hpp"
 #include "stores/redis/client/errors.hpp"
 #include "stores/redis/leases/answers.hpp"
 
@@ -83,5 +84,189 @@ bool redis_store::introduce(lease_connection& to, fault& why) const {
 }
 
 std::string redis_store::session_name(const id128& id) const { return sessions_ + std::string(name_of(id)); }
+
+// ---- acquire, release, renew ---------------------------------------------------------------------------------------
+
+namespace {
+
+/// How long the hash of a free key stays where tokens go by the clock: a token comes from the clock again after that, and so is
+/// greater unless the clock was set back by more.
+constexpr std::string_view free_hash_stays_ms = "600000";
+
+/// Of a session's locks, by one renewal: some 200 microseconds of the server.
+constexpr std::size_t most_looked_for = 100;
+
+std::string_view view(const fmt::format_int& number) noexcept { return {number.data(), number.size()}; }
+
+script script_for(verb action) noexcept {
+  switch (action) {
+    case verb::take: return script::take;
+    case verb::insert: return script::insert;
+    case verb::look: return script::look;
+    case verb::take_over: return script::take_over;
+    case verb::extend: return script::extend;
+    case verb::release: return script::release;
+    case verb::cancel: break;
+  }
+  return script::cancel;
+}
+
+constexpr const char* name_of(verb action) noexcept {
+  switch (action) {
+    case verb::take: return "take";
+    case verb::insert: return "insert";
+    case verb::look: return "look";
+    case verb::take_over: return "take over";
+    case verb::extend: return "extend";
+    case verb::release: return "release";
+    case verb::cancel: break;
+  }
+  return "cancel";
+}
+
+reply look(const answer& told) {
+  reply found{.result = outcome::yes};
+  auto& holder = found.holder;
+  holder.holder = id_in(told[0].text());
+  holder.fence = fence_in(told[1]);
+  holder.kind = told[2].number() == 1 ? lease_kind::expiring : lease_kind::session;
+  const bool alive = told[3].number() == 1;
+  holder.gone = holder.kind == lease_kind::session && !alive;
+  holder.expired = told[4].number() == 1;
+  holder.left = microseconds{told[5].number()};
+  if (alive) holder.who = who(told[6].text(), told[7].text(), told[8].text());
+  return found;
+}
+
+reply judged(verb action, const answer& told) {
+  if (!told) return unanswered(name_of(action));
+  if (told.is_error()) return refused(told, name_of(action));
+  switch (action) {
+    case verb::take:
+    case verb::insert:
+    case verb::take_over:
+      if (told.is_nothing()) return {.result = outcome::no};
+      return {.result = outcome::yes, .fence = fence_in(told)};
+    case verb::look: return told.is_nothing() ? reply{.result = outcome::absent} : look(told);
+    case verb::extend:
+    case verb::release:
+    case verb::cancel: break;
+  }
+  return {.result = told.number() == 1 ? outcome::yes : outcome::no};
+}
+
+}  // namespace
+
+void redis_store::add(script_calls& to, const request& asked, std::string_view epoch) const {
+  const auto which = script_for(asked.action);
+  const auto lock = locks_ + std::string(asked.resource);
+  const auto ours = name_of(asked.session);
+  const fmt::format_int nonce(asked.nonce), fence(asked.fence);
+  const fmt::format_int time(asked.action == verb::release ? asked.min_hold.count() : asked.ttl.count());
+  const auto ttl = asked.kind == lease_kind::session ? std::string_view{} : view(time);
+  const std::string_view by_clock = by_clock_ ? "1" : "0";
+  const std::string_view free_for = by_clock_ ? free_hash_stays_ms : std::string_view{};
+  switch (asked.action) {
+    case verb::take: return to.add(which, 2, {lock, index_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
+    case verb::insert:
+      return to.add(which, 3, {lock, index_, meta_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
+    case verb::look: return to.add(which, 1, {lock, sessions_});
+    case verb::take_over: {
+      const auto& seen = *asked.expected;
+      return to.add(which, 3,
+                    {lock, index_, session_name(seen.holder), ours, view(nonce), ttl, epoch, by_clock, asked.resource,
+                     name_of(seen.holder), view(fmt::format_int(seen.fence))});
+    }
+    case verb::extend: return to.add(which, 1, {lock, ours, view(fence), view(time)});
+    case verb::release:
+      return to.add(which, 2, {lock, index_, ours, view(fence), free_for, asked.resource, view(time)});
+    case verb::cancel: return to.add(which, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
+  }
+}
+
+void redis_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
+  const auto action = requests.front().action;
+  guarded(on, replies, [&] {
+    auto& link = static_cast<lease_connection&>(on);
+    script_calls calls(link, requests.size());
+    for (const auto& each : requests) add(calls, each, link.epoch);
+    const auto told = calls.run();
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      replies[i] = judged(action, told[i]);
+      replies[i].statements = i == 0 ? 1 : 0;
+      note(requests[i], replies[i]);
+    }
+  });
+}
+
+void redis_store::note(const request& asked, const reply& told) noexcept {
+  switch (asked.action) {
+    case verb::take:
+    case verb::insert:
+    case verb::take_over:
+      if (told.result == outcome::yes && asked.kind == lease_kind::session)
+        held_.granted(asked.session, asked.resource, told.fence);
+      return;
+    case verb::release:
+    case verb::cancel:
+      if (told.result == outcome::yes || asked.action == verb::release) held_.ended(asked.session, asked.resource);
+      return;
+    case verb::look:
+    case verb::extend: return;
+  }
+}
+
+void redis_store::add(script_calls& to, session_verb action, const session_record& of) const {
+  const auto name = session_name(of.id);
+  const auto id = name_of(of.id);
+  const auto ttl = std::to_string(of.ttl.count());
+  switch (action) {
+    case session_verb::open:
+      return to.add(script::open_session, 2, {name, ends_, id, ttl, of.host, std::to_string(of.pid), of.label});
+    case session_verb::renew: return;  // renew()
+    case session_verb::remove_expired: return to.add(script::remove_session, 2, {name, ends_, id, "1"});
+    case session_verb::close: return to.add(script::remove_session, 2, {name, ends_, id, "0"});
+  }
+}
+
+reply redis_store::session(connection& on, session_verb action, const session_record& of) noexcept {
+  reply result;
+  guarded(on, {&result, 1}, [&] {
+    auto& link = static_cast<lease_connection&>(on);
+    if (action == session_verb::renew) {
+      result = renew(link, of);
+      return;
+    }
+    if (action == session_verb::close) held_.forget(of.id);
+    script_calls calls(link);
+    add(calls, action, of);
+    result = yes_or_no(calls.run().front(), "session");
+  });
+  return result;
+}
+
+reply redis_store::renew(lease_connection& on, const session_record& of) {
+  const auto name = session_name(of.id);
+  const auto ttl = std::to_string(of.ttl.count());
+  const auto looked_for = held_.next(of.id, most_looked_for);
+  std::vector<std::string> fences;
+  fences.reserve(looked_for.size());
+  std::vector<std::string_view> words{name, ends_, name_of(of.id), ttl, locks_};
+  for (const auto& each : looked_for) {
+    words.push_back(each.key);
+    words.push_back(fences.emplace_back(std::to_string(each.fence)));
+  }
+  script_calls calls(on);
+  calls.add(script::renew_session, 2, std::span<const std::string_view>(words));
+  const auto told = std::move(calls.run().front());
+  if (told.size() == 0) return yes_or_no(told, "session");
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    const auto& gone = looked_for.at(static_cast<std::size_t>(told[i].number()));
+    held_.ended(of.id, gone.key);
+    // A release may have been faster, which its lease knows.
+    listeners_->lock_deleted(gone.key, of.id, gone.fence);
+  }
+  return {.result = outcome::yes};
+}
 
 }  // namespace dlock::stores::redis::leases

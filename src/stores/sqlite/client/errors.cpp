@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sqlite/client/errors.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <iterator>
 
 #include "dlock/error.hpp"
-#include "stores/sqlite/client/location.hpp"
 
 namespace dlock::stores::sqlite {
 
@@ -46,7 +50,37 @@ bool asks_for_rights(int code) noexcept {
          (plain == SQLITE_READONLY || plain == SQLITE_CANTOPEN || plain == SQLITE_PERM);
 }
 
+/// SQLite puts -wal and -shm beside the file itself.
+std::string behind_links(const std::string& path) {
+  std::error_code failed;
+  const std::filesystem::path found = std::filesystem::canonical(path, failed);
+  return failed ? path : found.string();
+}
+
+/// Empty also where nothing is, or where it can't be looked at.
+std::string why_not(const std::string& path) {
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
+  if (errno == EROFS) return fmt::format("'{}' is on a file system that is mounted read-only", path);
+  struct ::stat found {};
+  if (errno != EACCES || ::stat(path.c_str(), &found) != 0) return {};
+  return fmt::format("'{}' has mode {:04o}, user {} and group {}, and this process is user {} and group {}", path,
+                     found.st_mode & 07777U, found.st_uid, found.st_gid, ::geteuid(), ::getegid());
+}
+
 }  // namespace
+
+std::string not_writable(const std::string& path) {
+  const std::string file = behind_links(path);
+  for (const char* part : {"", "-wal", "-shm"}) {
+    if (std::string missing = why_not(file + part); !missing.empty()) return missing;
+  }
+  return {};
+}
+
+std::string folder_not_writable(const std::string& path) {
+  const auto folder = std::filesystem::path(behind_links(path)).parent_path();
+  return why_not(folder.empty() ? "." : folder.string());
+}
 
 fault sqlite_fault(int code, const std::string& path, std::string detail) {
   if (detail.empty()) detail = ::sqlite3_errstr(code);

@@ -9,6 +9,12 @@
 
 namespace dlock::stores::sqlite {
 
+/// Which of the file, its -wal and its -shm this process may not write to, with modes and owners; empty: it may write to
+/// all that are there.
+std::string not_writable(const std::string& path);
+/// The same of the folder, where -wal and -shm come and go.
+std::string folder_not_writable(const std::string& path);
+
 /// `code` (plain or extended) as a fault: one table says what may be tried again and what ends the
 /// connection. `detail` is SQLite's own message; empty: the code's general text. Where a right is missing, it looks which.
 fault sqlite_fault(int code, const std::string& path, std::string detail = {});

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sqlite/client/location.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <iterator>
 
@@ -47,8 +43,6 @@ constexpr shared_kind shared_kinds[] = {
     {0xBACBACBC, "VMware shared folder"},
 };
 
-fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
-
 void check_shared(const sqlite_file& file, const std::string& place, bool exists) {
   constexpr const char* lift = "filesystem=any lifts this check";
   if (const char* const kind = network_file_system(file.host->file_system(place))) {
@@ -74,23 +68,6 @@ void check_shared(const sqlite_file& file, const std::string& place, bool exists
   }
 }
 
-/// SQLite puts -wal and -shm beside the file itself.
-std::string behind_links(const std::string& path) {
-  std::error_code failed;
-  const fs::path found = fs::canonical(path, failed);
-  return failed ? path : found.string();
-}
-
-/// Empty also where nothing is, or where it can't be looked at.
-std::string why_not(const std::string& path) {
-  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
-  if (errno == EROFS) return fmt::format("'{}' is on a file system that is mounted read-only", path);
-  struct ::stat found {};
-  if (errno != EACCES || ::stat(path.c_str(), &found) != 0) return {};
-  return fmt::format("'{}' has mode {:04o}, user {} and group {}, and this process is user {} and group {}", path,
-                     found.st_mode & 07777U, found.st_uid, found.st_gid, ::geteuid(), ::getegid());
-}
-
 }  // namespace
 
 const char* network_file_system(std::uint32_t type) noexcept {
@@ -102,7 +79,7 @@ const char* network_file_system(std::uint32_t type) noexcept {
 void check_location(const sqlite_file& file, bool to_be_made) {
   const auto& settings = file.settings;
   std::error_code ignored;  // what can't be looked at, SQLite will name
-  const fs::path path = settings.path, folder = folder_of(path);
+  const fs::path path = settings.path, folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (fs::is_directory(path, ignored)) refuse(fmt::format("SQLite file '{}' is a folder", settings.path));
   if (!fs::exists(folder, ignored)) {
     refuse(fmt::format("SQLite file '{}': the folder '{}' does not exist", settings.path, folder.string()));
@@ -113,15 +90,5 @@ void check_location(const sqlite_file& file, bool to_be_made) {
   }
   if (!settings.any_file_system) check_shared(file, exists ? settings.path : folder.string(), exists);
 }
-
-std::string not_writable(const std::string& path) {
-  const std::string file = behind_links(path);
-  for (const char* part : {"", "-wal", "-shm"}) {
-    if (std::string missing = why_not(file + part); !missing.empty()) return missing;
-  }
-  return {};
-}
-
-std::string folder_not_writable(const std::string& path) { return why_not(folder_of(behind_links(path)).string()); }
 
 }  // namespace dlock::stores::sqlite

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -15,7 +16,6 @@
 #include "base/printable_text.hpp"
 #include "engine/books/fork_guard.hpp"
 #include "engine/books/owner_state.hpp"
-#include "engine/core/blocking_calls.hpp"
 
 namespace dlock {
 
@@ -36,6 +36,7 @@ struct thread_place {
 namespace {
 
 constinit thread_local thread_place place{};
+constinit std::atomic<engine::thread_end_call> at_thread_end{nullptr};
 
 /// The end of a thread, which is also what exit() begins with.
 struct thread_end {
@@ -53,8 +54,10 @@ thread_local thread_end at_end{};
 
 /// Where exit() was called in the middle of something, calls and scopes are still there.
 void thread_place::abandon(bool main) const noexcept {
-  const auto leave = [](const state& owner, bool all) {
-    if (owner->generation == engine::fork_generation()) engine::abandon(*owner, all);
+  const auto end = at_thread_end.load();
+  if (end == nullptr) return;  // there was never a service
+  const auto leave = [end](const state& owner, bool all) {
+    if (owner->generation == engine::fork_generation()) end(*owner, all);
   };
   for (const auto* scope = innermost; scope != nullptr; scope = scope->before_) leave(scope->who_.state_, false);
   if (own != nullptr) leave(*own, main);
@@ -91,6 +94,8 @@ bool in_owner_scope() noexcept { return detail::place.innermost != nullptr; }
 bool is_own_owner(const owner_state& who) noexcept {
   return detail::place.own != nullptr && detail::place.own->get() == &who;
 }
+
+void call_at_thread_end(thread_end_call what) noexcept { detail::at_thread_end.store(what); }
 
 }  // namespace engine
 
