@@ -78,7 +78,6 @@ awaitable<void> move_one(const dlock::asio::service& locks, warehouse& house, in
   ++house.moved;
 }
 
-// [turn_away]
 /// A client who doesn't wait: the lease is asked for and released by hand.
 awaitable<void> peek(const dlock::asio::service& locks, warehouse& house, int product) {
   auto held = co_await locks.async_try_acquire(dlock::key<"product:{number}">(product));
@@ -89,7 +88,6 @@ awaitable<void> peek(const dlock::asio::service& locks, warehouse& house, int pr
   co_await some_time(100us);
   co_await locks.async_release(std::move(held));  // without it the destructor would release, and block this thread
 }
-// [/turn_away]
 
 awaitable<void> client(const dlock::asio::service& locks, warehouse& house, int number, int products) {
   try {
