@@ -6,7 +6,7 @@
 #     "// [/NAME]", and every C++ block of README.md has such a line;
 #   - links to files and headings of this repository, and paths in code format, lead somewhere; README.md leads to every
 #     page of docs/;
-#   - error codes, reasons of loss, events and what is set for MySQL's connections are in the page that explains them,
+#   - error codes, reasons of loss, events, capabilities and what is set for MySQL's connections are in the page that explains them,
 #     URL parameters in the header of a store, and the classes of MySQL's error numbers in docs/errors.md are those of the source;
 #   - the statements in docs/protocol.md are those of the source;
 #   - enumerators after <!-- enum: FILE NAME --> are those of FILE, in their order; names after <!-- identifiers --> are
@@ -108,6 +108,8 @@ expect_in() { # page name-format, names on standard input
 enumerators include/dlock/error.hpp 'enum class errc' | expect_in docs/errors.md '`errc::%s`'
 enumerators include/dlock/error.hpp 'enum class loss_reason' | expect_in docs/guarantees.md '`%s`'
 enumerators include/dlock/observer.hpp 'enum class kind' | expect_in docs/errors.md '`%s`'
+sed -nE '/^struct capabilities/,/^};/ s/^ +bool ([a-z_]+)( =.*|)$/\1/p' include/dlock/store/store_types.hpp |
+  expect_in docs/writing-a-store.md '`%s`'
 # A store's header lists the parameters of its URL.
 while IFS= read -r name; do
   grep -rqwF -- "$name" include/dlock/stores || offend "include/dlock/stores:1: no header explains the URL parameter $name"
