@@ -84,7 +84,7 @@ folder_rule() {
     src/key/*) echo 3 base key ;;
     src/stores/sql/*) echo 4 stores/sql ;;
     src/stores/memory/*) echo 4 stores/memory ;;
-    src/stores/mysql/client/*) echo 4 stores/mysql/client ;;
+    src/stores/mysql/client/*) echo 4 stores/mysql/client stores/name_lookup.hpp ;;
     src/stores/mysql/bound/*) echo 4 stores/mysql/bound stores/mysql/client ;;
     src/stores/mysql/lease_table/*) echo 4 stores/mysql/client stores/mysql/lease_table stores/sql ;;
     src/stores/mysql/shared_table/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/sql ;;
@@ -97,11 +97,12 @@ folder_rule() {
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
-    src/stores/redis/client/*) echo 4 stores/guarded.hpp stores/redis/client base/printable_text.hpp ;;
+    src/stores/redis/client/*) echo 4 stores/guarded.hpp stores/name_lookup.hpp stores/redis/client base/printable_text.hpp ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
-      echo 4 stores/guarded.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;
-    src/stores/zookeeper/client/*) echo 4 stores/zookeeper/client ;;
+      echo 4 stores/guarded.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;
+    src/stores/zookeeper/client/*) echo 4 stores/name_lookup.hpp stores/zookeeper/client ;;
     src/stores/zookeeper/recipe/*) echo 4 stores/guarded.hpp stores/store_listeners.hpp stores/zookeeper base/printable_text.hpp ;;
+    src/stores/name_lookup.cpp) echo 4 stores/name_lookup.hpp ;;
     src/stores/*) echo 4 ;;
     src/engine/machines/*) echo 4 base engine/machines ;;
     src/engine/statements/*) echo 4 engine/machines engine/statements ;;

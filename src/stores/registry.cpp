@@ -204,7 +204,9 @@ store_url store_url::parse(std::string_view text) {
   }
   rest.remove_prefix(2);
   url.unclear = !needs_no_user(url.scheme) && rest.find('@') == std::string_view::npos;
-  if (parameters.find('@') != std::string_view::npos || (query != std::string_view::npos && is_cut_short(rest))) {
+  const bool plain_host = needs_no_user(url.scheme) && rest.find('@') == std::string_view::npos;
+  const bool cut_short = query != std::string_view::npos && !plain_host && is_cut_short(rest);
+  if (parameters.find('@') != std::string_view::npos || cut_short) {
     bad("a parameter has an '@' (written %40 there), or '?' follows a host or user without the '/' of a path (in a "
         "user or "
         "password '?' is written %3F)");
@@ -279,7 +281,8 @@ std::shared_ptr<store> open_store(std::string_view url) {
     if (found == all.makers.end()) {
       const auto* const library = library_of(parsed.scheme);
       if (library != nullptr) {
-        bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" + library);
+        bad("scheme '" + parsed.scheme + "' is unknown; link dlock::" + library +
+            " (without CMake also by -Wl,-u,dlock_register_" + library + ")");
       }
       std::string schemes;
       for (const auto& [scheme, maker] : all.makers) schemes += (schemes.empty() ? "" : ", ") + scheme;

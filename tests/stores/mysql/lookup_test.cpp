@@ -1,47 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Names that can't be looked up. This program's own getaddrinfo() takes the place of the system's: a name that ends in
-/// ".test" is this host, or is stuck.
+/// Names that can't be looked up.
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <netdb.h>
 
-#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
-#include <cstring>
 #include <string>
-#include <string_view>
-#include <thread>
 
 #include "contract/backends/mysql/places.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
+#include "support/stuck_names.hpp"
 #include "support/tcp_proxy.hpp"
-
-namespace {
-
-std::atomic<bool> stuck{false};
-std::atomic<int> waiting{0};
-
-}  // namespace
-
-extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found) {
-  using function = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
-  static const auto real = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-  constexpr std::string_view ours = ".test";
-  const std::string_view name = node == nullptr ? "" : node;
-  if (name.size() < ours.size() || name.substr(name.size() - ours.size()) != ours) {
-    return real(node, service, hints, found);
-  }
-  if (hints != nullptr && (hints->ai_flags & AI_NUMERICHOST) != 0) return EAI_NONAME;
-  ++waiting;
-  while (stuck) std::this_thread::sleep_for(std::chrono::milliseconds{1});
-  --waiting;
-  return real("127.0.0.1", service, hints, found);
-}
 
 namespace dlock::test {
 
@@ -50,8 +22,8 @@ namespace {
 struct lookup_fixture {
   lookup_fixture() { place.open(); }
   ~lookup_fixture() {
-    stuck = false;
-    static_cast<void>(eventually([] { return waiting == 0; }));
+    names_stuck = false;
+    static_cast<void>(eventually([] { return names_waiting == 0; }));
   }
 
   std::string url(const std::string& hosts) const {
@@ -79,13 +51,13 @@ TEST_CASE_METHOD(lookup_fixture, "mysql lookup: names lead where they should", "
 TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck costs its host's share, and one thread",
                  "[mysql][hosts]") {
   const auto store = open_store(url(at_this_host("first.test") + "," + at_this_host("127.0.0.1")));
-  stuck = true;
+  names_stuck = true;
   fault why;
   const auto took = duration_of([&] { CHECK(store->connect(6s, why)); });
   CHECK(took >= 900ms);  // a second, since there is another one
   CHECK(took < 1s + 3s);
   for (int i = 0; i < 5; ++i) CHECK(store->connect(6s, why));
-  CHECK(waiting == 1);
+  CHECK(names_waiting == 1);
 }
 
 TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck holds up nobody for longer than his limit",
@@ -96,17 +68,17 @@ TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck holds up nobod
                 service_options{.close_limit = 0ms, .sweep_every = 0ms});
   auto first = locks->acquire("first", {.ttl = 10s});
   auto second = locks->acquire("second", {.ttl = 10s});
-  stuck = true;
+  names_stuck = true;
   proxy.cut();
   proxy.mend();
   CHECK(duration_of([&] { CHECK_THROWS_AS(locks->try_acquire("k"), store_error); }) < 2s + sluggish);
   CHECK(duration_of([&] { CHECK_THROWS_AS(first.release(), store_error); }) < 1s + sluggish);
   CHECK(duration_of([&] { second = lease{}; }) < 1s + sluggish);
-  CHECK(waiting <= 5);  // one for each place in the pool
+  CHECK(names_waiting <= 5);  // one for each place in the pool
   CHECK(duration_of([&] { locks.reset(); }) < 1s + sluggish);
-  CHECK(waiting > 0);  // they outlive the service, and harm nobody
-  stuck = false;
-  CHECK(eventually([] { return waiting == 0; }));
+  CHECK(names_waiting > 0);  // they outlive the service, and harm nobody
+  names_stuck = false;
+  CHECK(eventually([] { return names_waiting == 0; }));
   // What they made is closed, and somebody else can lock.
   CHECK(eventually([&] { return proxy.connected() == 0; }));
   CHECK(lock_service(place.url()).acquire("first", {.wait = 40s}).fencing_token() >= 2);

@@ -163,7 +163,7 @@ TEST_CASE("redlock: the name of a master that is not found is looked up again af
       redlock_settings::parse(store_url::parse("redlock://localhost,127.0.0.1,b?connect_timeout=1000"));
   master named(settings, settings.hosts[0]), by_address(settings, settings.hosts[1]);
   const auto now = std::chrono::steady_clock::now();
-  for (auto* each : {&named, &by_address}) each->look_up(now);
+  for (auto* each : {&named, &by_address}) each->look_up(now, now + 1h, {});
   CHECK_FALSE(named.look_up_due(now + 1h));  // nobody misses it
   for (auto* each : {&named, &by_address}) each->not_found();
   CHECK_FALSE(named.look_up_due(now + 5999ms));

@@ -44,6 +44,7 @@ TEST_CASE("zookeeper url: hosts, paths and defaults are those that other clients
   CHECK(zookeeper_settings::parse(store_url::parse("zookeeper://a/app/")).base == "/app/dlock");
   CHECK(zookeeper_settings::parse(store_url::parse("zookeeper://a/app?base=/locks/")).base == "/app/locks");
   CHECK(zookeeper_settings::parse(store_url::parse("zookeeper://a/?base=/")).base.empty());
+  CHECK(zookeeper_settings::parse(store_url::parse("zookeeper://a:2182?base=/locks")).base == "/locks");
 }
 
 TEST_CASE("zookeeper url: a store's name shows no password", "[zookeeper][T71]") {

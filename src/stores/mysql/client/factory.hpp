@@ -15,10 +15,10 @@
 #include <string_view>
 
 #include "stores/mysql/client/hosts.hpp"
-#include "stores/mysql/client/lookup.hpp"
 #include "stores/mysql/client/native.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/settings.hpp"
+#include "stores/name_lookup.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -72,7 +72,7 @@ class mysql_factory final : public odb::mysql::connection_factory {
   const statement_rewrite& rewrite_;
   odb::mysql::database* database_ = nullptr;
   mysql_hosts hosts_;
-  mysql_lookup lookup_{};
+  name_lookup lookup_{};
 };
 
 }  // namespace dlock::stores::mysql

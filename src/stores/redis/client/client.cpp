@@ -71,7 +71,8 @@ bool redis_client::greet(script_connection& connection, const std::string& where
 stream_socket redis_client::connect(const store_url::endpoint& host, clock::time_point until,
                                     const std::stop_token& cancel) const {
   if (!settings_.socket.empty()) return stream_socket::connect(settings_.socket, until, cancel);
-  auto socket = stream_socket::connect(host.host, host.port, until, cancel);
+  if (!names_.answers(host.host, until, cancel)) throw std::runtime_error("the name service does not answer in time");
+  auto socket = stream_socket::connect(stream_socket::look_up(host.host, host.port), until, cancel);
   if (settings_.tls.mode != tls_mode::off) socket.secure(settings_.tls, host.host, until, cancel);
   return socket;
 }

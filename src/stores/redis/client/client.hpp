@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "stores/name_lookup.hpp"
 #include "stores/redis/client/connection.hpp"
 #include "stores/redis/client/server.hpp"
 #include "stores/redis/client/settings.hpp"
@@ -85,6 +86,7 @@ class redis_client {
 
   const redis_settings settings_;
   const std::span<const std::string> scripts_;
+  mutable name_lookup names_;
   std::atomic<std::size_t> last_{0};  // the host that worked last
   const std::shared_ptr<std::atomic<unsigned>> refusals_ = std::make_shared<std::atomic<unsigned>>(0);
   mutable base::mutex mutex_;

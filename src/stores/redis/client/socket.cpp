@@ -119,11 +119,6 @@ stream_socket stream_socket::begin(const peer& to) {
   return made;
 }
 
-stream_socket stream_socket::connect(const std::string& host, unsigned port, clock::time_point until,
-                                     const std::stop_token& cancel) {
-  return connect(look_up(host, port), until, cancel);
-}
-
 stream_socket stream_socket::connect(const std::vector<peer>& all, clock::time_point until,
                                      const std::stop_token& cancel) {
   std::string why;

@@ -25,16 +25,14 @@ class stream_socket {
   stream_socket& operator=(stream_socket&& other) noexcept;
   ~stream_socket();
 
-  /// Throws std::runtime_error with what is wrong. Looking up the host's name may take longer than `until`.
-  static stream_socket connect(const std::string& host, unsigned port, clock::time_point until,
-                               const std::stop_token& cancel);
+  /// Throws std::runtime_error with what is wrong.
   static stream_socket connect(const std::string& path, clock::time_point until, const std::stop_token& cancel);
 
   struct peer {
     sockaddr_storage name{};
     socklen_t size = 0;
   };
-  /// All of a host's. Throws std::runtime_error.
+  /// All addresses of a host. Throws std::runtime_error. name_lookup bounds how long that takes.
   static std::vector<peer> look_up(const std::string& host, unsigned port);
   /// To the first that answers. Each is given its part of the time: one that drops what it is sent must not use up all of it.
   static stream_socket connect(const std::vector<peer>& all, clock::time_point until, const std::stop_token& cancel);

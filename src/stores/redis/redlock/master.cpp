@@ -51,10 +51,13 @@ master::master(const redlock_settings& all, const store_url::endpoint& host)
       hello(settings, {}),
       host_(host) {}
 
-void master::look_up(stream_socket::clock::time_point now) {
+void master::look_up(stream_socket::clock::time_point now, stream_socket::clock::time_point until,
+                     const std::stop_token& cancel) {
   std::vector<stream_socket::peer> found;
   std::string why;
   try {
+    if (!names_.answers(host_.host, until, cancel))
+      throw std::runtime_error("the name service does not answer in time");
     found = stream_socket::look_up(host_.host, host_.port);
   } catch (const std::runtime_error& problem) {
     why = problem.what();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "stores/name_lookup.hpp"
 #include "stores/redis/client/greeting.hpp"
 #include "stores/redis/client/reader.hpp"
 #include "stores/redis/client/socket.hpp"
@@ -27,8 +28,11 @@ class master {
   const greeting hello;
   const std::string& host() const noexcept { return host_.host; }
 
-  /// Waits for the name service. Without its answer the former addresses are kept.
-  void look_up(stream_socket::clock::time_point now);
+  /// Asks the name service, which answers meanwhile.
+  void ask_for_name(const std::stop_token& cancel) { names_.answers(host_.host, {}, cancel); }
+  /// Waits for its answer. Without one the former addresses are kept.
+  void look_up(stream_socket::clock::time_point now, stream_socket::clock::time_point until,
+               const std::stop_token& cancel);
   /// At none of its addresses was there a server.
   void not_found();
   /// It has not been found since its name was looked up, and that was a while ago: it may have moved. Says so to one caller,
@@ -43,6 +47,7 @@ class master {
 
  private:
   const store_url::endpoint host_;
+  name_lookup names_;
   mutable base::mutex mutex_;
   std::vector<stream_socket::peer> addresses_ DLOCK_GUARDED_BY(mutex_){};
   std::string why_ DLOCK_GUARDED_BY(mutex_){};

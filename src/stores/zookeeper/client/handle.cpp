@@ -48,6 +48,27 @@ std::string without(const std::string& servers, std::string_view one) {
   return others.empty() ? servers : others;
 }
 
+/// Those of the servers whose names the name service knows in time. The library would wait for it without a limit.
+std::string found(const std::string& servers, const zookeeper_settings& settings) {
+  std::vector<std::string> all;
+  for (std::string_view rest = servers; !rest.empty();) {
+    all.emplace_back(rest.substr(0, rest.find(',')));
+    rest.remove_prefix(std::min(rest.size(), all.back().size() + 1));
+  }
+  const auto answers = [&](const std::string& server, name_lookup::clock::time_point end) {
+    auto host = server.substr(0, server.rfind(':'));
+    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+    return settings.names_of_hosts->answers(host, end, {});
+  };
+  for (const auto& each : all) answers(each, {});  // all at once
+  const auto end = name_lookup::clock::now() + settings.connect_timeout / 2;
+  std::string known;
+  for (const auto& each : all) {
+    if (answers(each, end)) known.append(known.empty() ? "" : ",").append(each);
+  }
+  return known;
+}
+
 /// Nobody listens there. The library compares addresses without their ports: with that of the server which it is to leave, as
 /// 127.0.0.1 may be, it would stay.
 constexpr const char* nowhere = "127.255.255.254:1";
@@ -81,7 +102,9 @@ zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chro
 
 zhandle_t* zookeeper_handle::make_native(const std::string& servers, const clientid_t* session) {
   const no_signals here;
-  auto* const made = ::zookeeper_init2(servers.c_str(), on_event, asked_ms_, session, this, 0, say_nothing);
+  const auto known = found(servers, settings_);
+  if (known.empty()) throw std::runtime_error("the name service does not answer in time");
+  auto* const made = ::zookeeper_init2(known.c_str(), on_event, asked_ms_, session, this, 0, say_nothing);
   if (made == nullptr) return nullptr;
   // By itself it would look up all names each time that it has something to do.
   constexpr int minute = 60'000;

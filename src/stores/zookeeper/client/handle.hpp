@@ -47,7 +47,7 @@ class node_listener {
 class zookeeper_handle {
  public:
   /// Connects in the background. `on_loss` is called, by a thread of the library's, when a connection breaks or the servers have
-  /// ended the session; it only signals. Throws std::runtime_error with what is wrong. May look up names before it returns.
+  /// ended the session; it only signals. Throws std::runtime_error with what is wrong. Waits for the name service for half a connect_timeout at most.
   zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout,
                    std::function<void()> on_loss = {});
   ~zookeeper_handle();
@@ -71,7 +71,7 @@ class zookeeper_handle {
   /// request that is not answered yet is answered, listeners are told, and nothing after it. Not by a thread of the library's.
   bool close() noexcept;
   /// Leaves a server that does not answer for another one, or the same: the session goes on there. By itself the library does that
-  /// when two thirds of the session's timeout have passed, which is later than a lease lasts. May look up names before it returns.
+  /// when two thirds of the session's timeout have passed, which is later than a lease lasts. Waits for the name service likewise.
   void reconnect() noexcept;
 
   /// `mode`: ZOO_EPHEMERAL ... Answers with path and transaction.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "dlock/store/store_url.hpp"
+#include "stores/name_lookup.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -20,6 +22,7 @@ struct zookeeper_settings {
   node_names names = node_names::curator;
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds statement_timeout{5'000};
+  std::shared_ptr<name_lookup> names_of_hosts = std::make_shared<name_lookup>();
 
   /// Throws std::invalid_argument naming the parameter and its value.
   static zookeeper_settings parse(store_url url);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,5 +55,11 @@ class lock_nodes {
   const std::string base_;
   const node_names names_;
 };
+
+using requests = std::span<const request>;
+using replies = std::span<reply>;
+
+/// Executes requests of one verb and one session, which only a look may lack.
+void execute_verb(const lock_nodes& nodes, const execution& with, requests asked, replies told);
 
 }  // namespace dlock::stores::zookeeper

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,11 +15,42 @@
 #include "dlock/store/clock.hpp"
 #include "dlock/store/store.hpp"
 #include "stores/store_listeners.hpp"
+#include "stores/zookeeper/client/handle.hpp"
 #include "stores/zookeeper/recipe/names.hpp"
-#include "stores/zookeeper/recipe/node_watch.hpp"
 #include "stores/zookeeper/recipe/place.hpp"
 
 namespace dlock::stores::zookeeper {
+
+/// Calls a function once when a node of ours is gone that we did not delete. The servers send that event without being asked again.
+/// Thread-safe. Nothing of it runs once the handle is closed.
+class node_watch final : public node_listener, public std::enable_shared_from_this<node_watch> {
+ public:
+  node_watch(zookeeper_handle& handle, std::string path, std::function<void()> gone)
+      : handle_(handle), path_(std::move(path)), gone_(std::move(gone)) {}
+
+  /// Sends a request, and waits for no answer.
+  void begin() { watch(); }
+  /// Before our own request to delete the node is sent: from then on its end is no news.
+  void end() noexcept { ended_ = true; }
+
+ private:
+  void changed() override { watch(); }
+  void watch() {
+    if (ended_) return;
+    handle_.read_and_watch(path_, shared_from_this(), [self = shared_from_this()](const answer& read) {
+      if (read.code == ZNONODE && !self->ended_.exchange(true)) self->gone_();
+      if (!read.lost()) return;
+      self->handle_.when_connected([self](const answer& connected) {
+        if (connected.code == ZOK) self->watch();
+      });
+    });
+  }
+
+  zookeeper_handle& handle_;
+  const std::string path_;
+  const std::function<void()> gone_;
+  std::atomic<bool> ended_{false};
+};
 
 /// A node that is held, and for which attempt.
 struct held_node : lock_node {

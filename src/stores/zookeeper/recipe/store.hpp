@@ -11,8 +11,8 @@
 #include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "stores/zookeeper/client/connection.hpp"
+#include "stores/zookeeper/recipe/nodes.hpp"
 #include "stores/zookeeper/recipe/session_closer.hpp"
-#include "stores/zookeeper/recipe/verbs.hpp"
 
 namespace dlock::stores::zookeeper {
 

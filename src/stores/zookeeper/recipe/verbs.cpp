@@ -2,13 +2,12 @@
 
 /// The verbs of the lock recipe. What can be sent together is: requests of one session are executed in their order.
 
-#include "stores/zookeeper/recipe/verbs.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/printable_text.hpp"
 #include "stores/zookeeper/client/errors.hpp"
+#include "stores/zookeeper/recipe/nodes.hpp"
 
 namespace dlock::stores::zookeeper {
 

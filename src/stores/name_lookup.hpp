@@ -6,16 +6,16 @@
 #include <stop_token>
 #include <string>
 
-namespace dlock::stores::mysql {
+namespace dlock::stores {
 
 /// Whether a host's name can be looked up in time. Nothing can end getaddrinfo(), so each look-up runs on a thread of its
 /// own, which may outlive whoever waits for it; there is at most one for each name, and a second one waits for that.
 /// Thread safety: all functions may be called from any thread.
-class mysql_lookup {
+class name_lookup {
  public:
   using clock = std::chrono::steady_clock;
 
-  mysql_lookup();
+  name_lookup();
 
   /// False if there was no answer until `end`, or `cancel` was requested. Says true for a name that is not known: who
   /// connects finds that out, and can say it. An address is not looked up. Throws std::system_error if there is no thread.
@@ -26,4 +26,4 @@ class mysql_lookup {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace dlock::stores::mysql
+}  // namespace dlock::stores

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/client/lookup.hpp"
+#include "stores/name_lookup.hpp"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 
 #include "base/mutex.hpp"
 
-namespace dlock::stores::mysql {
+namespace dlock::stores {
 
 namespace {
 
@@ -28,7 +28,7 @@ bool look_up(const std::string& host, int flags) noexcept {
 
 }  // namespace
 
-struct mysql_lookup::state {
+struct name_lookup::state {
   base::mutex mutex{};
   std::condition_variable_any changed{};
   std::map<std::string, unsigned> begun DLOCK_GUARDED_BY(mutex){};  // names being looked up; each look-up has a number
@@ -40,9 +40,9 @@ struct mysql_lookup::state {
   }
 };
 
-mysql_lookup::mysql_lookup() : state_(std::make_shared<state>()) {}
+name_lookup::name_lookup() : state_(std::make_shared<state>()) {}
 
-bool mysql_lookup::answers(const std::string& host, clock::time_point end, const std::stop_token& cancel) {
+bool name_lookup::answers(const std::string& host, clock::time_point end, const std::stop_token& cancel) {
   if (look_up(host, AI_NUMERICHOST)) return true;
   base::unique_lock lock(state_->mutex);
   auto found = state_->begun.find(host);
@@ -67,4 +67,4 @@ bool mysql_lookup::answers(const std::string& host, clock::time_point end, const
   });
 }
 
-}  // namespace dlock::stores::mysql
+}  // namespace dlock::stores
