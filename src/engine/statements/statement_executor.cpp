@@ -287,7 +287,7 @@ void statement_executor::wake_next(answers& then, const blocked_caller* me) noex
         if (caller.missing(now)) {
           worker = true;
           mutex_.assert_held();
-          expire_by(asked.stands_in, asked.until);
+          expire_by(asked.stands_in, limit_of(asked, nearly(asked.stands_in)));
         } else {
           then.look_at = std::min(then.look_at, caller.missing_from());
         }

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -211,4 +212,27 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: of a caller whose thread
   }
   CHECK_FALSE(asked.sent);
   CHECK(first.number == 0);
+}
+
+TEST_CASE_METHOD(executor_fixture, "statement_executor: a caller whose thread is stopped is no work without an end",
+                 "[statement_executor]") {
+  stopping_clock time(clock);
+  run_executor at(store, clock, 1, false, &time);
+  at.no_threads(false, true);
+  std::optional<held_connection> held(std::in_place, *this, at);
+  connection_call first;
+  auto asked = within(first.in(*this), 20ms);
+  std::thread stopped([&] {
+    time.stop_this_thread();
+    at->run(asked);
+  });
+  const bool stands_still = time.stopped();
+  held->end();  // now it is the turn of the stopped one, and nobody else can execute its statement
+  // It counts as missing, and its limit has come: with a connection at hand it has a little longer.
+  clock.advance(30ms);
+  const auto next = at->tick(clock.now());
+  time.go_on();
+  stopped.join();
+  CHECK(stands_still);
+  CHECK(next > clock.now());
 }
