@@ -170,6 +170,21 @@ TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late
   CHECK(is_free("k"));
 }
 
+TEST_CASE_METHOD(engine_fixture,
+                 "acquire: what was granted too late is freed in the background when its release gets no answer",
+                 "[acquire][T25][T38]") {
+  const auto locks = service();
+  const auto late = store->hold(verb::insert);
+  store->next(verb::release, {.what = fate::vanish});
+  std::thread asks([&] { locks->acquire("k", {.ttl = 10s, .wait = 10min, .renewal = renewal::none}).release(); });
+  CHECK(late->reached());
+  clock.advance(20s);  // the grant comes now, for ten seconds, and is not to be trusted any more
+  const auto begun = clock.now();
+  late->open();
+  while_time_passes([&] { asks.join(); });
+  CHECK(clock.now() - begun < 5s);
+}
+
 TEST_CASE_METHOD(engine_fixture, "acquire: what was granted too late is free at once, whatever min_hold says",
                  "[acquire][T25]") {
   const auto locks = service();

@@ -55,8 +55,10 @@ void application::news::on(const event& what) {
   if (what.what == event::kind::lost) {
     in.tell(of_.process_.name(),
             [&] { return fmt::format("key {}: loses fence {}: {}", what.key, what.fence, to_string(what.reason)); });
+    of_.scene_.sees.told_lost(of_.process_, what.key, what.fence);
   }
-  const bool alarm = what.what == event::kind::split_found && !of_.scene_.sees.is_forced(what.key);
+  const bool alarm =
+      what.what == event::kind::split_found && !of_.scene_.sees.is_forced(std::string(what.key), what.fence);
   if (alarm) in.fail(fmt::format("I1: key {}: a release of fence {} finds another holder", what.key, what.fence));
 }
 
@@ -155,7 +157,7 @@ void application::one_round() {
   auto how = options_by_chance();
   const auto once = often(8);
   if (once) how.wait.reset();
-  for (const auto& each : abandoned_) scene_.sees.check(process_, *grant_of(each));
+  for (const auto& each : abandoned_) scene_.sees.check(process_, each);
   if (has(hazard::closes) && often(2)) return restart_service();
   if (often(2)) return operate();
   if (has(hazard::claims) && has(hazard::rows) && often(15)) return claim(how);
@@ -269,7 +271,7 @@ void application::lock_several(const lock_options& how, bool once) {
   if (!held) return;
   for (const auto& key : keys) took(held[key]);
   linger(20 * millisecond);
-  for (const auto& key : keys) scene_.sees.check(process_, *grant_of(held[key]));
+  for (const auto& key : keys) scene_.sees.check(process_, held[key]);
   scene_.in.tell(process_.name(), [] { return std::string("lets several keys go"); });
   bounded("the release of several", 0ms, [&] { held.release(); });
 }
@@ -289,12 +291,18 @@ void application::operate() {
   const auto& key = key_by_chance();
   const auto service = service_;
   if (has(hazard::force) && often(50)) {
-    scene_.sees.forced(std::string(key.view()));
+    const std::string name(key.view());
     const auto at = scene_.at.data.locks().find(key.view());
     const auto fence = at == scene_.at.data.locks().end() ? 0 : at->second.fence;
-    if (bounded("force_release", 0ms, [&] { return service->force_release(key); })) {
-      scene_.sees.force_done(std::string(key.view()), fence);
-    }
+    const struct forcing {
+      application& in;
+      const std::string& key;
+      forcing(application& by, const std::string& of) : in(by), key(of) {
+        in.scene_.sees.force_begins(in.process_, key);
+      }
+      ~forcing() { in.scene_.sees.force_done(in.process_, key); }
+    } now(*this, name);
+    if (bounded("force_release", 0ms, [&] { return service->force_release(key); })) scene_.sees.revoked(name, fence);
   } else if (often(50)) {
     bounded("holder", 0ms, [&] { static_cast<void>(service->holder(key)); });
   } else {
@@ -314,7 +322,7 @@ void application::hold(lease& held) {
   for (auto looks = scene_.in.random.between(1, 2); looks > 0; --looks) {
     linger(length);
     if (process_.buried()) return;
-    if (scene_.sees.check(process_, *grant)) scene_.sees.write(std::string(held.key()), held.fencing_token());
+    if (scene_.sees.check(process_, held)) scene_.sees.write(std::string(held.key()), held.fencing_token());
     if (grant->renewable && often(40)) bounded("renew", 0ms, [&] { held.renew(); });
   }
   if (has(hazard::transactions) && often(30)) write_verified(held);

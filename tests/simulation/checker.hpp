@@ -7,13 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "api/access.hpp"
+#include "dlock/lease.hpp"
 #include "engine/books/grant.hpp"
+#include "engine/machines/session_machine.hpp"
 #include "simulation/process.hpp"
 #include "simulation/server.hpp"
 
 namespace dlock::simulation {
 
-/// Sees everything, and knows what must never be: the invariants I1 to I6 of a run. The first one that is broken ends it.
+/// Sees everything, and knows what must never be: the invariants I1 to I9 of a run. The first one that is broken ends it.
 class checker final : public history {
  public:
   checker(world& in, server& at) : world_(in), server_(at) { at.data.told = this; }
@@ -23,20 +26,25 @@ class checker final : public history {
   void freed(const request& by, const lock_row& row) override;
   void extended(const request& by, const lock_row& row) override;
   void opened(const id128& session) override;
+  void closed(const id128& session) override;
   void taken(const std::string& key, const lock_row& row, std::uint64_t fence) override;
 
   // What the application does.
   /// A lease on that grant was handed out.
   void handed_out(process& to, const std::shared_ptr<engine::grant>& one);
   /// Looks whether it is trusted, and if so whether that is right. True: it is.
-  bool check(process& of, engine::grant& one);
+  bool check(process& of, const lease& held);
+  /// The observer of that process was told that the grant is lost.
+  void told_lost(const process& to, std::string_view key, std::uint64_t fence);
   /// Something that the key protects is written, under that grant.
   void write(const std::string& key, std::uint64_t fence);
-  /// An operator begins to take it away: whoever has it may still trust an expiry of its own.
-  void forced(const std::string& key) { forced_.try_emplace(key); }
-  bool is_forced(std::string_view key) const { return forced_.contains(key); }
-  /// That has been done, of the grant with that fence.
-  void force_done(const std::string& key, std::uint64_t fence) { forced_[key] = {fence, world_.now()}; }
+  /// An operator, of that process, begins to take a key away. A grant with an expiry of its own that has the key until
+  /// force_done() may be freed in its holder's name while its holder trusts it: of that grant nothing is claimed any more.
+  void force_begins(const process& by, const std::string& key);
+  void force_done(const process& by, const std::string& key);
+  /// A session was told to end, and nothing else: that all goes on as promised.
+  void revoked(const std::string& key, std::uint64_t fence) { revoked_[key] = {fence, world_.now()}; }
+  bool is_forced(const std::string& key, std::uint64_t fence) const;
 
   /// When nothing is held any more, by live processes.
   void check_free(const std::map<id128, process*>& sessions_of);
@@ -50,6 +58,7 @@ class checker final : public history {
   struct held {
     std::weak_ptr<engine::grant> of;
     process* by;
+    bool observed = false;  ///< the observer was told that it is lost
   };
   struct key_state {
     std::uint64_t highest = 0;  // fence ever granted
@@ -57,10 +66,22 @@ class checker final : public history {
     std::vector<held> holders{};
   };
   key_state& state_of(std::string_view key);
-  /// Whose lease on that key is trusted: null: nobody's. Of that grant, or of any.
-  process* trusting(key_state& at, const lock_row* of);
+  struct forced_grant {
+    id128 session;
+    std::uint64_t nonce;
+    std::uint64_t fence;
+  };
+  bool is_forced(std::string_view key, const id128& session, std::uint64_t nonce) const;
+  /// The grant that has the key now, if an operator is at work on it.
+  void force(std::string_view key, const id128& session, std::uint64_t nonce, std::uint64_t fence);
+  /// Whose lease on that key is trusted: null: nobody's. Of that grant, or of any that no operator took away.
+  process* trusting(std::string_view key, key_state& at, const lock_row* of);
   /// Somebody else has it now, with that fence.
   void passes_on(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence);
+  /// A grant that was lost is freed now, by its own service: a margin after that at the earliest.
+  void lost_for_a_margin(std::string_view key, const held& each);
+  /// Somebody else gets the key now: who has lost it must know.
+  void must_know(std::string_view key, const key_state& at);
   void fail(const std::string& rule, std::string_view key, const std::string& text);
 
   world& world_;
@@ -68,7 +89,9 @@ class checker final : public history {
   std::map<std::string, key_state, std::less<>> keys_{};
   std::map<id128, process*> sessions_of_{};
   std::set<id128> opened_{};
-  std::map<std::string, std::pair<std::uint64_t, moment>, std::less<>> forced_{};  // fence, and when
+  std::map<std::string, std::vector<forced_grant>, std::less<>> forced_{};
+  std::vector<std::pair<const process*, std::string>> forcing_{};
+  std::map<std::string, std::pair<std::uint64_t, moment>, std::less<>> revoked_{};  // fence, and when
 };
 
 }  // namespace dlock::simulation

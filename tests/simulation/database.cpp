@@ -276,6 +276,7 @@ reply database::run(session_verb action, const session_record& of, moment clock)
     case session_verb::close:
       if (is(mistake::session_forgotten)) return plain(outcome::yes);
       if (!there) return plain(outcome::no);
+      if (told != nullptr) told->closed(of.id);
       break;
   }
   sessions_.erase(found);
@@ -313,6 +314,7 @@ bool database::revoke(std::string_view key) {
   const auto holder = sessions_.find(found->second.session);
   if (holder == sessions_.end()) return false;
   holder->second.revoked = true;
+  if (is(mistake::revoke_frees)) free(found->second, 0);
   return true;
 }
 

@@ -51,6 +51,8 @@ class history {
   virtual void freed(const request& by, const lock_row& row) = 0;
   virtual void extended(const request& by, const lock_row& row) = 0;
   virtual void opened(const id128& session) = 0;
+  /// Its own service closes it: what it keeps is free.
+  virtual void closed(const id128& session) = 0;
   /// Another program takes it.
   virtual void taken(const std::string& key, const lock_row& row, std::uint64_t fence) = 0;
 

@@ -157,6 +157,7 @@ void process::crash() noexcept {
 
 void process::thaw() {
   if (frozen_) lost_ += world_.now() - frozen_at_;
+  thawed_at_ = world_.now();
   frozen_ = false;
   for (auto& [one, turn] : std::exchange(held_up_, {})) {
     if (one->turn == turn) world_.at(world_.now() + latency(), *one, turn);

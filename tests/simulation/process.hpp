@@ -56,6 +56,10 @@ class process final : public time_source, public engine::thread_host {
   bool dead() const noexcept { return dead_; }
   bool frozen() const noexcept { return frozen_; }
   bool buried() const noexcept { return buried_; }
+  /// Whether all its threads could run, and soon, for so long.
+  bool undisturbed(moment time) const noexcept {
+    return clock_.late_ppm == 0 && !frozen_ && (thawed_at_ == 0 || world_.now() - thawed_at_ >= time);
+  }
   /// How long it was frozen, all in all.
   moment time_lost() const noexcept { return lost_ + (frozen_ ? world_.now() - frozen_at_ : 0); }
 
@@ -105,6 +109,7 @@ class process final : public time_source, public engine::thread_host {
   bool dead_ = false;
   bool buried_ = false;
   moment frozen_at_ = 0;
+  moment thawed_at_ = 0;
   moment lost_ = 0;
 
   static thread* running_;

@@ -101,7 +101,7 @@ void run::add_process() {
   auto& chance = world_.random;
   process::clockwork clock;
   clock.offset = chance.between(0, 1'000 * second);
-  if (plan_.has(hazard::drift)) clock.drift_ppm = chance.between(-15'000, 15'000);
+  if (plan_.has(hazard::drift)) clock.drift_ppm = chance.between(-49'000, 49'000);
   if (plan_.has(hazard::late_threads)) {
     clock.late_ppm = 5'000;
     clock.late_by = chance.between(1'000, second / 2);

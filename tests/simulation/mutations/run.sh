@@ -4,9 +4,9 @@
 # Shows that the simulation finds mistakes of the engine: each *.patch in this folder makes one in a copy of a source file, which is
 # compiled and linked in the place of the library's. A run of the simulator must fail then.
 #   run.sh <build folder> [--apply-only] [name...]     MUTATION_SECONDS (default 120): how long each is looked for
-# First the simulator runs without a mistake: it must find nothing (MUTATION_CONTROL_SEEDS, default 100). With MUTATION_TABLE=FILE
-# each that was found becomes a row of the table in docs/mistakes.md. One line for each; exit code 1 if one was not found, or
-# does not apply any more.
+# First the simulator runs without a mistake: it must find nothing (MUTATION_CONTROL_SEEDS, default 100). Without names the mistakes
+# of the simulated tables (--mistake) are looked for too. MUTATION_TABLE=docs/mistakes.md: the first seeds are written there. One
+# line for each; exit code 1 if one was not found, or does not apply any more.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -22,8 +22,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 names=("$@")
+tables=()
 if [ ${#names[@]} = 0 ]; then
   for each in "$here"/*.patch; do names+=("$(basename "$each" .patch)"); done
+  mapfile -t tables < <(sed -n 's/.*mistake_name{mistake::[a-z_]*, "\([a-z_]*\)"}.*/\1/p' "$here/../mistakes.hpp")
 fi
 
 mutate() { # patch: leaves the copy of the source below $work/tree, and its path in $source
@@ -48,10 +50,17 @@ link() {
   (cd "$build" && eval "${command#*&& }")
 }
 
-row() { # name, result: of the page's table
-  [ -z "${MUTATION_TABLE:-}" ] ||
-    printf '| `%s` | %s | %s |\n' "$1" "$(head -n 1 "$here/$1.patch" | sed 's/\.$//; s/^./\L&/')" "$2" >>"$MUTATION_TABLE"
+row() { # name, result, what is wrong: of the page's table
+  local page=${MUTATION_TABLE:-}
+  if [ -z "$page" ]; then return; fi
+  if grep -q "^| \`$1\` |" "$page"; then
+    sed -i "s/^\(| \`$1\` | .* | \)[^|]* |\$/\1$2 |/" "$page"
+  else
+    sed -i "/^| of the engine |/{n;a | \`$1\` | $3 | $2 |
+}" "$page"
+  fi
 }
+title_of() { head -n 1 "$here/$1.patch" | sed 's/\.$//; s/^./\L&/'; }
 seed_of() { sed -n 's/^seed \([0-9]*\) fails.*/\1/p' "$work/out" | head -n 1; }
 
 if [ -z "$apply_only" ]; then
@@ -62,6 +71,18 @@ if [ -z "$apply_only" ]; then
 fi
 
 failures=0
+if [ -z "$apply_only" ]; then
+  for name in "${tables[@]}"; do
+    if timeout $((seconds + 60)) "$build/tests/dlock_simulate" --mistake "$name" --seconds "$seconds" --quiet >"$work/out" 2>&1 ||
+      [ -z "$(seed_of)" ]; then
+      printf '%-28s NOT FOUND: %s\n' "$name" "$(head -n 1 "$work/out")"
+      failures=$((failures + 1))
+    else
+      printf '%-28s %s\n' "$name" "$(head -n 1 "$work/out")"
+      row "$name" "$(seed_of)"
+    fi
+  done
+fi
 for name in "${names[@]}"; do
   patch=$here/$name.patch
   if ! mutate "$patch" 2>"$work/log"; then
@@ -82,7 +103,7 @@ for name in "${names[@]}"; do
       printf '%-28s NOT FOUND: %s\n' "$name" "$(head -n 1 "$work/out")"
       failures=$((failures + 1))
       ;;
-    1 | 124 | 134 | 136 | 139)
+    1 | 134 | 136 | 139)
       # A violation that the simulator reports, a thread that never waits, or a crash of the engine under a seed.
       seed=$(seed_of)
       if [ "$code" = 1 ] && [ -z "$seed" ]; then
@@ -90,10 +111,11 @@ for name in "${names[@]}"; do
         failures=$((failures + 1))
       elif [ "$code" = 1 ]; then
         printf '%-28s %s\n' "$name" "$(head -n 1 "$work/out")"
-        row "$name" "$seed"
+        if grep -q 'busy for' "$work/out"; then seed="$seed (busy loop)"; fi
+        row "$name" "$seed" "$(title_of "$name")"
       else
         printf '%-28s seed %s ends the program (%s)\n' "$name" "$(cat "$work/at")" "$code"
-        row "$name" "$(cat "$work/at") (the program ends)"
+        row "$name" "$(cat "$work/at") (crash)" "$(title_of "$name")"
       fi
       ;;
     *)
@@ -102,4 +124,8 @@ for name in "${names[@]}"; do
       ;;
   esac
 done
+if [ -n "${MUTATION_TABLE:-}" ]; then
+  commit=$(git -C "$root" rev-parse --short HEAD)
+  sed -i "s/^Measured at commit [0-9a-f]*/Measured at commit $commit/" "$MUTATION_TABLE"
+fi
 [ $failures = 0 ]
