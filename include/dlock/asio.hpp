@@ -25,8 +25,8 @@
 /// Cancellation: any type, by the associated slot (Boost 1.77 or later), and by lock_options::cancel: lock_refused (cancelled).
 /// A lease that was granted in the same moment is given all the same. Releases and renewals are not cancelled.
 ///
-/// Who holds: each operation is an owner of its own (async.hpp), so two coroutines exclude each other, and one that asks for
-/// what it holds already waits for itself. as(me) gives the same locks in the name of a dlock::owner, who enters again.
+/// Owner: each operation is a separate owner (async.hpp), so two coroutines exclude each other, and one that asks for what
+/// it holds already waits for itself. as(me) acts in the name of a dlock::owner, which re-enters what it holds.
 ///
 /// Thread safety: any thread. Cheap to copy; refers to the lock_service, which must outlive it.
 

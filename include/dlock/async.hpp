@@ -19,8 +19,8 @@
 /// What a handler throws is caught, counted and told to the observer (handler_failed). It may call dlock; release() in it takes a
 /// round trip, async_release() none.
 ///
-/// Who asks: the owner of the innermost owner_scope in force at the call, else a new owner for each call. So two such calls
-/// exclude each other, whichever thread makes them, and a blocking call does not enter what such a call got.
+/// Owner: that of the innermost owner_scope in force at the call, else a new owner for each call. So two such calls exclude
+/// each other, whichever thread makes them, and a blocking call does not re-enter what such a call got.
 ///
 /// Cancellation: lock_options::cancel, as for blocking calls: lock_refused (errc::cancelled). A grant that has come in the same
 /// moment counts: the handler gets the lease.

@@ -19,12 +19,12 @@ namespace dlock {
 ///
 /// One object may be shared by threads; two objects of one key exclude each other, in one process or in many.
 /// It is held by an owner (see owner.hpp; normally the thread) and not recursive: an owner that holds the key
-/// already, by this mutex or otherwise, gets lock_refused(already_held); with reentry::busy it is told busy. A thread
-/// that holds it gets the same from acquire() and with_lock() of the key: it could only wait for itself.
+/// already, by this mutex or otherwise, gets lock_refused(already_held), or busy with reentry::busy. A thread that
+/// holds it gets the same from acquire() and with_lock() of the key, because it could only wait for itself.
 ///
 /// The std interface has no place for two truths of distributed locks. lock() ends after the wait of its
 /// options. And the lock may be lost while held: ask held().ensure_held() before what matters, or use
-/// with_lock, which checks at its end; unlock() can't throw that, so a loss is told to the observer only.
+/// with_lock, which checks at its end. unlock() can't throw that, so it reports a loss to the observer only.
 ///
 /// std::lock and std::scoped_lock wait for one mutex, try the others, and begin again with the one that was busy, after a
 /// random pause (lock_options::retry, growing from `pause` to `max_pause`). Several keys in one acquire_all({...}) are cheaper.
@@ -59,7 +59,7 @@ class distributed_mutex {
   }
 
   /// Throws std::system_error (operation_not_permitted) if the current owner does not hold it: a bug, which a
-  /// lock guard turns into std::terminate. Nothing else: a lost lease or a failed release is told to the
+  /// lock guard turns into std::terminate. It throws nothing else: it reports a lost lease or a failed release to the
   /// observer. Takes no longer than service_options::release_limit. In a forked child it does nothing: the parent has it.
   void unlock();
 

@@ -14,14 +14,14 @@
 
 namespace dlock {
 
-/// Who keeps the lease alive.
+/// What keeps the lease alive.
 enum class renewal {
   automatic,  ///< the service renews until release; nothing to do, one statement per ttl/3 for all locks together
-  none,       ///< nobody: the lease ends `ttl` after it was asked for, whatever the holder does
+  none,       ///< nothing: the lease ends `ttl` after it was asked for, whatever the holder does
   manual,     ///< the caller, by lease::renew(); otherwise as none
 };
 
-/// What happens when the current owner asks for a key that it holds already. Who that is: owner.hpp.
+/// What happens when the current owner (owner.hpp) asks for a key that it holds already.
 enum class reentry {
   /// A second lease on the same grant: same fence, no statement; only the outermost release frees the key. The options of
   /// the inner one hold as far as they can: ttl extends an expiry of its own (not inside a transaction of this thread that
@@ -36,9 +36,9 @@ enum class reentry {
 /// For lock_options::wait: no bound that anybody would see (100 years). Cancel it by lock_options::cancel or close().
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::hours{24 * 36'525};
 
-/// Pauses between two looks at a busy key: pause, pause * multiplier, ... up to max_pause, each shortened by a
+/// Pauses between two polls of a busy key: pause, pause * multiplier, ... up to max_pause, each shortened by a
 /// random part. A pause never runs past the end of the wait, nor past the moment the holder's lease can end.
-/// Where the store notifies waiters (Redis, ZooKeeper, named_lock), nobody pauses like this unless `limit` is set.
+/// Where the store notifies waiters (Redis, ZooKeeper, named_lock), this applies only if `limit` is set.
 struct retry_policy {
   /// First pause. Default 10 ms; 1 ms to 1 day.
   std::optional<std::chrono::milliseconds> pause{};
@@ -65,7 +65,7 @@ struct lock_options {
   /// Calls that try (try_acquire() and all that have "try" or "skip" in their names) inherit nothing here: not set, they
   /// make one attempt.
   std::optional<std::chrono::milliseconds> wait{};
-  /// Who renews. Default automatic.
+  /// What renews the lease. Default automatic.
   std::optional<dlock::renewal> renewal{};
   /// What asking again for a key one holds does. Default: allowed.
   std::optional<dlock::reentry> reentry{};

@@ -37,7 +37,7 @@ class lock_service : private detail::wrong_calls {
   explicit lock_service(std::string_view url, service_options options = {});
   explicit lock_service(std::shared_ptr<store> store, service_options options = {});
   /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held then stay
-  /// valid, renewed and releasable. What is waited for and what is left is told to the observer (still_held).
+  /// valid, renewed and releasable. The observer gets what the destructor waits for and what stays held (still_held).
   ~lock_service();
   lock_service(const lock_service&) = delete;
   lock_service& operator=(const lock_service&) = delete;
@@ -69,7 +69,7 @@ class lock_service : private detail::wrong_calls {
   multi_lease acquire_all(const lock_keys& keys, const lock_options& options = {});
   /// Empty when one of them is busy: at once, or after options.wait, as try_acquire().
   multi_lease try_acquire_all(const lock_keys& keys, const lock_options& options = {});
-  /// The same without a thread that waits: a handler is told of the end. They need async.hpp, which explains them.
+  /// The same without a thread that waits: a handler gets the result. They need async.hpp, which explains them.
   void async_acquire(const lock_key& key, const lock_options& options, async_handler<lease> then);
   void async_try_acquire(const lock_key& key, const lock_options& options, async_handler<lease> then);
   void async_acquire_all(const lock_keys& keys, const lock_options& options, async_handler<multi_lease> then);
@@ -111,14 +111,15 @@ class lock_service : private detail::wrong_calls {
   /// Whether the current owner holds the key by a lease that can be trusted now and that it could enter again (owner.hpp), or
   /// by a distributed_mutex. For checks: assert(locks.holds("stock:42")). Throws lock_refused(forked). Cost: no statement.
   bool holds(const lock_key& key) const;
-  /// Who holds the key, or row, now; nobody: empty. One statement. Throws store_error; std::invalid_argument: a row of another
-  /// service's; std::logic_error: the store tells nobody who holds its locks.
+  /// The present holder of the key, or row; empty: it is free. Throws store_error; std::invalid_argument: a row of another
+  /// service; std::logic_error: the store doesn't show the holders of its locks. Cost: one statement.
   std::optional<holder_info> holder(const lock_key& key);
   /// Held keys in byte order, those after `after`, at most `limit`; no rows locked in place, whose tables are the
   /// application's. One statement. Throws store_error, std::logic_error: as holder().
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
   /// Takes the key, or row, from its present holder: at once, or after the expiry of the session that keeps it, which is then
-  /// revoked with all that it keeps (docs/operations.md#taking-a-lock-away). False: nobody holds it, or a program without dlock.
+  /// revoked with all that it keeps (docs/operations.md#taking-a-lock-away). False: it is free, or a
+  /// program without dlock holds it.
   /// At most three statements. Throws as holder(); store_error names a holder from whom the store can't take it.
   bool force_release(const lock_key& key);
 
@@ -126,9 +127,9 @@ class lock_service : private detail::wrong_calls {
   /// Waits up to `limit` for leases to be released and handlers to be called; more than wait_forever counts as that. Returns
   /// the keys still held; they stay renewed until they are released. Throws std::invalid_argument for a negative limit.
   std::vector<std::string> close(std::chrono::milliseconds limit);
-  /// The same, but what is still held then is lost (loss_reason::closed): its holders are told, and the keys are freed a margin
-  /// later, which is waited for (up to the greatest margin, 1 s, and release_limit). What the database grants after that is
-  /// given back, and its caller gets lock_refused(closed). Returns those keys.
+  /// The same, but then revokes what is still held (loss_reason::closed): notifies the holders, waits for a margin (up to the
+  /// greatest margin, 1 s, and release_limit), and frees the keys. What the database grants after that is given back, and its
+  /// caller gets lock_refused(closed). Returns those keys.
   std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t tag);
 
   /// How often something happened since the service was made; also without an observer.

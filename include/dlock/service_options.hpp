@@ -27,16 +27,16 @@ struct service_options {
   /// no earlier than that. Default 0: max(50 ms, ttl/20), at most ttl/4. At most a quarter of the ttl that a lease gets:
   /// here of that in `defaults`, and of that in the options of each call, which throws std::invalid_argument otherwise.
   std::chrono::milliseconds margin{0};
-  /// Threads and asynchronous calls that may wait for a lock at one time, in line behind others of this service or between two looks, all keys
-  /// together; more get lock_refused(too_many_waiters). Default 10 000; >= 1.
+  /// Threads and asynchronous calls that may wait for a lock at one time, queued in this service or between two polls, all
+  /// keys together; more get lock_refused(too_many_waiters). Default 10 000; >= 1.
   std::size_t max_waiters = 10'000;
   /// Longest time a lease's destructor or release() spends before the release is left to the background. Default 1 s;
   /// 10 ms to 60 s. The last one after the end of its service may take as long again, for the service's threads.
   std::chrono::milliseconds release_limit{1'000};
   /// Longest time the service's destructor waits for leases still held. Default 5 s.
   std::chrono::milliseconds close_limit{5'000};
-  /// How long the constructor tries to reach a database that may start later than this program. What does not pass by itself
-  /// (a wrong password, a missing right) is told at once. Default 0: one attempt; at most 1 day.
+  /// How long the constructor tries to reach a database that may start later than this program. It throws
+  /// at once for what doesn't pass by itself (a wrong password, a missing right). Default 0: one attempt; at most 1 day.
   std::chrono::milliseconds start_limit{0};
   /// The constructor does not speak to the database, which may be down: the first call that needs it makes or verifies the
   /// schema; what the constructor would have thrown is the reason in that call's store_error. Default false. Not together with
@@ -45,14 +45,14 @@ struct service_options {
   /// A free key not granted for so long may be forgotten by clean-up (its fence stays below all later ones). Default
   /// 24 h; 0: never.
   std::chrono::milliseconds idle_key{std::chrono::hours{24}};
-  /// How often clean-up looks. Default 60 s; 0: never.
+  /// How often clean-up runs. Default 60 s; 0: never.
   std::chrono::milliseconds sweep_every{60'000};
   /// A holder that was stopped in a transaction in which it verified its lease keeps the key until that transaction
   /// ends (event blocked names its connection). A waiter that has seen it so long after the holder's death ends that
   /// connection (KILL, which needs the same database user or the privilege): what it wrote is rolled back. MySQL and
   /// MariaDB only. Default 0: never; at least 1 s.
   std::chrono::milliseconds break_verified_after{0};
-  /// Told of grants, losses, failures. Default: nobody. See observer.hpp, spdlog_observer.hpp.
+  /// Notified of grants, losses, failures. Default: none. See observer.hpp, spdlog_observer.hpp.
   std::shared_ptr<dlock::observer> observer{};
   /// Only for tests: another clock. Default: system_time(). Must outlive the service and its leases.
   time_source* time = nullptr;

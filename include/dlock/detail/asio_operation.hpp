@@ -134,8 +134,8 @@ class operation final : public pending_operation {
   std::unique_ptr<linked_cancel> cancel_{};
 };
 
-/// Begins a call: `call(handler, operation)`. What it throws is told to the handler, like everything else: a coroutine could not
-/// bear an exception from here. What the call is about is on the heap until then, and no longer: a coroutine that waits has no
+/// Begins a call: `call(handler, operation)`. The handler gets what it throws, like every other result: a coroutine could
+/// not bear an exception from here. What the call is about is on the heap until then, and no longer: a coroutine that waits has no
 /// room for it.
 template <class Call, class... Results>
 class initiation {

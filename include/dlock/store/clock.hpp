@@ -39,13 +39,13 @@ class time_source {
   /// A thread that works for a service in the background.
   enum class worker {
     hired,   ///< it is about to be started
-    begins,  ///< told by itself
-    ends,    ///< told by itself as the last thing, or by who could not start it
+    begins,  ///< reported by the thread itself
+    ends,    ///< reported by the thread as its last act, or by the caller that could not start it
   };
   virtual void told(worker) noexcept {}
 };
 
-/// The real clock; lives for ever.
+/// The real clock; it is never destroyed.
 time_source& system_time() noexcept;
 
 }  // namespace dlock

@@ -33,19 +33,19 @@ class connection {
   virtual const connection_identity& identity() const noexcept = 0;
 };
 
-/// Who waits for a key, as a store sees it.
+/// A waiter for a key, as a store sees it.
 class key_listener {
  public:
-  /// The key may be free: it is asked for at once. `works`: every such moment will be told from now on; false: the store
-  /// can't know it at present, so the key is looked at with back-off until told otherwise. Any thread. It only signals, but
-  /// takes locks for it: a store must hold none that execute() takes.
+  /// The key may be free: the waiter asks for it at once. `works`: the store notifies it of every such moment from now on;
+  /// false: the store can't know it at present, so the waiter polls with back-off until the next call. Any thread. It only
+  /// signals, but takes locks for it: a store must hold none that execute() takes.
   virtual void may_be_free(bool works) noexcept = 0;
 
  protected:
   ~key_listener() = default;
 };
 
-/// A service, as its store sees it. Any thread may call these; they only signal, so the store may hold locks of its own.
+/// A service, as its store sees it. Any thread may call these; they only signal, so the store may hold its locks.
 class store_listener {
  public:
   /// A connection to the server broke, or the server ended a session: the service renews its sessions at once.
@@ -93,9 +93,9 @@ class store {
   /// One statement on a session row. remove_expired and close say no when there was nothing to delete.
   virtual reply session(connection& connection, session_verb action, const session_record& record) noexcept = 0;
 
-  /// capabilities::tells_free: `listener` is told once when the watch begins to work (the key may have become free before),
+  /// capabilities::tells_free: notifies `listener` once when the watch begins to work (the key may have become free before),
   /// whenever the key may have become free after that, and when the watch stops working. Returns at once: a round trip that
-  /// it takes is made in the background, and where that can't be had, nothing is told. `session`: who wants it, at most one
+  /// it takes is made in the background; if that fails, it notifies nobody. `session`: the waiter's, at most one
   /// watch of a key for each; zero: some session, as often as it likes. A store that keeps a queue at the server may give
   /// the session its place there, and a take of it what that place obtains.
   virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}

@@ -21,8 +21,8 @@ class store_admin {
   /// Held keys greater than `after` in byte order, at most `limit`. Rows of the application's are not among them.
   virtual reply list(connection& connection, std::string_view after, std::size_t limit,
                      std::vector<holder_info>& found) noexcept = 0;
-  /// Revokes the session that keeps the key or row: it can't renew, the key is free to others when it expires. no: nobody
-  /// holds the key, or by an expiry of its own (which ends by itself).
+  /// Revokes the session that keeps the key or row: it can't renew, the key is free to others when it expires. no: the
+  /// key is free, or its lease has a separate expiry (which ends by itself).
   virtual reply revoke(connection& connection, const request& key) noexcept = 0;
 
   /// One step of clean-up, by primary key, autocommitted: sessions long dead that hold nothing, and free keys not granted

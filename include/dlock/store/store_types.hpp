@@ -121,8 +121,8 @@ struct capabilities {
       false;          ///< lease_kind::column of keys: an expiry of their own, which the service renews by `extend`
   bool fence = true;  ///< a grant's fence is greater than all before of its key; false: it names the grant and no more
   bool min_hold = true;      ///< request::min_hold; false: nothing tells the store when a key was granted
-  bool tells_free = false;   ///< store::watch(): who waits for a key is told when it may be free
-  bool request_ids = false;  ///< who says who he is (request::request_id) enters again what he holds, from any process
+  bool tells_free = false;   ///< store::watch(): the store notifies a waiter when its key may be free
+  bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
   /// Other transactions may have some of the rows locked, and the store keeps request::no_wait: then one of them delays no
   /// renewal but its own. False: `extend` is always sent alone, and may wait.
   bool extends_unlocked = false;

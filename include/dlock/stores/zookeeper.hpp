@@ -2,7 +2,8 @@
 #pragma once
 
 /// Locks in a ZooKeeper ensemble (3.5 or later): queues of ephemeral nodes, named and ordered as by Apache Curator's
-/// InterProcessMutex or by kazoo's Lock, so that both exclude each other with dlock. Who waits is woken in turn, and nobody else.
+/// InterProcessMutex or by kazoo's Lock, so that both exclude each other with dlock. ZooKeeper wakes one waiter at a
+/// time, in order.
 /// Linking dlock::zookeeper makes the scheme known to open_store().
 ///
 ///   zookeeper://host1:port,host2,host3/chroot?parameter=value&...
