@@ -36,7 +36,7 @@ class until_committed {
 };
 
 /// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is written.
-/// False: nobody knows whether it was committed, `unknown` says why.
+/// False: it is unknown whether it was committed; `unknown` says why.
 bool try_commit(engine::service_core& home, odb::database& db, engine::grant& grant, const entity_write& write,
                 std::exception_ptr& unknown) {
   auto& place = place_of(home);

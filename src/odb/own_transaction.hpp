@@ -19,7 +19,7 @@ namespace dlock::detail {
 /// The place of an engine's locks. Throws std::invalid_argument if that is no database of ODB's.
 stores::sql::dialect& place_of(engine::service_core& home);
 
-/// Throws store_error if a write of this thread in a transaction of its own would wait for this very thread (SQLite).
+/// Throws store_error if a write of this thread in a separate transaction would wait for this very thread (SQLite).
 void ensure_can_write(engine::service_core& home);
 
 /// Throws std::invalid_argument: a table was found in the place of the locks once, and is not there any more.
@@ -27,7 +27,7 @@ void ensure_can_write(engine::service_core& home);
 /// Throws std::logic_error: what was to be one transaction has been committed in the midst.
 [[noreturn]] void ended_in_between();
 
-/// A transaction on a connection of its own, current as long as it lives. What was the caller's current transaction and
+/// A transaction on a separate connection, current as long as it lives. What was the caller's current transaction and
 /// session is neither used nor lost: the session's objects may be older than the lock.
 class own_transaction {
  public:

@@ -11,9 +11,9 @@ namespace dlock::engine {
 /// which they are no threads. Those of all other time sources are threads of the system.
 class thread_host {
  public:
-  /// Starts one that runs `body`, and is waited for by nobody. Throws std::system_error.
+  /// Starts a detached thread that runs `body`. Throws std::system_error.
   virtual void start(std::function<void()> body) = 0;
-  /// The clock by which the end of threads is waited for. It is used for as long as one of them runs.
+  /// The clock of those who wait for the end of the threads. It is used for as long as one of them runs.
   virtual time_source& farewells() noexcept = 0;
 
  protected:

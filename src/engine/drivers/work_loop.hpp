@@ -10,7 +10,7 @@
 
 namespace dlock::engine {
 
-/// The life of a thread that does something when it is due, or sooner if it is told so.
+/// The loop of a thread that does something when it is due, or sooner if another thread calls it.
 class work_loop {
  public:
   explicit work_loop(time_source& time) : time_(time) {}

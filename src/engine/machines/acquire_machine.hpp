@@ -63,7 +63,7 @@ class acquire_machine {
 
   const seen& holder() const noexcept { return holder_; }
   std::chrono::microseconds pause() const noexcept { return pause_; }
-  /// The pause of one who will be told when the key may be free.
+  /// The pause of a waiter that the store notifies when the key may be free.
   std::chrono::microseconds pause_if_told() const noexcept { return pause_if_told_; }
   /// pause: the key is somebody else's; otherwise something failed that may pass.
   bool waits_for_holder() const noexcept { return waits_for_holder_; }

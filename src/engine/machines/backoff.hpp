@@ -9,8 +9,8 @@
 
 namespace dlock::engine {
 
-/// Who is told when a key may be free looks at it after so long even so: if a store fails to tell, against its promise, the
-/// wait is late, and no more than that.
+/// A waiter that the store notifies polls even so after this time: if a store fails to notify it, the waiter is late, and no
+/// more than that.
 constexpr std::chrono::microseconds longest_if_told = std::chrono::seconds{10};
 
 /// How long it is until `deadline`; instant::max() is never, on any clock. Negative: it has passed.

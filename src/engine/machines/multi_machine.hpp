@@ -34,7 +34,7 @@ enum class multi_step {
 ///   look:    still busy -> pause       free, or its holder is dead -> take        trouble -> pause
 ///
 /// Waiting holds nothing, so two such acquires can't wait for each other, and a key that is waited for is only read.
-/// Two that get into each other's way for ever are told apart by one_by_one, whose order is that of all processes.
+/// Two that keep getting in each other's way are separated by one_by_one, whose order is that of all processes.
 class multi_machine {
  public:
   struct settings {
@@ -65,7 +65,7 @@ class multi_machine {
   std::size_t busy_key() const noexcept { return key_; }
   const seen& holder() const noexcept { return holder_; }
   std::chrono::microseconds pause() const noexcept { return pause_; }
-  /// The pause of one who will be told when the busy key may be free.
+  /// The pause of a waiter that the store notifies when the busy key may be free.
   std::chrono::microseconds pause_if_told() const noexcept { return pause_if_told_; }
   const fault& why() const noexcept { return why_; }
   bool outcome_unknown() const noexcept { return unknown_; }

@@ -18,7 +18,7 @@ class trust {
   explicit trust(std::int64_t until = for_ever) noexcept : until_(until) {}
   explicit trust(instant until) noexcept : until_(until.time_since_epoch().count()) {}
 
-  /// 0: over, for ever.
+  /// 0: it is over, and stays so.
   std::chrono::microseconds left(instant now) noexcept {
     auto end = until_.load(std::memory_order_acquire);
     while (end != over) {

@@ -12,7 +12,7 @@ class answers {
   /// `self`: the caller whose thread this is; null: none.
   explicit answers(time_source& time, const blocked_caller* self = nullptr) noexcept : time_(time), self_(self) {}
 
-  statement_line answered{};           ///< their owners are told
+  statement_line answered{};           ///< their owners are notified
   statement_line last_of_callers{};    ///< the last one of each other caller that has all its answers
   connection_slots::closing broken{};  ///< closed
   instant look_at = instant::max();    ///< the executor's tick() is wanted by then

@@ -12,12 +12,12 @@
 namespace dlock::engine {
 
 /// A thread that waits for answers, and executes a batch with one of its own statements itself where it can. Lives on its
-/// stack. It sleeps on a mutex of its own, so that those who are woken together don't stand in line for the executor's.
+/// stack. It sleeps on a separate mutex, so that callers that are woken together don't queue for the executor's.
 class blocked_caller {
  public:
   struct woken {
-    bool answered = false;  ///< all are; nobody else knows it any more
-    bool called = false;    ///< somebody counts on it to look
+    bool answered = false;  ///< all are; no other thread uses this object any more
+    bool called = false;    ///< another thread relies on it to check for work
   };
 
   /// A thread that was called and has not come for so long may be stopped, by a debugger for example. Other threads execute its
@@ -34,7 +34,7 @@ class blocked_caller {
   /// When it counts as missing, unless it comes: it was called at that time less `grace`. instant::max(): it was not.
   instant missing_from() const noexcept { return missing_from_; }
   bool missing(instant now) const noexcept { return now >= missing_from_; }
-  /// Its thread has the executor's mutex and looks.
+  /// Its thread has the executor's mutex and checks for work.
   void came() noexcept { missing_from_ = instant::max(); }
   /// There is something to do for it under the executor's mutex, which is held. Until it comes, further calls do nothing.
   void call() noexcept {
@@ -56,7 +56,7 @@ class blocked_caller {
     if (!called_ && !answered_) time_.wait_until(wake_, lock.native(), until);
     return {answered_, std::exchange(called_, false)};
   }
-  /// `open` is 0: whoever saw to that is about to say so. The executor's mutex is open.
+  /// All statements are answered (`open` is 0); the answering thread is about to call answer(). The executor's mutex is open.
   void wait_for_answer() {
     base::unique_lock lock(mutex_);
     while (!answered_) time_.wait_until(wake_, lock.native(), instant::max());

@@ -10,8 +10,8 @@
 
 namespace dlock::engine {
 
-/// How many connections are used at the same time. While there is one for each statement, all are: nobody waits for
-/// company. In a crowd two are: what comes meanwhile goes out together when one of them is back, so that many share a
+/// How many connections are used at the same time. While there is one for each statement, all are used: no statement
+/// waits for others. In a crowd two are: what comes meanwhile goes out together when one of them is back, so that many share a
 /// round trip and a commit. docs/performance.md says what that gains.
 class concurrency_limit {
  public:

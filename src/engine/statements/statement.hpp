@@ -16,8 +16,8 @@ namespace dlock::engine {
 struct statement;
 class blocked_caller;
 
-/// Who goes on when a statement was answered. Called without a lock, on the thread that executed the statement, which
-/// may belong to somebody else: it must be short and must not wait.
+/// Continues when a statement was answered. Called without a lock, on the thread that executed the statement, which may be
+/// another caller's: it must be short and must not wait.
 class statement_owner {
  public:
   virtual void answered(statement& of) noexcept = 0;
@@ -79,7 +79,7 @@ struct statement {
   instant queued_at{};         ///< known once it has to wait
   std::uint64_t failures = 0;  ///< of attempts to connect, before it had to
   statement* next = nullptr;
-  statement_owner* owner = nullptr;  ///< told of the answer; or
+  statement_owner* owner = nullptr;  ///< gets the answer; or
   blocked_caller* caller = nullptr;  ///< waits for it
 };
 

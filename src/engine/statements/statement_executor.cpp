@@ -142,7 +142,7 @@ bool statement_executor::lead() {
       answers then(time_);
       expire(from, time_.now(), nullptr, then);
       if (!then.answered.empty() || !then.last_of_callers.empty()) {
-        wake_next(then);  // who left the connection to them
+        wake_next(then);  // callers that left the connection to them
         settle(then);
         return true;
       }
@@ -353,7 +353,7 @@ void statement_executor::connect_failed(slot& on, const fault& why, answers& the
   then.look_at = now;  // what was put off, or has waited for this attempt only
   for (const auto each : lines) expire_by(each, now);
   for (const auto each : lines) {
-    // Who has nothing to hope for need not wait to hear it.
+    // A statement that can't get a connection is answered at once.
     if (!slots_.hope_for(each)) then.refuse_all(waiting_[each], why);
   }
   for (const auto& in : waiting_) {  // the others look when the next attempt is
@@ -391,7 +391,7 @@ void statement_executor::connect(std::size_t which) noexcept {
     why = passing_fault("no connection could be made", true);
   }
   lock_type lock(mutex_);
-  if (stop_) {  // nobody is left who would use it, or the clock
+  if (stop_) {  // no caller is left that would use it, or the clock
     lock.unlock();
     fresh.reset();
     return;
@@ -526,7 +526,7 @@ void statement_executor::stop() noexcept {
   cancel_.request_stop();
   lock_type lock(mutex_);
   stop_ = true;
-  // Nobody is left who wants to know what they were about.
+  // No caller is left that wants to know what they were about.
   for (const auto& each : slots_.all()) {
     if (each->is == slot::state::busy) each->on->interrupt();
   }

@@ -24,11 +24,11 @@ namespace dlock::engine {
 /// What the executor wants of the threads around it.
 class executor_threads {
  public:
-  /// statement_executor::connect(which) is to be called, on a thread of its own: it may take its time. Called under the
-  /// executor's lock. False, and the reason: there is no thread to be had.
+  /// Must call statement_executor::connect(which) on a separate thread: it may take its time. Called under the executor's
+  /// lock. False, and the reason: there is no thread to be had.
   virtual bool connect(std::size_t which, fault& why) noexcept = 0;
-  /// statement_executor::serve() is to be called, on a thread of its own. Called under the executor's lock. False: there is
-  /// none to be had.
+  /// Must call statement_executor::serve() on a separate thread. Called under the executor's lock. False: there is no
+  /// thread to be had.
   virtual bool serve() noexcept = 0;
   /// statement_executor::tick() is to be called no later than then. Called without the lock.
   virtual void tick_by(instant when) noexcept = 0;
@@ -85,15 +85,16 @@ class statement_executor {
   statement_executor& operator=(const statement_executor&) = delete;
 
   /// Executes them, on this thread or another; returns when all have been answered. `also` is submitted in the same
-  /// moment, before them, so that it can share their batches; nobody waits for it.
+  /// moment, before them, so that it can share their batches; run() doesn't wait for it.
   void run(std::span<statement* const> all, std::span<statement* const> also = {});
   void run(statement& asked);
-  /// Their owners are told of the answers. What finds no connection before its `until` is answered as not sent. `also`: as
-  /// in run(). An owner may be told before this returns, on this thread too; then its statement is not used any more.
+  /// Their owners get the answers. What finds no connection before its `until` is answered as not sent. `also`: as
+  /// in run(). An owner may be notified before this returns, on this thread too; then its statement is not used any more.
   void submit(statement& asked) noexcept;
   void submit(std::span<statement* const> all, std::span<statement* const> also = {}) noexcept;
 
-  /// Has the first thread that executes what nobody waits for. Throws std::system_error if there is none to be had.
+  /// Starts the first thread that executes statements without a waiting caller. Throws std::system_error if there
+  /// is no thread to be had.
   void start();
   /// Executes what was submitted, until stop(): the body of a thread.
   void serve();
@@ -125,12 +126,12 @@ class statement_executor {
 
   // lead(), execute(), settle() and connect_more() open the lock meanwhile, if they do anything.
 
-  /// `of`: who waits for them; null: their owners are told.
+  /// `of`: the caller that waits for them; null: their owners are notified.
   void enqueue(std::span<statement* const> all, blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed those of others
   /// would come back late from its own.
   bool lead(std::span<statement* const> own, blocked_caller& me) DLOCK_REQUIRES(mutex_);
-  /// Executes one of those that nobody waits for, or whose caller is missing, or a renewal, if it is its turn.
+  /// Executes a renewal, or a statement without a waiting caller or whose caller is missing, if it is its turn.
   bool lead() DLOCK_REQUIRES(mutex_);
   bool has_turn(const statement& of) const noexcept DLOCK_REQUIRES(mutex_);
   /// `me`: the caller whose thread this is; null: none.
@@ -148,12 +149,12 @@ class statement_executor {
   instant limit_of(const statement& asked, bool nearly) noexcept DLOCK_REQUIRES(mutex_);
   /// Whether a connection for that line is nearly there.
   bool nearly(line which) noexcept DLOCK_REQUIRES(mutex_);
-  /// `of`: the statements of that caller; null: those that nobody waits for, and those whose callers are missing. Returns the
-  /// first limit of those that stay.
+  /// `of`: the statements of that caller; null: those without a waiting caller, and those whose callers are missing. Returns
+  /// the first limit of those that stay.
   instant expire(line which, instant now, const blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
   /// expire() with null, where a limit may have come.
   void expire_unattended(instant now, answers& then) noexcept DLOCK_REQUIRES(mutex_);
-  /// tick() looks at that line by then.
+  /// tick() checks that line by then.
   void expire_by(line which, instant when) noexcept DLOCK_REQUIRES(mutex_) {
     auto& by = expire_by_[static_cast<std::size_t>(which)];
     by = std::min(by, when);

@@ -9,7 +9,8 @@
 
 namespace dlock::engine {
 
-/// The threads that execute what nobody waits for: how many there are, and those that sleep. Guarded by the executor's mutex.
+/// The threads that execute statements without a waiting caller: how many there are and which sleep. Guarded by the
+/// executor's mutex.
 class worker_threads {
  public:
   explicit worker_threads(time_source& time) noexcept : time_(time) {}

@@ -12,7 +12,7 @@ namespace dlock::stores {
 namespace {
 
 struct lock_row {
-  id128 session{};  // zero: nobody
+  id128 session{};  // zero: the key is free
   std::uint64_t nonce = 0;
   std::uint64_t fence = 0;
   instant acquired{};
@@ -177,7 +177,7 @@ struct memory_store::state {
     return {.result = outcome::yes};
   }
 
-  /// Nobody's, or a dead holder's, who had another ttl to come back.
+  /// It is free, or its holder is dead and has had another ttl to come back.
   bool forsaken(const lock_row& row, instant now) const DLOCK_REQUIRES(mutex) {
     if (!row.session) return true;
     if (row.expires) return *row.expires <= now;
