@@ -64,7 +64,7 @@ function(dlock_add_library name)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   if(DLOCK_BUILD_TESTS)
-    # The target all_verify_interface_header_sets compiles each public header alone.
+    # The target all_verify_interface_header_sets, of ./dev nightly, compiles each public header alone.
     set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   endif()
   dlock_target_defaults(${target})
