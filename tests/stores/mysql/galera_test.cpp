@@ -9,10 +9,14 @@
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cstdlib>
 #include <sstream>
 #include <thread>
 
+#include "contract/backends/state_row/place.hpp"
+#include "contract/backends/t_lock/place.hpp"
+#include "contract/backends/unique_insert/place.hpp"
 #include "contract/store/store_contract.hpp"
 #include "odb/verify/bank.hpp"
 #include "support/mysql_place.hpp"
@@ -50,8 +54,8 @@ class busy_cluster {
   std::uint16_t second() const { return ports_[1]; }
   const std::vector<std::uint16_t>& ports() const { return ports_; }
 
-  static std::string locks(std::uint16_t port) {
-    return "mysql://dlock_owner:owner-pw@127.0.0.1:" + std::to_string(port) + "/locks?prefix=galera_";
+  static std::string locks(std::uint16_t port, const std::string& terms = "prefix=galera_") {
+    return "mysql://dlock_owner:owner-pw@127.0.0.1:" + std::to_string(port) + "/locks?" + terms;
   }
   static std::string bank(std::uint16_t port) {
     return "mysql://dlock_app:app-pw@127.0.0.1:" + std::to_string(port) + "/app";
@@ -77,7 +81,8 @@ class busy_cluster {
 /// The same lock tables by two nodes.
 class node_place final : public store_place {
  public:
-  explicit node_place(std::uint16_t port) : url_(busy_cluster::locks(port)) {}
+  explicit node_place(std::uint16_t port, const std::string& terms = "prefix=galera_")
+      : url_(busy_cluster::locks(port, terms)) {}
   std::shared_ptr<store> open() override {
     auto made = open_store(url_);
     made->prepare();
@@ -89,6 +94,17 @@ class node_place final : public store_place {
   std::string url_;
 };
 
+/// `then` runs while the second node lags, again until it was really so.
+template <class Then>
+void while_second_lags(busy_cluster& nodes, Then then) {
+  for (int tries = 0;; ++tries) {
+    REQUIRE(tries < 10);
+    nodes.wait();
+    nodes.begin_lag();
+    if (then()) return;
+  }
+}
+
 struct two_nodes {
   busy_cluster nodes;
   node_place first_place{nodes.first()};
@@ -97,15 +113,9 @@ struct two_nodes {
   actor second{second_place};
 
   two_nodes() { second.id = first.id; }
-  /// What the first node grants while the second lags is given to `then`, again until it was really so.
   template <class Then>
   void while_second_lags(Then then) {
-    for (int tries = 0;; ++tries) {
-      REQUIRE(tries < 10);
-      nodes.wait();
-      nodes.begin_lag();
-      if (then()) return;
-    }
+    test::while_second_lags(nodes, then);
   }
 };
 
@@ -166,6 +176,37 @@ TEST_CASE("galera: of a batch a node frees also the grants that it has not seen 
     std::vector<reply> replies(asked.size());
     with.second.store->execute(*with.second.connection, asked, replies);
     for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
+    return lagged;
+  });
+}
+
+TEST_CASE("galera: in a table of other programs too a node frees and extends what it has not seen yet", "[galera]") {
+  busy_cluster nodes;
+  const auto scheme = GENERATE(as<std::string>{}, "unique_insert", "state_row", "t_lock");
+  const auto what = GENERATE(verb::release, verb::cancel, verb::extend);
+  const bool no_wait = what == verb::extend && GENERATE(false, true);
+  CAPTURE(scheme, no_wait);
+  const auto table = "galera_" + scheme;
+  raw_mysql owner(busy_cluster::locks(nodes.first()));
+  owner.run("CREATE OR REPLACE TABLE " + table + " " +
+            (scheme == "t_lock"      ? t_lock_place::columns
+             : scheme == "state_row" ? state_row_place::columns
+                                     : unique_insert_place::columns));
+  node_place first_place(nodes.first(), "scheme=" + scheme + "&table=" + table);
+  node_place second_place(nodes.second(), "scheme=" + scheme + "&table=" + table);
+  actor first(first_place), second(second_place);
+  first.release("one", first.acquire("one", 1h));
+  while_second_lags(nodes, [&] {
+    const auto fence = first.acquire("one", 1h);
+    const bool lagged = nodes.lags();
+    CHECK(answer(second.run({.action = what,
+                             .resource = "one",
+                             .session = first.id,
+                             .nonce = first.nonce,
+                             .fence = fence,
+                             .ttl = 2h,
+                             .no_wait = no_wait})) == outcome::yes);
+    if (what == verb::extend) first.release("one", fence);
     return lagged;
   });
 }

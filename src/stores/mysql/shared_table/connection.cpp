@@ -64,10 +64,15 @@ shared_connection::shared_connection(mysql_opened from, const shared_statements&
   }
 }
 
-reply shared_connection::change(mysql_statement& statement) {
+reply shared_connection::extend_quickly() {
+  auto answer = change(statements_.back(), false);
+  return answer.result == outcome::no && !sync_prefix().empty() ? change(verb::extend) : answer;
+}
+
+reply shared_connection::change(mysql_statement& statement, bool ours) {
   reply answer;
   mysql_done done;
-  answer.result = run(statement, done, answer.why);
+  answer.result = ours ? run_in_sync(statement, done, answer.statements, answer.why) : run(statement, done, answer.why);
   if (answer.why.native == static_cast<int>(mysql_duplicate_key)) return {.result = outcome::no};
   if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
   if (answer.result == outcome::yes) answer.fence = done.insert_id;

@@ -80,14 +80,15 @@ class shared_connection final : public mysql_connection {
   shared_connection(mysql_opened from, const shared_statements& sql, mysql_hosts& hosts);
 
   shared_values& values() noexcept { return values_; }
-  /// Runs the statement of a verb that writes. No row matched, or the key was there: no.
-  reply change(verb action) { return change(at(action)); }
+  /// Runs the statement of a verb that writes. No row matched, or the key was there: no. What is ours may not have reached this
+  /// node of a cluster yet, so a "no" about that is asked again.
+  reply change(verb action) { return change(at(action), action == verb::extend || action == verb::release); }
   /// verb::extend, told not to wait for a locked row. Precondition: quick().
-  reply extend_quickly() { return change(statements_.back()); }
+  reply extend_quickly();
   /// Runs that of verb::look.
   outcome look(std::span<const mysql_field> row, fault& why) { return fetch(at(verb::look), row, why); }
   /// The same for shared_statements::others.
-  reply change(std::size_t other) { return change(other_at(other)); }
+  reply change(std::size_t other, bool ours = false) { return change(other_at(other), ours); }
   outcome look(std::size_t other, std::span<const mysql_field> row, fault& why) {
     return fetch(other_at(other), row, why);
   }
@@ -96,7 +97,7 @@ class shared_connection final : public mysql_connection {
  private:
   mysql_statement& at(verb action) noexcept { return statements_[static_cast<std::size_t>(action)]; }
   mysql_statement& other_at(std::size_t other) noexcept { return statements_[verbs_ + other]; }
-  reply change(mysql_statement& statement);
+  reply change(mysql_statement& statement, bool ours);
 
   const std::size_t verbs_;
   std::vector<std::string> texts_{};  // never grows: statements refer to them

@@ -115,14 +115,14 @@ reply t_lock_store::stay(native& with, const request& request) {
   if (!until) return {.result = outcome::no, .statements = 0};
   values.until = *until;
   values.ttl = request.ttl.count();
-  auto answer = with.change(static_cast<std::size_t>(other::stay));
+  auto answer = with.change(static_cast<std::size_t>(other::stay), true);
   if (answer.result != outcome::yes) return answer;
   auto stays_until = static_cast<std::int64_t>(std::exchange(answer.fence, 0));
   if (stays_until == 0) {
     // A trigger hides the time that it stays. So it stays once more, after a look at the clock.
     const auto now = server_time(with, answer.why);
     if (!now) return {.result = outcome::unknown, .why = answer.why, .statements = 2};
-    answer = with.change(static_cast<std::size_t>(other::stay));
+    answer = with.change(static_cast<std::size_t>(other::stay), true);
     answer.statements = 3;
     stays_until = *now + values.ttl / 1000;
     if (answer.result != outcome::yes) return answer;
@@ -143,7 +143,7 @@ reply t_lock_store::leave(native& with, const request& request) {
   const auto until = holds_.use(request, true);
   if (!until) return {.result = outcome::no, .statements = 0};
   with.values().until = *until;
-  auto answer = with.change(static_cast<std::size_t>(other::leave));
+  auto answer = with.change(static_cast<std::size_t>(other::leave), true);
   if (answer.result == outcome::failed)
     holds_.unspend(request);
   else if (answer.result != outcome::unknown)
