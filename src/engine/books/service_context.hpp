@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/lock_settings.hpp"
 #include "dlock/observer.hpp"
@@ -81,9 +82,32 @@ class service_context {
   static void tell_through(event_sink* sink) noexcept;
   std::uint64_t count(event::kind kind) const noexcept { return counts_[static_cast<std::size_t>(kind)].load(); }
 
+  /// Attempts at rows whose outcome no book has yet.
+  std::atomic<unsigned> row_attempts{0};
+
  private:
   std::atomic<std::uint64_t> nonces_;
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(event::kind::observer_failed) + 1> counts_{};
+};
+
+/// Counts itself in service_context::row_attempts.
+class row_attempt {
+ public:
+  row_attempt() = default;
+  explicit row_attempt(service_context& in) noexcept : in_(&in) { ++in.row_attempts; }
+  row_attempt(row_attempt&& from) noexcept : in_(std::exchange(from.in_, nullptr)) {}
+  row_attempt& operator=(row_attempt&& from) noexcept {
+    end();
+    in_ = std::exchange(from.in_, nullptr);
+    return *this;
+  }
+  ~row_attempt() { end(); }
+  void end() noexcept {
+    if (in_ != nullptr) --std::exchange(in_, nullptr)->row_attempts;
+  }
+
+ private:
+  service_context* in_ = nullptr;
 };
 
 }  // namespace dlock::engine

@@ -175,6 +175,7 @@ action key_attempt::ask(instant now) {
     return pinned(session_.start(keeping_.session_ttl(), request_.limit(now), now), now);
   }
   prepare_grant();
+  if (key_.row() != nullptr) row_attempt_ = row_attempt(with_.shared);
   asked_->nonce = with_.shared.next_nonce();
   statement_.what = statement::kind::keyed;
   statement_.ask = asked_->ask(verb_of(at_));
@@ -220,6 +221,7 @@ action key_attempt::answered(instant now) {
     if (answer.result == outcome::yes) ours_ = ours::yes;
     if (answer.result == outcome::unknown) ours_ = ours::maybe;
   }
+  if (ours_ == ours::no) row_attempt_.end();
   if (!statement_.sent) return go(machine_.not_sent(answer.why, now), now);
   if (answer.result == outcome::absent && key_.row() != nullptr) {
     no_such_row_ = true;
@@ -232,7 +234,8 @@ action key_attempt::answered(instant now) {
   }
   const bool contended = answer.result == outcome::failed && answer.why.contended;
   if (at_ == step::take_over && contended) return find_blocker(now);
-  if (at_ == step::look && answer.result == outcome::yes && is_nobodys(answer.holder)) return cancel_nobodys(now);
+  if (at_ == step::look && answer.result == outcome::yes && is_nobodys(with_, key_, answer.holder))
+    return cancel_nobodys(now);
   return go(machine_.replied(answer, now, trusted_until_), now);
 }
 
@@ -245,6 +248,7 @@ std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, instant now) noexcep
   asked_->turn = std::move(turn);
   if (with_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // a lease's
+    row_attempt_.end();
     return std::move(asked_);
   }
   turn = std::move(asked_->turn);
@@ -271,6 +275,7 @@ action key_attempt::cancel_answered(instant now) {
     pin_ = asked_->pin.again();
     with_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
   }
+  row_attempt_.end();
   return go(machine_.resolved(now), now);
 }
 
@@ -282,6 +287,7 @@ action key_attempt::freed(instant now) {
     pin_ = asked_->pin.again();
     with_.background.release_later(std::move(asked_), now);
   }
+  row_attempt_.end();
   return go(machine_.given_back(now), now);
 }
 
@@ -289,11 +295,14 @@ action key_attempt::freed(instant now) {
 
 /// A proxy may execute a take twice, and answer for the second one, which found the key held: by us. We have the key's turn,
 /// so no other attempt of this service is under way, and what a holder still has to give back is in one of the two books.
-bool key_attempt::is_nobodys(const seen& holder) const noexcept {
-  if (key_.row() != nullptr || holder.kind != lease_kind::session || holder.nonce == 0 || holder.gone) return false;
+/// The server may take two texts for the same row, and a claim writes rows without their turns, so there must be no other
+/// attempt at a row at all.
+bool is_nobodys(parts& with, const lock_key& key, const seen& holder) noexcept {
+  if (holder.kind != lease_kind::session || holder.nonce == 0 || holder.gone) return false;
+  if (key.row() != nullptr && with.shared.row_attempts.load() != 0) return false;
   // In this order: what is released in the background is there before it leaves the books of its session.
-  return with_.sessions.is_own_without(holder.holder, holder.nonce) &&
-         !with_.background.has_attempt(holder.holder, holder.nonce);
+  return with.sessions.is_own_without(holder.holder, holder.nonce) &&
+         !with.background.has_attempt(holder.holder, holder.nonce);
 }
 
 action key_attempt::cancel_nobodys(instant now) {
@@ -304,6 +313,7 @@ action key_attempt::cancel_nobodys(instant now) {
   statement_.ask = {.action = verb::cancel,
                     .resource = key_.view(),
                     .session = shown_.holder.holder,
+                    .row = key_.row(),
                     .nonce = shown_.holder.nonce,
                     .fence = shown_.holder.fence};
   return send(doing::forgetting, now, statement_patience);

@@ -39,6 +39,10 @@ struct keeping {
   microseconds ttl;
 };
 
+/// Whether a look has shown a grant of a live session of ours that is no lease, and that no attempt of this process may still get:
+/// it can be cancelled by session and nonce. The caller has the key's turn.
+bool is_nobodys(parts& with, const lock_key& key, const seen& holder) noexcept;
+
 /// One key is asked for, by the rules of acquire_machine: its statements, the session and the grant that they need, and
 /// what must be undone of those that came to nothing. The queue turn is the caller's, and so are pauses.
 class key_attempt {
@@ -104,7 +108,6 @@ class key_attempt {
   action pinned(action next, instant now);
   void prepare_grant();
   action send(doing next, instant now, microseconds patience) noexcept;
-  bool is_nobodys(const seen& holder) const noexcept;
   action cancel_nobodys(instant now);
   action find_blocker(instant now);
   action blocker_found(instant now);
@@ -126,6 +129,7 @@ class key_attempt {
   session_pin pin_{};
   session_request session_;
   std::shared_ptr<grant> asked_{};  // what will be ours if the store says yes; has the pin
+  row_attempt row_attempt_{};       // while a grant of a row may be in no book
   instant trusted_until_{};
   instant undo_until_{};  // what the caller waits for of what is undone
   statement statement_{};

@@ -76,7 +76,10 @@ const key_round::part* key_round::looked_busy() const noexcept {
   for (const auto& each : parts_) {
     const auto& answer = each.send.answer;
     const bool seen = each.send.sent && answer.result == outcome::yes;
-    if (seen && multi_machine::holds(answer.holder) && answer.holder.left.count() > 0) return &each;
+    if (seen && multi_machine::holds(answer.holder) && answer.holder.left.count() > 0 &&
+        !is_nobodys(with_, each.attempt.key(), answer.holder)) {
+      return &each;  // its attempt cancels what is nobody's
+    }
   }
   return nullptr;
 }

@@ -295,6 +295,9 @@ action multi_acquisition::pause_over(action next, instant now) {
   if (pause_.was_told()) return follow(machine_.told(), now);
   if (!looks_) return follow(multi_step::take, now);
   if (!look_.sent) look_.answer.result = outcome::failed;
+  const bool seen = look_.answer.result == outcome::yes;
+  if (seen && is_nobodys(with_, keys_[machine_.busy_key()], look_.answer.holder))
+    look_.answer.holder = {};  // as if free
   return follow(machine_.looked(look_.answer, now), now);
 }
 

@@ -20,6 +20,7 @@ row_adoption::row_adoption(parts& with, const detail::lock_settings& terms, bool
       keeping_(by_column, terms),
       session_(with, woken),
       nonce_(with.shared.next_nonce()),
+      unseen_(with.shared),
       last_(begun) {}
 
 row_adoption::~row_adoption() {

@@ -55,6 +55,7 @@ class row_adoption final : public operation {
   session_request session_;
   session_pin pin_{};
   const std::uint64_t nonce_;
+  const row_attempt unseen_;  // what the application has committed is in no book yet
   std::vector<std::shared_ptr<grant>> asked_{};
   instant last_{};
   bool unsure_ = false;
