@@ -136,6 +136,28 @@ TEST_CASE_METHOD(row_fixture, "for_update: nothing but a held lock has a transac
   CHECK_NOTHROW(plain.run("ALTER TABLE " + table + " ADD COLUMN remark int"));
 }
 
+TEST_CASE_METHOD(row_fixture, "for_update: a free key of a table that an ALTER TABLE waits for is not called held") {
+  make_row("k");
+  make_row("l");
+  lock_service locks{place.url("")}, others{place.url("")};
+  auto held = locks.acquire("k");
+  REQUIRE(others.try_acquire("l"));
+  CHECK_FALSE(others.try_acquire("k"));  // a locked row
+  plain.run("SET SESSION lock_wait_timeout=60");
+  auto alter = plain.start("ALTER TABLE " + table + " ADD COLUMN note int");
+  REQUIRE(eventually([&] {
+    return root.one(
+               "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE '%metadata lock%' AND INFO LIKE "
+               "'ALTER TABLE " +
+               table + "%'") == "1";
+  }));
+  const auto text = message_of([&] { return others.try_acquire("l"); });
+  held.release();
+  alter.get();
+  CHECK_THAT(text, ContainsSubstring("table `" + table + "` is locked: an ALTER TABLE"));
+  CHECK(others.try_acquire("l"));
+}
+
 TEST_CASE_METHOD(row_fixture, "for_update: a killed connection loses its own lease at once, and no other", "[T62]") {
   make_row("k");
   make_row("other");

@@ -24,6 +24,7 @@ struct mysql_error_class {
 };
 
 constexpr unsigned mysql_record_changed = 1020;
+constexpr unsigned mysql_lock_wait_timeout = 1205;
 constexpr unsigned mysql_deadlock = 1213;
 constexpr unsigned mysql_duplicate_key = 1062;
 constexpr unsigned mysql_no_such_thread = 1094;

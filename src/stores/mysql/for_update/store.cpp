@@ -290,6 +290,17 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
   return answer;
 }
 
+/// Of a look that was contended. MySQL has different numbers for a locked table and for a locked row. In MariaDB a statement about
+/// no row is contended only if the table is locked.
+bool for_update_store::table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& looked) const {
+  if (!client_.is_mariadb()) return looked.why.native == static_cast<int>(mysql_lock_wait_timeout);
+  mysql_rows none;
+  fault why;
+  ++looked.statements;
+  const auto sql = fmt::format("SELECT 1 FROM {} WHERE FALSE {} NOWAIT", rows.table, rows.shared);
+  return by.query(sql, "look at a table", &none, nullptr, why) != outcome::yes && why.contended;
+}
+
 reply for_update_store::look(waiting_connection& by, const request& request) const {
   if (const auto ours = pool_.find(request.resource); ours) {
     return {.result = outcome::yes,
@@ -307,6 +318,11 @@ reply for_update_store::look(waiting_connection& by, const request& request) con
   answer.result = by.query(sql, "look", &found, nullptr, answer.why);
   if (answer.result == outcome::yes) {
     if (found.empty()) answer.result = outcome::absent;
+  } else if (answer.why.contended && table_is_locked(by, *rows, answer)) {
+    answer.why = make_own_fault(
+        fmt::format("table {} is locked: an ALTER TABLE or a backup runs, or waits for a lock that is held",
+                    rows->table),
+        true);
   } else if (answer.why.contended) {
     answer = {.result = outcome::yes,
               .holder = {.holder = sql::foreign_owner,

@@ -8,10 +8,10 @@
 #include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "dlock/stores/mysql_for_update.hpp"
+#include "stores/hangup_watch.hpp"
 #include "stores/mysql/bound/key_waiters.hpp"
 #include "stores/mysql/bound/waiting_connection.hpp"
 #include "stores/mysql/client/client.hpp"
-#include "stores/mysql/client/hangup_watch.hpp"
 #include "stores/mysql/for_update/pool.hpp"
 #include "stores/mysql/shared_table/layout.hpp"
 #include "stores/store_listeners.hpp"
@@ -97,6 +97,7 @@ class for_update_store final : public store, private store_admin {
   reply free(waiting_connection& by, const request& request);
   bool remove(std::string_view key, const link_pool::held& grant);
   reply look(waiting_connection& by, const request& request) const;
+  bool table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& looked) const;
   std::shared_ptr<row_link> open(waiting_connection& by, fault& why);
   bool set_silence(bound_link::turn& mine, row_link& on, microseconds ttl, fault& why);
   std::shared_ptr<const row_table_sql> known() const {
