@@ -13,8 +13,8 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store/holder_info.hpp"
+#include "stores/hangup_watch.hpp"
 #include "stores/mysql/bound/bound_link.hpp"
-#include "stores/mysql/client/hangup_watch.hpp"
 
 namespace dlock::stores::mysql::named_lock {
 

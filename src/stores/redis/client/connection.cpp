@@ -24,12 +24,12 @@ redis_connection::redis_connection(stream_socket socket, std::chrono::millisecon
 }
 
 redis_connection::~redis_connection() {
-  if (watched_by_ != nullptr) watched_by_->remove(socket_.descriptor());
+  if (watched_by_ != nullptr) watched_by_->remove(watch_);
 }
 
-void redis_connection::watch_hang_up(std::shared_ptr<hang_up_watch> by) noexcept {
+void redis_connection::watch_hang_up(std::shared_ptr<hangup_watch> by, std::function<void()> closed) noexcept {
   watched_by_ = std::move(by);
-  watched_by_->add(socket_.descriptor());
+  watch_ = watched_by_->add(socket_.descriptor(), std::move(closed));
 }
 
 void redis_connection::interrupt() noexcept {

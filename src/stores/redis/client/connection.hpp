@@ -3,14 +3,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dlock/store/store.hpp"
+#include "stores/hangup_watch.hpp"
 #include "stores/redis/client/answer.hpp"
 #include "stores/redis/client/command.hpp"
-#include "stores/redis/client/hang_up_watch.hpp"
 #include "stores/redis/client/reader.hpp"
 #include "stores/redis/client/socket.hpp"
 
@@ -22,8 +24,8 @@ class redis_connection : public connection {
   redis_connection(stream_socket socket, std::chrono::milliseconds timeout);
 
   ~redis_connection() override;
-  /// A hang-up of the server is seen while the connection lies idle. `by` lives as long as that.
-  void watch_hang_up(std::shared_ptr<hang_up_watch> by) noexcept;
+  /// `closed` is called when the server closes the connection, also while that lies idle. `by` lives as long as the connection.
+  void watch_hang_up(std::shared_ptr<hangup_watch> by, std::function<void()> closed) noexcept;
 
   void interrupt() noexcept override;
   /// The answers to the following calls come by then as a whole, or not at all; max(): no such limit.
@@ -61,7 +63,8 @@ class redis_connection : public connection {
   stream_socket socket_;
   answer_reader reader_{};
   std::atomic<bool> usable_{true};
-  std::shared_ptr<hang_up_watch> watched_by_{};
+  std::shared_ptr<hangup_watch> watched_by_{};
+  std::uint64_t watch_ = 0;
   stream_socket::clock::time_point answer_by_ = stream_socket::clock::time_point::max();
   end ended_{};
   bool spoke_ = false;  // something has come

@@ -58,7 +58,7 @@ std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const st
       const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
       if (!introduce(*made, why)) return nullptr;
       made->set_patience(client_.settings().statement_timeout);
-      made->watch_hang_up(hang_ups_);
+      made->watch_hang_up(hangups_, [to = listeners_] { to->renew_now(); });
       return made;
     }
   } catch (const std::exception&) {

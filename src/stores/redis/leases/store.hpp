@@ -90,8 +90,7 @@ class redis_store final : public store, private store_admin {
 
   const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();
   /// Shared with the connections, which may outlive the store.
-  const std::shared_ptr<hang_up_watch> hang_ups_ =
-      std::make_shared<hang_up_watch>([to = listeners_] { to->renew_now(); });
+  const std::shared_ptr<hangup_watch> hangups_ = std::make_shared<hangup_watch>();
   redis_client client_;
   const bool by_clock_;
   // What names of keys are, or begin with.

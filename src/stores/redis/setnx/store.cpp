@@ -66,7 +66,7 @@ std::unique_ptr<connection> setnx_store::connect(microseconds limit, fault& why,
     if (made == nullptr || !may_hold_locks(made->server, client_.settings(), true, why)) return nullptr;
     // Another start of the server proves nothing, unless it has kept everything, and nor does an heir.
     made->name_server(made->server.promotion);
-    made->watch_hang_up(hang_ups_);
+    made->watch_hang_up(hangups_, [to = listeners_] { to->renew_now(); });
     return made;
   } catch (const std::exception&) {
     why.transient = why.connection = true;

@@ -11,7 +11,7 @@
 
 #include "base/mutex.hpp"
 
-namespace dlock::stores::mysql {
+namespace dlock::stores {
 
 /// Notices that a server has closed a connection on which nothing is being read: the kernel knows that at once, and the next statement
 /// only finds it. One thread, which begins with the first connection. Thread safety: all functions from any thread.
@@ -46,4 +46,4 @@ class hangup_watch {
   std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-}  // namespace dlock::stores::mysql
+}  // namespace dlock::stores

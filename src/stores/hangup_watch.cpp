@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/client/hangup_watch.hpp"
+#include "stores/hangup_watch.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-namespace dlock::stores::mysql {
+namespace dlock::stores {
 
 namespace {
 
@@ -90,4 +90,4 @@ void hangup_watch::run() noexcept {
   }
 }
 
-}  // namespace dlock::stores::mysql
+}  // namespace dlock::stores
