@@ -81,7 +81,11 @@ row_table named_table(const odb::database& db, const row_class& entity) {
     throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
                       why.transient);
   }
-  throw std::invalid_argument("dlock: " + text);
+  const bool missing = why.text.find(" no ") != std::string::npos || why.text.find("not exist") != std::string::npos;
+  throw std::invalid_argument("dlock: " + text +
+                              (missing ? "; ODB's schema of the class makes the table, and "
+                                         "dlock::add_lock_columns_sql() tells how to add the lock columns to one"
+                                       : ""));
 }
 
 /// The columns of the id, in the order of its members, as ODB's own statements have them.
@@ -144,7 +148,9 @@ std::shared_ptr<const row_table> described(engine::service_core& home, stores::s
   switch (place.shares(*connection, why)) {
     case outcome::yes: break;
     case outcome::no: {
-      const auto address = place.address(db);
+      auto address = place.address(db);
+      // SQLite's begins with the numbers of its file, which tell nobody anything.
+      if (db.id() == odb::id_sqlite) address = address.substr(std::min(address.find('/'), address.size()));
       throw std::invalid_argument(
           fmt::format("dlock: table {} is in {}, but the locks live in {}: rows can be locked in place only where both "
                       "are one server (SQLite: one file)",

@@ -259,6 +259,20 @@ TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leave
   CHECK(closed() == used);
 }
 
+TEST_CASE_METHOD(waiting_fixture, "waiting: what is held by nobody, but locked by a transaction, is said to be so",
+                 "[waiting]") {
+  home.acquire("k", {}, false).release();
+  const fault locked{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
+  store->next(verb::take, {.what = fate::fail, .why = locked, .times = 2});
+  std::string text;
+  try {
+    home.acquire("k", {.wait = 0s}, false);
+  } catch (const lock_timeout& error) {
+    text = error.what();
+  }
+  CHECK(text.find("an open transaction has written or locked its row") != std::string::npos);
+}
+
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the grant changes nothing",
                  "[waiting][T14]") {
   std::stop_source stop;

@@ -19,6 +19,7 @@ step acquire_machine::begin() noexcept { return go(settings_.look_first ? step::
 
 step acquire_machine::replied(const reply& answer, instant now, instant trusted_until) {
   ++statements_;
+  if (last_ != step::look) row_locked_ = answer.result == outcome::failed && answer.why.contended;
   switch (answer.result) {
     case outcome::unknown:
       why_ = answer.why;

@@ -62,6 +62,8 @@ class acquire_machine {
   step given_back(instant now);
 
   const seen& holder() const noexcept { return holder_; }
+  /// Nobody holds the key, as far as was seen, but somebody's open transaction has its row locked.
+  bool row_locked() const noexcept { return row_locked_ && !holder_.holder; }
   std::chrono::microseconds pause() const noexcept { return pause_; }
   /// The pause of a waiter that the store notifies when the key may be free.
   std::chrono::microseconds pause_if_told() const noexcept { return pause_if_told_; }
@@ -93,6 +95,7 @@ class acquire_machine {
   std::chrono::microseconds pause_{0};
   std::chrono::microseconds pause_if_told_{0};
   bool waits_for_holder_ = false;
+  bool row_locked_ = false;
   std::uint64_t fence_ = 0;
   unsigned statements_ = 0;
   unsigned retries_ = 0;

@@ -214,7 +214,8 @@ acquisition::acquired acquisition::result(instant now) {
 std::string acquisition::why_busy(instant now) const {
   if (attempt_ == nullptr) return busy_here_text(with_, request_, key_, now - request_.begun);
   const auto mine = attempt_->pin() ? attempt_->pin()->id : id128{};
-  return busy_text(with_, key_, attempt_->machine().holder(), mine, now - request_.begun);
+  const auto& machine = attempt_->machine();
+  return busy_text(with_, key_, machine.holder(), mine, now - request_.begun, machine.row_locked());
 }
 
 }  // namespace dlock::engine

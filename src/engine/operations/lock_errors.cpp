@@ -55,8 +55,13 @@ void throw_interrupted(interruption why, const lock_key& key, microseconds waite
 }
 
 std::string busy_text(const parts& with, const lock_key& key, const seen& holder, const id128& mine,
-                      microseconds waited) {
+                      microseconds waited, bool row_locked) {
   const auto text = fmt::format("key '{}': waited {} ms", printable(key), in_ms(waited));
+  if (row_locked) {
+    return text +
+           ", held by nobody, but an open transaction has written or locked its row: of another program, or of "
+           "the calling thread itself";
+  }
   if (holder.holder && holder.holder == mine) {
     return text + ", held by this service itself: by a grant whose release has had no answer yet, or by a claim";
   }

@@ -30,7 +30,7 @@ void check_may_wait(const parts& with, const lock_key& key);
 [[noreturn]] void throw_interrupted(interruption why, const lock_key& key, microseconds waited);
 /// For lock_timeout: who held the key, in another process or in this one. `mine`: the session that asked.
 std::string busy_text(const parts& with, const lock_key& key, const seen& holder, const id128& mine,
-                      microseconds waited);
+                      microseconds waited, bool row_locked = false);
 std::string busy_here_text(const parts& with, const lock_request& asked, const lock_key& key, microseconds waited);
 /// Why a lease was lost: nobody has looked whether a row that is not ours is another's.
 std::string_view explain(loss_reason reason) noexcept;

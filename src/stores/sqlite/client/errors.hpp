@@ -22,7 +22,7 @@ fault sqlite_fault(int code, const std::string& path, std::string detail = {});
 /// What to do about SQLITE_BUSY_SNAPSHOT: no try of the same transaction helps.
 inline constexpr const char* busy_snapshot_advice =
     "the transaction read before it wrote, and others have written since: begin it with BEGIN IMMEDIATE "
-    "(odb::sqlite: begin_immediate())";
+    "(dlock::begin_write() of an ODB database)";
 
 /// Another connection has the file: the same statement may be tried again at once.
 inline bool is_busy(int code) noexcept { return (code & 0xff) == SQLITE_BUSY; }
