@@ -136,7 +136,8 @@ TEST_CASE_METHOD(row_fixture, "for_update: nothing but a held lock has a transac
   CHECK_NOTHROW(plain.run("ALTER TABLE " + table + " ADD COLUMN remark int"));
 }
 
-TEST_CASE_METHOD(row_fixture, "for_update: a free key of a table that an ALTER TABLE waits for is not called held") {
+TEST_CASE_METHOD(row_fixture, "for_update: a free key of a table that an ALTER TABLE waits for is not called held",
+                 "[mariadb]") {
   make_row("k");
   make_row("l");
   lock_service locks{place.url("")}, others{place.url("")};
