@@ -24,8 +24,9 @@ class virtual_clock final : public time_source {
  public:
   virtual_clock() = default;
   /// `patience`: a test that forgot to move the clock doesn't hang. When a call has waited for so long in real time while the clock
-  /// stood still, the clock moves by itself, from one awaited time to the next, until somebody calls advance(), and says so on the
-  /// standard error. So a forgotten wait ends in lock_timeout. Default 20 s; 0: never.
+  /// stood still, the clock moves by itself, from one awaited time to the next, after 1,000 of them in ever longer leaps, until
+  /// somebody calls advance(), and says so on the standard error. So a forgotten wait ends in lock_timeout; one with
+  /// wait_forever ends too, at the latest when the others' leases have run out. Default 20 s; 0: never.
   explicit virtual_clock(std::chrono::milliseconds patience) noexcept : patience_(patience) {}
 
   instant now() const noexcept override;
@@ -57,7 +58,8 @@ class virtual_clock final : public time_source {
   void wake_due(std::unique_lock<std::mutex>& own);
 
   const std::chrono::milliseconds patience_ = std::chrono::seconds{20};
-  std::atomic<bool> by_itself_{false};
+  static constexpr unsigned steady_moves = 1000;
+  std::atomic<unsigned> by_itself_{0};  // moves
   std::atomic<std::int64_t> us_{1'000'000'000};
   mutable std::mutex mutex_;
   std::condition_variable changed_;

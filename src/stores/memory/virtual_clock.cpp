@@ -67,7 +67,7 @@ void virtual_clock::advance(std::chrono::microseconds duration) {
     throw std::invalid_argument("dlock: advance(" + std::to_string(duration.count()) + " us): time does not go back");
   }
   std::unique_lock own(mutex_);
-  by_itself_ = false;
+  by_itself_ = 0;
   us_ += duration.count();
   wake_due(own);
 }
@@ -79,12 +79,13 @@ bool virtual_clock::wait_in_vain(std::condition_variable& wake, std::unique_lock
   }
   const auto begun = now();
   // Once it moves by itself it goes on so: the end of a wait may be many steps away. Background threads have their turn between.
-  const auto limit = by_itself_ ? std::chrono::milliseconds{2} : patience_;
+  const auto limit = by_itself_ > 0 ? std::chrono::milliseconds{2} : patience_;
   return wake.wait_for(lock, limit) == std::cv_status::timeout && now() == begun;
 }
 
 void virtual_clock::advance_by_itself(instant until) {
-  if (!by_itself_.exchange(true)) {
+  const auto moves = by_itself_++;
+  if (moves == 0) {
     std::fprintf(stderr,
                  "dlock: virtual_clock: a call has waited %lld ms of real time while the clock stood still; from here "
                  "on the clock "
@@ -94,6 +95,8 @@ void virtual_clock::advance_by_itself(instant until) {
   std::unique_lock own(mutex_);
   auto next = until;
   for (auto* each = first_; each != nullptr; each = each->next) next = std::min(next, each->until);
+  // The end of wait_forever is too far for small steps.
+  if (moves >= steady_moves) next = std::max(next, instant{2 * now().time_since_epoch()});
   if (next <= now()) return;
   us_ = next.time_since_epoch().count();
   wake_due(own);

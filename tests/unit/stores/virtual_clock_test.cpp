@@ -146,3 +146,13 @@ TEST_CASE("virtual clock: a wait that the test forgot ends by itself", "[clock]"
   CHECK_THROWS_AS(locks.acquire("k", {.wait = 30s}), lock_timeout);
   CHECK(theirs.loss() == loss_reason::none);  // it was renewed while the clock moved
 }
+
+TEST_CASE("virtual clock: wait_forever that the test forgot ends by itself, too", "[clock]") {
+  stores::virtual_clock clock{20ms};
+  const auto store = std::make_shared<stores::memory_store>(clock);
+  lock_service locks{store, {.time = &clock}};
+  lock_service others{store, {.time = &clock}};
+  const auto theirs = others.acquire("k");
+  const auto mine = locks.try_acquire("k", {.wait = wait_forever});
+  CHECK(theirs.loss() != loss_reason::none);  // it ends by a leap that no lease outlives
+}
