@@ -16,6 +16,7 @@
 /// logger's level costs nothing.
 
 #include <memory>
+#include <string>
 
 #include "dlock/observer.hpp"
 
@@ -34,6 +35,8 @@ struct spdlog_observer_options {
   /// Most lines per second for each kind of event. What was left out is said: in a line "suppressed" by the
   /// next event after that second, at the latest when the observer is destroyed. Default 20; 0: no limit.
   unsigned per_second = 20;
+  /// Each line says service=... with this name, so that lines of several services in one log can be told apart. Default: none.
+  std::string service{};
   /// Only for tests: another clock. Default: system_time().
   time_source* time = nullptr;
 };

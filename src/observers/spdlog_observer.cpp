@@ -169,6 +169,7 @@ class spdlog_observer final : public observer {
       line out("suppressed");
       out.add("event", to_string(each.which));
       out.add("count", each.count);
+      name_service(out);
       to_->log(level_of(each.which), out.text());
     }
   }
@@ -181,7 +182,11 @@ class spdlog_observer final : public observer {
     }
     add_details(out, event);
     if (!event.text.empty()) out.add("text", options_.hash_keys ? without_key(event) : event.text);
+    name_service(out);
     return out.text();
+  }
+  void name_service(line& out) const {
+    if (!options_.service.empty()) out.add("service", std::string_view(options_.service));
   }
 
   // Error texts name their key, as it is or escaped.

@@ -78,6 +78,17 @@ TEST_CASE_METHOD(log_fixture, "spdlog: each kind of event is one line of pairs w
   CHECK(line_of({.what = kind::clean_up, .attempts = 12}) == "debug clean_up rows=12");
 }
 
+TEST_CASE_METHOD(log_fixture, "spdlog: lines name their service, if it has a name", "[spdlog]") {
+  const auto named =
+      dlock::make_spdlog_observer(logger, {.per_second = 1, .service = "orders of today", .time = &clock});
+  for (int i = 0; i < 2; ++i) named->on({.what = kind::released, .key = "k", .fence = 8});
+  clock.advance(1s);
+  named->on({.what = kind::busy, .key = "k"});
+  CHECK(lines() == std::vector<std::string>{"debug released key=k fence=8 held_us=0 service=\"orders of today\"",
+                                            "debug suppressed event=released count=1 service=\"orders of today\"",
+                                            "debug busy key=k waited_us=0 service=\"orders of today\""});
+}
+
 TEST_CASE_METHOD(log_fixture, "spdlog: no key or text can forge a line or a pair", "[spdlog]") {
   CHECK(line_of({.what = kind::reentered, .key = "a\nerror lost key=b", .fence = 1}) ==
         R"(debug reentered key="a\x0aerror lost key=b" fence=1)");
