@@ -207,4 +207,14 @@ TEST_CASE_METHOD(capabilities_fixture,
   CHECK(held.loss() == loss_reason::taken_over);
 }
 
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: a program asks what its store can do", "[capabilities]") {
+  store->can().min_hold = false;
+  const auto locks = service();
+  CHECK(locks->caps().fence);
+  CHECK(locks->caps().session_leases);
+  CHECK_FALSE(locks->caps().min_hold);
+  CHECK_FALSE(locks->caps().tells_free);
+  CHECK(locks->statements() == 0);
+}
+
 }  // namespace dlock::test

@@ -200,3 +200,24 @@ TEST_CASE("observer: all kinds of events are in one array, each with its name", 
   CHECK(names.size() == event_kinds.size());
   CHECK_FALSE(names.contains("unknown"));
 }
+
+TEST_CASE_METHOD(engine_fixture, "gauges: keys that are held, each once, and calls that wait", "[observer]") {
+  const auto locks = service();
+  const auto theirs = stranger()->acquire("busy");
+  CHECK(locks->held() == 0);
+  auto held = locks->acquire("k");
+  const auto both = locks->acquire_all({"a", "b"});
+  const auto again = locks->acquire("k");
+  CHECK(locks->held() == 3);
+  CHECK(locks->waiting() == 0);
+  std::thread at_store([&] { static_cast<void>(thrown([&] { return locks->acquire("busy", {.wait = 1s}); })); });
+  std::thread in_line([&] { static_cast<void>(thrown([&] { return locks->acquire("k", {.wait = 1s}); })); });
+  CHECK(eventually([&] { return locks->waiting() == 2; }));
+  while_time_passes([&] {
+    at_store.join();
+    in_line.join();
+  });
+  CHECK(locks->waiting() == 0);
+  held.release();
+  CHECK(locks->held() == 3);
+}
