@@ -147,6 +147,62 @@ TEST_CASE_METHOD(told_fixture, "told: a watch that has stopped working is begun 
   REQUIRE(store->begun() == 2);
 }
 
+TEST_CASE_METHOD(told_fixture, "told: a key that was released to waiters is left to them for a while", "[told][fair]") {
+  store->has_waiters(1);
+  elsewhere([&] { mine->acquire("x").release(); });
+  const auto takes = store->count(verb::take);
+  wait_for({"x"}, {.wait = 1h});
+  REQUIRE(eventually([&] { return store->watched("x") == 1; }));
+  REQUIRE(at_rest());
+  SECTION("that one of them has had it already, the store tells") {
+    store->tell("x");  // the watch works
+    REQUIRE(at_rest());
+    CHECK(store->count(verb::take) == takes);
+    CHECK_FALSE(over);
+    store->tell("x");
+  }
+  SECTION("or nobody comes") {
+    clock.advance(4ms);
+    REQUIRE(at_rest());
+    CHECK(store->count(verb::take) == takes);
+    CHECK_FALSE(over);
+    clock.advance(1ms);
+  }
+  end();
+  CHECK(granted);
+}
+
+TEST_CASE_METHOD(told_fixture, "told: among waiters those that were passed over more often ask first", "[told][fair]") {
+  held.reset();
+  store->has_waiters(3);
+  elsewhere([&] { mine->acquire("k").release(); });
+  held = other->acquire("k");
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
+  REQUIRE(at_rest());
+  clock.advance(5ms);
+  REQUIRE(at_rest());
+  REQUIRE_FALSE(over);
+  for (const auto before_it : {2ms, 1ms}) {
+    const auto takes = store->count(verb::take);
+    held->release();
+    held = other->acquire("k");
+    store->tell("k");
+    REQUIRE(at_rest());
+    clock.advance(before_it - 1us);
+    REQUIRE(at_rest());
+    CHECK(store->count(verb::take) == takes);
+    clock.advance(1us);
+    REQUIRE(at_rest());
+    CHECK(store->count(verb::take) == takes + 1);
+    REQUIRE_FALSE(over);
+  }
+  held->release();
+  store->tell("k");
+  end();
+  CHECK(granted);
+}
+
 TEST_CASE_METHOD(told_fixture, "told: what is told while a statement is under way is not lost", "[told]") {
   wait_for({"k"}, {.wait = 1h});
   REQUIRE(pauses_after(2));

@@ -107,6 +107,35 @@ TEST_CASE_METHOD(try_fixture, "try: with a wait nothing but busy is an answer", 
   CHECK(thrown([&] { return locks->try_acquire_all({"j", "k"}, {.wait = 1s}); }) == errc::closed);
 }
 
+TEST_CASE_METHOD(engine_fixture, "try: a key that this process leaves to other processes is free for one attempt",
+                 "[try][fair]") {
+  store->tells_free();
+  const auto mine = service();
+  const auto hold = [&] {
+    const auto held = mine->acquire("k");
+    clock.advance(100ms);
+  };
+  elsewhere(hold);
+  std::atomic<bool> granted{false};
+  std::thread waiting([&] {
+    const auto held = mine->acquire("k", {.wait = 1h});
+    granted = true;
+  });
+  CHECK(clock.at_rest({.callers = 1}));
+  CHECK_FALSE(granted);
+  {
+    const auto held = mine->try_acquire("k");
+    CHECK(static_cast<bool>(held));
+    CHECK(clock.at_rest({.callers = 1}));
+    CHECK_FALSE(granted);
+    clock.advance(20ms);
+    CHECK(clock.at_rest({.callers = 1}));
+    CHECK_FALSE(granted);  // it stands in line again
+  }
+  waiting.join();
+  CHECK(granted);
+}
+
 TEST_CASE_METHOD(try_fixture, "wait_forever: nobody sees its end", "[try][waiting]") {
   const auto mine = locks->acquire("k", {.ttl = 24h * 30, .renewal = renewal::none});
   std::uint64_t fence = 0;

@@ -145,6 +145,29 @@ TEST_CASE_METHOD(engine_fixture, "waiting: behind a thread that gets no answer f
   head.join();
 }
 
+TEST_CASE_METHOD(engine_fixture, "waiting: behind a first statement that hangs nobody hears busy", "[waiting][T35]") {
+  const auto locks = service();
+  locks->acquire("other").release();
+  const auto hangs = store->hold(verb::take);
+  std::thread head([&] { static_cast<void>(thrown([&] { return locks->acquire("k", {.wait = 1h}); })); });
+  REQUIRE(hangs->reached());
+  std::error_code brief, patient;
+  const auto waits = [&](std::error_code& end, std::chrono::milliseconds wait) {
+    end = thrown([&] { return locks->acquire("k", {.wait = wait}); });
+  };
+  std::thread first([&] { waits(brief, 1s); });
+  std::thread second([&] { waits(patient, 2s); });
+  REQUIRE(clock.at_rest({.callers = 2, .busy = 0}));
+  clock.advance(1s);
+  first.join();
+  CHECK(brief == errc::timed_out);
+  clock.advance(1s);
+  second.join();
+  CHECK(patient == errc::store_unreachable);
+  hangs->open();
+  head.join();
+}
+
 TEST_CASE_METHOD(engine_fixture,
                  "waiting: for a session that another thread opens, it ends with the reason of that one", "[waiting]") {
   const auto locks = service();

@@ -67,6 +67,8 @@ class faulty_store final : public store,
   }
   /// It tells who waits for a key when that may be free, which here the test says. Before a service uses it.
   void tells_free() { caps_.tells_free = true; }
+  /// A release notifies so many.
+  void has_waiters(unsigned count) { waiters_ = count; }
   /// It has nothing for operators and clean-up, or for transactions. Before a service uses it.
   void no_admin() { has_admin_ = false; }
   void no_transactions() { has_transactions_ = false; }
@@ -193,6 +195,7 @@ class faulty_store final : public store,
       replies[i] = run(by, q.action, &q, [&] {
         reply answer;
         inner_->execute(*by.inner, {&q, 1}, {&answer, 1});
+        if (q.action == verb::release) answer.waiters = waiters_;
         return answer;
       });
     }
@@ -422,6 +425,7 @@ class faulty_store final : public store,
   const std::string name_;
   capabilities caps_;
   std::atomic<bool> takes_wait_{false};
+  std::atomic<unsigned> waiters_{0};
   std::string unfit_{};
   bool has_admin_ = true;
   bool has_transactions_ = true;

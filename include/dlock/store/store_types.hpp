@@ -84,6 +84,7 @@ struct reply {
   std::uint64_t fence = 0;  ///< take, insert, take_over said yes: the new fencing token
   seen holder{};            ///< look said yes
   fault why{};              ///< failed, unknown
+  unsigned waiters = 0;     ///< release said yes: so many were notified at once, who now race for the key
   unsigned statements = 1;  ///< sent for it; where one served a batch, the first reply tells, the others have 0
 };
 

@@ -27,7 +27,6 @@ bool grant_registry::admit(const std::shared_ptr<grant>& grant, instant now) noe
   watch(grant, now);
   if (grant->renewal != nullptr) rows_.add(grant, now);
   if (grant->turn) grant->turn.granted(grant->key, grant->owner.get());
-  if (grant->fenced) history_.granted(grant->key, grant->fence, grant->granted_at);
   return true;
 }
 

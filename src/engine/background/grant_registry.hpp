@@ -67,8 +67,8 @@ class grant_registry {
   std::size_t held() const noexcept { return static_cast<std::size_t>(counted_.load() % ending); }
   /// Held, or in the books still.
   bool any() const noexcept { return counted_.load() > 0; }
-  /// How long this process leaves a key alone that it has had again and again, before it takes it.
-  microseconds leave_alone(const lock_key& key, instant now) noexcept { return history_.leave_alone(key, now); }
+  /// How long this process has had which key.
+  reigns& history() noexcept { return history_; }
 
  private:
   void no_longer_held() noexcept;

@@ -16,7 +16,9 @@ struct wait_line {
   queue_waiter* first = nullptr;
   queue_waiter* last = nullptr;
   pause* between_looks = nullptr;    // of the one whose turn it is
+  queue_turn* spared = nullptr;      // the turn, while a single attempt may take it
   std::unique_ptr<fault> trouble{};  // of the one whose turn it is, or was before
+  bool answered = false;             // the store has said something about the key
   wait_line* same_bucket = nullptr;
 
   std::uint64_t hash() const noexcept { return key->hash(); }
@@ -28,11 +30,11 @@ struct wait_line {
       each = behind;
     }
   }
-  void push_back(queue_waiter& waiter) noexcept {
-    waiter.before_ = last;
-    waiter.behind_ = nullptr;
-    (last == nullptr ? first : last->behind_) = &waiter;
-    last = &waiter;
+  void add(queue_waiter& waiter) noexcept {
+    waiter.before_ = waiter.first ? nullptr : last;
+    waiter.behind_ = waiter.first ? first : nullptr;
+    (waiter.before_ == nullptr ? first : waiter.before_->behind_) = &waiter;
+    (waiter.behind_ == nullptr ? last : waiter.behind_->before_) = &waiter;
   }
   void remove(queue_waiter& waiter) noexcept {
     (waiter.before_ == nullptr ? first : waiter.before_->behind_) = waiter.behind_;
@@ -70,6 +72,7 @@ struct wait_shard {
   void drop(wait_line& line) noexcept DLOCK_REQUIRES(mutex) {
     taken.remove(line);
     line.trouble.reset();
+    line.answered = false;
     if (spares == most_spares) {
       delete &line;
       return;
@@ -95,6 +98,7 @@ void queue_turn::hand_on(bool freed) noexcept {
   auto* const mine = line_.load();
   if (mine == nullptr) return;
   auto& line = *mine;
+  line.spared = nullptr;
   line.between_looks = nullptr;
   if (line.first == nullptr) {
     shard.drop(line);
@@ -116,6 +120,7 @@ void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept
   if (line == nullptr) return;
   line->key = &key;
   line->trouble.reset();
+  line->answered = true;
   if (owner == nullptr) return;
   line->for_each([&](queue_waiter& waiter) {
     if (waiter.owner != owner) return;
@@ -138,11 +143,24 @@ void queue_turn::ends_pause() noexcept {
   if (auto* const line = line_.load()) line->between_looks = nullptr;
 }
 
+void queue_turn::spare() noexcept {
+  const base::lock_guard lock(in_->mutex);
+  if (auto* const line = line_.load()) line->spared = this;
+}
+
+bool queue_turn::retake() noexcept {
+  const base::lock_guard lock(in_->mutex);
+  auto* const line = line_.load();
+  if (line != nullptr) line->spared = nullptr;
+  return line != nullptr;
+}
+
 void queue_turn::in_trouble(const fault* why) noexcept {
   if (line_.load() == nullptr) return;
   const base::lock_guard lock(in_->mutex);
   auto* const line = line_.load();
   if (line == nullptr) return;
+  line->answered = true;
   try {
     line->trouble = why != nullptr ? std::make_unique<fault>(*why) : nullptr;
   } catch (const std::bad_alloc&) {
@@ -161,11 +179,16 @@ wait_shard& wait_queue::shard_of(const lock_key& key) const noexcept {
   return shards_[(key.hash() >> 32U) % shard_count];
 }
 
-queue_turn wait_queue::try_enter(const lock_key& key) {
+queue_turn wait_queue::try_enter(const lock_key& key, bool once) {
   auto& shard = shard_of(key);
   const base::lock_guard lock(shard.mutex);
   const auto [line, free] = shard.line_of(key);
-  return free ? queue_turn(shard, line) : queue_turn();
+  if (!free) {
+    if (!once || line.spared == nullptr) return {};
+    std::exchange(line.spared, nullptr)->line_.store(nullptr);
+    line.key = &key;
+  }
+  return queue_turn(shard, line);
 }
 
 bool wait_queue::enter(const lock_key& key, queue_waiter& waiter, instant now) {
@@ -177,7 +200,7 @@ bool wait_queue::enter(const lock_key& key, queue_waiter& waiter, instant now) {
     return true;
   }
   waiter.waits_for_ = &key;
-  line.push_back(waiter);
+  line.add(waiter);
   // The one before would look more seldom than this one wants to.
   if (line.between_looks != nullptr) line.between_looks->shorten(now + waiter.longest_pause);
   return false;
@@ -188,13 +211,13 @@ bool wait_queue::told(const lock_key& key, const queue_waiter& waiter) noexcept 
   return waiter.turn || waiter.enter_again;
 }
 
-bool wait_queue::trouble(const lock_key& key, fault& why) const noexcept {
+bool wait_queue::trouble(const lock_key& key, fault& why, bool long_since) const noexcept {
   auto& shard = shard_of(key);
   const base::lock_guard lock(shard.mutex);
   const auto* const line = shard.find(key);
-  if (line == nullptr || line->trouble == nullptr) return false;
+  if (line == nullptr || (line->trouble == nullptr && (line->answered || !long_since))) return false;
   try {
-    why = *line->trouble;
+    why = line->trouble != nullptr ? *line->trouble : passing_fault("the store has not answered so far", true);
     return true;
   } catch (const std::bad_alloc&) {
     return false;

@@ -41,6 +41,9 @@ class queue_turn {
   /// Its holder pauses: those in line, and those who come, may shorten that. `pause` is not used after ends_pause().
   void begins_pause(pause& pause, instant now) noexcept;
   void ends_pause() noexcept;
+  /// Its holder leaves the key alone: a single attempt may take the turn from it, until retake(). False: one has.
+  void spare() noexcept;
+  bool retake() noexcept;
   /// Why the store could not be asked about the key, for those behind; null: it can. Stays until the key is granted, or until
   /// this is called again, also by the next one whose turn it is.
   void in_trouble(const fault* why) noexcept;
@@ -60,6 +63,7 @@ class queue_waiter {
 
   const owner_state* owner = nullptr;          ///< who may enter the key again if that one is granted it; null: nobody
   std::chrono::microseconds longest_pause{0};  ///< between two looks at a busy key, if it were its turn
+  bool first = false;                          ///< it has been at the head of the line
   queue_turn turn{};                           ///< what it waited for
   bool freed = false;                          ///< with the turn: nobody of this process has the key
   bool enter_again = false;                    ///< its owner holds the key now
@@ -84,16 +88,17 @@ class wait_queue {
   explicit wait_queue(std::size_t most_waiters);
   ~wait_queue();
 
-  /// The turn, if nobody of this process has it; else empty.
-  queue_turn try_enter(const lock_key& key);
-  queue_turn try_enter(const lock_key&& key) = delete;
+  /// The turn, if nobody of this process has it; else empty. `once`: also if its holder spares it.
+  queue_turn try_enter(const lock_key& key, bool once = false);
+  queue_turn try_enter(const lock_key&& key, bool once = false) = delete;
   /// Gives the waiter the turn (true), or puts it in line; then it may have been given the turn before this returns.
   bool enter(const lock_key& key, queue_waiter& waiter, instant now);
   bool enter(const lock_key&& key, queue_waiter& waiter, instant now) = delete;
   /// Whether `turn` or `enter_again` was set.
   bool told(const lock_key& key, const queue_waiter& waiter) noexcept;
-  /// Why the one whose turn it is gets no answer from the store. False: there is no such reason, or no memory for it.
-  bool trouble(const lock_key& key, fault& why) const noexcept;
+  /// Why the one whose turn it is gets no answer from the store. False: there is no such reason, or no memory for it. `long_since`:
+  /// the caller has waited for so long that to have had no answer at all is a reason.
+  bool trouble(const lock_key& key, fault& why, bool long_since) const noexcept;
   /// Takes it out of the line. False: `turn` or `enter_again` was set meanwhile.
   bool leave(const lock_key& key, queue_waiter& waiter) noexcept;
 

@@ -15,6 +15,11 @@ acquire_machine::acquire_machine(const settings& given) noexcept : settings_(giv
   if (given.patient) backoff_.grow();
 }
 
+std::chrono::microseconds acquire_machine::courtesy() const noexcept {
+  const auto before = settings_.rivals - std::min(settings_.rivals, turns_.passed_over());
+  return std::min(before * reigns::precedence, reigns::moment);
+}
+
 step acquire_machine::begin() noexcept { return go(settings_.look_first ? step::look : step::take); }
 
 step acquire_machine::replied(const reply& answer, instant now, instant trusted_until) {

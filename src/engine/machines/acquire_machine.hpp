@@ -46,6 +46,7 @@ class acquire_machine {
     detail::retry_settings retry{};
     std::uint64_t seed = 0;
     bool patient = false;  ///< it has just had the key for long: pauses begin with the longest
+    unsigned rivals = 0;   ///< reigns::rivals()
   };
 
   explicit acquire_machine(const settings& given) noexcept;
@@ -67,6 +68,8 @@ class acquire_machine {
   std::chrono::microseconds pause() const noexcept { return pause_; }
   /// The pause of a waiter that the store notifies when the key may be free.
   std::chrono::microseconds pause_if_told() const noexcept { return pause_if_told_; }
+  /// Told: how long it lets others ask for the key, who have been passed over more often.
+  std::chrono::microseconds courtesy() const noexcept;
   /// pause: the key is somebody else's; otherwise something failed that may pass.
   bool waits_for_holder() const noexcept { return waits_for_holder_; }
   std::uint64_t fence() const noexcept { return fence_; }

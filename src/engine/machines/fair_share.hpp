@@ -10,6 +10,10 @@
 ///   who sees that one process takes the key again and again looks often enough to meet that moment (missed_turns).
 ///
 /// If nobody came, there was nobody, and the next such moment is later.
+///
+/// Where the store notifies all waiters at once, they race for the key, and the nearest would get it each time. The reply to a
+/// release says how many there are. So a process leaves a key alone that it has released to waiters, and in its next wait it asks
+/// for it later than those that have been passed over more often (acquire_machine::courtesy()).
 
 #include <array>
 #include <chrono>
@@ -23,7 +27,7 @@
 namespace dlock::engine {
 
 /// How long this process has had its keys, one grant after the other. Pure but for its mutex: time is handed in. Remembers
-/// the latest keys only; what it forgets is as if it had never been.
+/// the keys that were used last; what it forgets is as if it had never been.
 class reigns {
  public:
   /// So long a key is taken again and again before it is left alone; twice as long each time when nobody came.
@@ -33,10 +37,17 @@ class reigns {
   static constexpr microseconds moment = std::chrono::milliseconds{20};
   /// Who leaves a key alone for so long by himself need not do more.
   static constexpr microseconds enough = std::chrono::milliseconds{5};
+  /// Where the store notifies all waiters at once: by so much earlier one asks for the key who was passed over once more.
+  static constexpr microseconds precedence = std::chrono::milliseconds{1};
 
   /// How long a key is to be left alone before this process takes it.
   microseconds leave_alone(const lock_key& key, instant now) noexcept;
-  void granted(const lock_key& key, std::uint64_t fence, instant now) noexcept;
+  /// `watched`: the store notified this process, and may have done so until now.
+  void granted(const lock_key& key, std::uint64_t fence, bool watched, instant now) noexcept;
+  /// Just before released(): so many waiters were notified.
+  void notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept;
+  /// How many others come before this process, if it has just released the key to waiters.
+  unsigned rivals(const lock_key& key, instant now) noexcept;
   void released(const lock_key& key, std::uint64_t fence, instant now) noexcept;
 
  private:
@@ -45,13 +56,19 @@ class reigns {
     std::uint64_t fence = 0;
     instant begun{};     // or the last moment
     instant released{};  // zero: held
+    instant used{};
     microseconds length{0};
     bool left_alone = false;
+    unsigned waiters = 0;
+    bool watched = false;
   };
-  reign& of(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_) { return all_[key.hash() % all_.size()]; }
+  /// Null: nothing is known of it.
+  reign* find(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
+  /// The key's own one, or that of its set which was used longest ago.
+  reign& place_of(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
 
   base::mutex mutex_;
-  std::array<reign, 128> all_ DLOCK_GUARDED_BY(mutex_){};
+  std::array<std::array<reign, 8>, 64> sets_ DLOCK_GUARDED_BY(mutex_){};  // by hash
 };
 
 /// Whether a waiter has seen the same process for a while, with a grant that is another at each look: then it hurries until
@@ -60,11 +77,14 @@ class missed_turns {
  public:
   void looked(const seen& holder, instant now) noexcept;
   bool hurry() const noexcept { return hurry_; }
+  /// How often the key was seen to change hands.
+  unsigned passed_over() const noexcept { return passed_over_; }
 
  private:
   id128 holder_{};
   std::uint64_t fence_ = 0;
   instant since_{};
+  unsigned passed_over_ = 0;
   bool hurry_ = false;
 };
 

@@ -54,9 +54,13 @@ action acquisition::enter_again(action next) {
 
 action acquisition::enter(instant now) {
   check_may_wait(with_, key_);
-  turn_ = with_.queue.try_enter(key_);
+  turn_ = with_.queue.try_enter(key_, request_.once);
   if (turn_) return ask_store(look_first_, now);
-  if (request_.deadline <= request_.begun) return busy_here();
+  if (request_.deadline <= request_.begun) return busy_here(now);
+  return line_up(now);
+}
+
+action acquisition::line_up(instant now) {
   doing_ = doing::in_line;
   return line_left(line_.start(key_, request_.deadline, now), now);
 }
@@ -66,16 +70,18 @@ action acquisition::line_left(action next, instant now) {
   doing_ = doing::nothing;
   switch (line_.ended()) {
     case line_place::end::turn: turn_ = line_.take_turn(); return ask_store(!line_.freed(), now);
-    case line_place::end::enter_again: return begin(now);  // what the owner held may have been released again
+    case line_place::end::enter_again:
+      line_.keep_place();
+      return begin(now);  // what the owner held may have been released again
     case line_place::end::too_many: too_many_ = true; break;
-    case line_place::end::timed_out: return busy_here();
+    case line_place::end::timed_out: return busy_here(now);
   }
   return {};
 }
 
 /// Whether anybody has the key is not known while the one in front gets no answer.
-action acquisition::busy_here() {
-  behind_ = !interrupted_ && with_.queue.trouble(key_, trouble_);
+action acquisition::busy_here(instant now) {
+  behind_ = !interrupted_ && with_.queue.trouble(key_, trouble_, now - request_.begun >= statement_patience);
   return {};
 }
 
@@ -93,10 +99,18 @@ action acquisition::ask_store(bool look_first, instant now) {
     at_ = &room_->emplace(with_, woken_);
   }
   const auto moment = leave_alone(with_, key_, request_, now);
+  if (with_.caps.tells_free) rivals_ = with_.grants.history().rivals(key_, now);
   if (moment.count() == 0 || interrupted_) return ask_now(now);
   patient_ = true;
+  resumes_ = now + moment;
+  at_->watch.begin(key_, {});  // somebody else may have had it before the time is over
+  return let_others(now);
+}
+
+action acquisition::let_others(instant now) {
   doing_ = doing::leaving_alone;
-  return pause_over(at_->pause.start(at_->no_turn, nullptr, now + moment, now), now);
+  turn_.spare();
+  return pause_over(at_->pause.start(at_->no_turn, nullptr, resumes_, now), now);
 }
 
 action acquisition::ask_now(instant now) {
@@ -106,7 +120,8 @@ action acquisition::ask_now(instant now) {
                                                              .look_first = look_first_,
                                                              .retry = request_.terms.retry,
                                                              .seed = with_.shared.next_nonce(),
-                                                             .patient = patient_},
+                                                             .patient = patient_,
+                                                             .rivals = rivals_},
                                    woken_);
   doing_ = doing::asking;
   return follow(attempt_->start(now), now);
@@ -116,7 +131,7 @@ action acquisition::follow(action next, instant now) {
   while (next.what == action::kind::finished) {
     if (attempt_->at() == step::pause) return pause_now(now);
     if (attempt_->at() != step::granted) break;
-    result_.held = attempt_->admit(turn_, now);
+    result_.held = attempt_->admit(turn_, at_->watch.works(), now);
     if (result_.held == nullptr) {
       closed_ = with_.closed.load();
       next = attempt_->give_back(now);
@@ -144,7 +159,7 @@ action acquisition::pause_now(instant now) {
   }
   doing_ = doing::pausing;
   const auto& machine = attempt_->machine();
-  if (const bool troubled = !machine.waits_for_holder(); troubled || troubled_) {
+  if (const bool troubled = !machine.waits_for_holder(); troubled || troubled_ != false) {
     turn_.in_trouble(troubled ? &machine.why() : nullptr);
     troubled_ = troubled;
   }
@@ -157,14 +172,23 @@ action acquisition::pause_now(instant now) {
 
 action acquisition::pause_over(action next, instant now) {
   if (next.what != action::kind::finished) return next;
-  const bool before = doing_ == doing::leaving_alone;
-  doing_ = doing::asking;
-  if (!at_->pause.interrupted()) {
-    if (before) return ask_now(now);
-    return follow(at_->pause.was_told() ? attempt_->told(now) : attempt_->looked(now), now);
+  const bool before = std::exchange(doing_, doing::nothing) == doing::leaving_alone;
+  if (at_->pause.interrupted()) return {};
+  if (before && !turn_.retake()) {  // a single attempt of this process has taken it
+    line_.keep_place();
+    return line_up(now);
   }
-  doing_ = doing::nothing;
-  return {};
+  doing_ = doing::asking;
+  const bool told = at_->pause.was_told();
+  if (!before) {
+    if (!told) return follow(attempt_->looked(now), now);
+    resumes_ = std::min(now + attempt_->machine().courtesy(), std::max(request_.deadline, now));
+  } else if (told && attempt_ == nullptr && rivals_ == 0) {
+    // First it is told that the watch works, then that the other one has released the key.
+    if (std::exchange(hears_, true)) resumes_ = now;
+  }
+  if (told && now < resumes_) return let_others(now);
+  return attempt_ == nullptr ? ask_now(now) : follow(attempt_->told(now), now);
 }
 
 action acquisition::resume(instant now) {

@@ -52,10 +52,12 @@ class acquisition final : public operation {
 
   action begin(instant now);
   action enter(instant now);
+  action line_up(instant now);
   action enter_again(action next);
   action line_left(action next, instant now);
-  action busy_here();
+  action busy_here(instant now);
   action ask_store(bool look_first, instant now);
+  action let_others(instant now);
   action ask_now(instant now);
   action follow(action next, instant now);
   action pause_now(instant now);
@@ -67,6 +69,9 @@ class acquisition final : public operation {
   waker& woken_;
   bool look_first_;
   bool patient_ = false;  // this process has had the key for long
+  unsigned rivals_ = 0;
+  bool hears_ = false;  // leaving it alone: the store notifies of its release
+  instant resumes_{};   // leaving it alone: until then
   doing doing_ = doing::nothing;
   second_lease again_;
   line_place line_;
@@ -78,10 +83,10 @@ class acquisition final : public operation {
   acquired result_{};
   std::optional<interruption> interrupted_{};
   bool too_many_ = false;
-  bool troubled_ = false;  // those in line are told why the store can't be asked
-  bool behind_ = false;    // busy: behind one who gets no answer from the store
-  fault trouble_{};        // behind_: why
-  bool closed_ = false;    // the service was closed while the store granted it
+  std::optional<bool> troubled_{};  // those in line know whether the store can be asked
+  bool behind_ = false;             // busy: behind one who gets no answer from the store
+  fault trouble_{};                 // behind_: why
+  bool closed_ = false;             // the service was closed while the store granted it
 };
 
 }  // namespace dlock::engine

@@ -243,12 +243,13 @@ instant key_attempt::trusted_until(instant now) const noexcept {
   return keeping_.kind == lease_kind::session ? now + asked_->pin->deadline.left(now) : trusted_until_;
 }
 
-std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, instant now) noexcept {
+std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool watched, instant now) noexcept {
   keeping_.granted(*asked_, request_.terms, trusted_until_, statement_.sent_at, now);
   asked_->turn = std::move(turn);
   if (with_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // a lease's
     row_attempt_.end();
+    if (asked_->fenced) with_.grants.history().granted(key_, asked_->fence, watched, now);
     return std::move(asked_);
   }
   turn = std::move(asked_->turn);

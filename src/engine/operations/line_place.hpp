@@ -25,6 +25,8 @@ class line_place final : private queue_waiter {
   /// Waits in line until then. Finished: see ended().
   action start(const lock_key& key, instant until, instant now);
   action resume(instant now);
+  /// From now on it begins at the head of the line.
+  void keep_place() noexcept { queue_waiter::first = true; }
   /// It waits no longer.
   action interrupt() noexcept { return leave(end::timed_out); }
 

@@ -50,11 +50,12 @@ struct lock_request {
   }
 };
 
-/// How long this process leaves a key alone that it has had again and again. By the machine's time: under a test's clock there
-/// are no other processes.
+/// How long this process leaves a key alone that it has had again and again, before it takes it. Not on a
+/// program's own clock, which may stand still while the key is free, unless the store notifies waiters.
 inline microseconds leave_alone(parts& with, const lock_key& key, const lock_request& request, instant now) {
-  if (request.once || with.shared.options.time != nullptr) return microseconds{0};
-  return std::min(with.grants.leave_alone(key, now), std::max(microseconds{request.deadline - now}, microseconds{0}));
+  if (request.once || (with.shared.options.time != nullptr && !with.caps.tells_free)) return microseconds{0};
+  const auto left = std::max(microseconds{request.deadline - now}, microseconds{0});
+  return std::min(with.grants.history().leave_alone(key, now), left);
 }
 
 /// Counts one who waits, while it lives (service_options::max_waiters).

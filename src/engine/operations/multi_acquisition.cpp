@@ -127,7 +127,7 @@ std::size_t multi_acquisition::try_turns() {
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     auto& here = places_[i];
     if (here.held != nullptr || here.turn) continue;
-    here.turn = with_.queue.try_enter(keys_[i]);
+    here.turn = with_.queue.try_enter(keys_[i], request_.once);
     if (!here.turn) return i;
   }
   return none;
@@ -183,7 +183,9 @@ action multi_acquisition::line_left(action next, instant now) {
 action multi_acquisition::busy_here(std::size_t key, instant now) {
   busy_here_ = true;
   fault why;
-  return follow(with_.queue.trouble(keys_[key], why) ? machine_.troubled(key, why, false) : machine_.refused(key, {}),
+  return follow(with_.queue.trouble(keys_[key], why, now - request_.begun >= statement_patience)
+                    ? machine_.troubled(key, why, false)
+                    : machine_.refused(key, {}),
                 now);
 }
 
@@ -239,7 +241,7 @@ multi_step multi_acquisition::round_over(instant now) {
 bool multi_acquisition::admit_all(instant now) noexcept {
   for (auto& each : round_.all()) {
     auto& here = places_[each.number];
-    here.held = each.attempt.admit(here.turn, now);
+    here.held = each.attempt.admit(here.turn, watch_.works() && each.number == machine_.busy_key(), now);
     if (here.held == nullptr) {
       drop_new(now);
       return false;
@@ -281,8 +283,7 @@ action multi_acquisition::pause_now(instant now) {
   if (looks_) watch_.begin(key, {});
   const bool told = looks_ && watch_.works();
   auto& mine = places_[machine_.busy_key()].turn;
-  if (!looks_ || troubled_) mine.in_trouble(looks_ ? nullptr : &machine_.why());
-  troubled_ = !looks_;
+  mine.in_trouble(looks_ ? nullptr : &machine_.why());
   auto& turn = told ? no_turn_ : mine;
   const auto until = now + (told ? machine_.pause_if_told() : machine_.pause());
   return pause_over(pause_.start(turn, looks_ ? &look_ : nullptr, until, now), now);

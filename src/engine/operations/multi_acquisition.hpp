@@ -95,8 +95,7 @@ class multi_acquisition final : public operation {
   bool looks_ = false;                 // the pause ends with a look
   bool too_many_ = false;
   bool busy_here_ = false;
-  bool troubled_ = false;  // those in line behind are told why the store can't be asked
-  bool closed_ = false;    // the service was closed while the store granted them
+  bool closed_ = false;  // the service was closed while the store granted them
 };
 
 }  // namespace dlock::engine

@@ -72,6 +72,8 @@ action release_operation::finish(instant now) noexcept {
   for (auto& ended : all_) {
     if (!ended.begun) continue;
     if (ended.open) with_.background.release_later(ended.grant, now);
+    const auto waiters = ended.send.answer.waiters;
+    if (waiters > 0) with_.grants.history().notified(ended.grant->key, ended.grant->fence, waiters, now);
     ended.result = with_.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
   }
   return {};

@@ -126,6 +126,6 @@ for name in "${names[@]}"; do
 done
 if [ -n "${MUTATION_TABLE:-}" ]; then
   commit=$(git -C "$root" rev-parse --short HEAD)
-  sed -i "/^Measured /,/^\`/{/^Measured /s/.*/Measured at commit $commit./;t;/^\`/!d}" "$MUTATION_TABLE"
+  sed -i "s/^Measured at commit [0-9a-f]*/Measured at commit $commit/" "$MUTATION_TABLE"
 fi
 [ $failures = 0 ]

@@ -335,6 +335,26 @@ TEST_CASE("acquire_machine: a key that others snatch again and again counts as b
   CHECK(sent == 8);  // the first attempt and three more, two statements each
 }
 
+TEST_CASE("acquire_machine: who is told lets those ask first who have been passed over more often",
+          "[acquire_machine][fair]") {
+  auto how = waiting();
+  CHECK(acquire_machine(how).courtesy() == 0us);
+  how.rivals = 2;
+  acquire_machine m(how);
+  m.begin();
+  for (const auto expected : {2ms, 1ms, 0ms, 0ms}) {
+    m.replied(said(outcome::no), start, for_ever);
+    auto other = alive();
+    static std::uint64_t fence = 0;
+    other.holder.fence = ++fence;
+    REQUIRE(m.replied(other, start, for_ever) == step::pause);
+    CHECK(m.courtesy() == expected);
+    REQUIRE(m.told() == step::take);
+  }
+  how.rivals = 255;
+  CHECK(acquire_machine(how).courtesy() == engine::reigns::moment);
+}
+
 TEST_CASE("acquire_machine: pauses are brief once one process was seen to take the key again and again",
           "[acquire_machine][fair]") {
   acquire_machine m(waiting());

@@ -21,7 +21,7 @@ struct reign_fixture {
   void hold(const lock_key& key, microseconds pause, microseconds held, std::uint64_t between = 0) {
     now += pause;
     fence += 1 + between;
-    had.granted(key, fence, now);
+    had.granted(key, fence, false, now);
     now += held;
     had.released(key, fence, now);
   }
@@ -91,17 +91,74 @@ TEST_CASE_METHOD(reign_fixture, "fair share: who leaves it alone by himself need
 TEST_CASE_METHOD(reign_fixture, "fair share: a key that another thread of the process holds is not left alone",
                  "[fair]") {
   hold("k", 0us, 1s);
-  had.granted("k", ++fence, now);
+  had.granted("k", ++fence, false, now);
   CHECK(had.leave_alone("k", now + 1ms) == 0us);
   had.released("k", fence - 1, now);  // of another grant
   CHECK(had.leave_alone("k", now + 1ms) == 0us);
 }
 
-TEST_CASE_METHOD(reign_fixture, "fair share: thousands of keys are more than it remembers, and do no harm", "[fair]") {
-  for (int i = 0; i < 10'000; ++i) {
-    hold(lock_key("k" + std::to_string(i)), 0us, 1ms);
-    CHECK(had.leave_alone(lock_key("k" + std::to_string(i)), now) == 0us);
+TEST_CASE_METHOD(reign_fixture, "fair share: a key that is used is remembered beside thousands of others", "[fair]") {
+  int others = 0;
+  const auto use_others = [&] {
+    for (int i = 0; i < 100; ++i) {
+      const lock_key key("other" + std::to_string(++others));
+      had.granted(key, 1, false, now);
+      had.released(key, 1, now);
+      CHECK(had.leave_alone(key, now) == 0us);
+    }
+  };
+  hold("k", 0us, 2ms);
+  const auto begun = now;
+  while (had.leave_alone("k", now + 100us) == 0us) {
+    use_others();
+    hold("k", 100us, 2ms);
   }
+  CHECK(now - begun <= 110ms);
+}
+
+TEST_CASE_METHOD(reign_fixture, "fair share: a key that is released to waiters is left to them", "[fair]") {
+  had.granted("k", ++fence, false, now);
+  had.notified("k", fence, 1, now);
+  had.released("k", fence, now);
+  CHECK(had.leave_alone("k", now + 1ms) == reigns::enough - 1ms);
+  CHECK(had.leave_alone("k", now + reigns::enough) == 0us);
+  CHECK(had.rivals("k", now) == 0);  // the other one has had it when this one asks again
+
+  had.granted("k", fence += 1'000'000, false, now);  // tokens may follow a clock
+  had.notified("k", fence, 15, now);
+  had.released("k", fence, now);
+  CHECK(had.leave_alone("k", now) == 15 * reigns::precedence);
+  CHECK(had.rivals("k", now) == 14);
+  CHECK(had.rivals("k", now + reigns::longest) == 0);
+
+  had.granted("k", ++fence, false, now);
+  had.released("k", fence, now);
+  CHECK(had.leave_alone("k", now) == 0us);  // nobody waits any more
+  CHECK(had.rivals("k", now) == 0);
+}
+
+TEST_CASE_METHOD(reign_fixture, "fair share: a process is none of the waiters that it releases a key to", "[fair]") {
+  had.granted("k", ++fence, true, now);
+  had.notified("k", fence, 1, now + 1ms);
+  had.released("k", fence, now + 1ms);
+  CHECK(had.leave_alone("k", now + 1ms) == 0us);
+  had.granted("k", ++fence, true, now);
+  had.notified("k", fence, 1, now + reigns::enough);  // the server has seen by then that it waits no longer
+  had.released("k", fence, now + reigns::enough);
+  CHECK(had.leave_alone("k", now + reigns::enough) == reigns::enough);
+}
+
+TEST_CASE("fair share: a waiter counts how often the key changes hands", "[fair]") {
+  const instant start{1'000s};
+  const auto first = id128::random();
+  missed_turns turns;
+  turns.looked(holder(first, 1), start);
+  turns.looked(holder(first, 1), start + 1ms);
+  CHECK(turns.passed_over() == 0);
+  turns.looked(holder(first, 2), start + 2ms);
+  turns.looked(holder(id128::random(), 3), start + 3ms);
+  turns.looked({.fence = 3}, start + 4ms);  // free
+  CHECK(turns.passed_over() == 2);
 }
 
 TEST_CASE("fair share: a waiter hurries when one process takes the key again and again", "[fair]") {

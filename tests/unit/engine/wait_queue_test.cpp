@@ -65,6 +65,40 @@ struct queue_fixture {
 
 }  // namespace
 
+TEST_CASE_METHOD(queue_fixture, "wait_queue: one attempt gets a turn that is spared, once", "[wait_queue]") {
+  auto turn = queue.try_enter(named("k"));
+  waiter next;
+  REQUIRE_FALSE(queue.enter(named("k"), next, clock.now()));
+  CHECK_FALSE(queue.try_enter(named("k"), true));
+  turn.spare();
+  CHECK_FALSE(queue.try_enter(named("k")));
+  auto taken = queue.try_enter(named("k"), true);
+  CHECK(taken);
+  CHECK_FALSE(turn);
+  CHECK_FALSE(turn.retake());
+  CHECK_FALSE(queue.try_enter(named("k"), true));
+  taken.hand_on();
+  CHECK(next.turn);
+
+  next.turn.spare();
+  CHECK(next.turn.retake());
+  CHECK_FALSE(queue.try_enter(named("k"), true));
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a waiter that was at the head comes back to the head", "[wait_queue]") {
+  auto turn = queue.try_enter(named("k"));
+  waiter a, b, back;
+  back.first = true;
+  REQUIRE_FALSE(queue.enter(named("k"), a, clock.now()));
+  REQUIRE_FALSE(queue.enter(named("k"), b, clock.now()));
+  REQUIRE_FALSE(queue.enter(named("k"), back, clock.now()));
+  turn.hand_on();
+  REQUIRE(back.turn);
+  REQUIRE(queue.leave(named("k"), a));
+  back.turn.hand_on();
+  CHECK(b.turn);
+}
+
 TEST_CASE_METHOD(queue_fixture, "wait_queue: one at a time, other keys are not concerned", "[wait_queue][T05]") {
   auto a = queue.try_enter(named("a"));
   CHECK(a);

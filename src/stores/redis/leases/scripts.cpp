@@ -145,8 +145,8 @@ if ends then
 else
   free()
 end
-redis.pcall('PUBLISH', KEYS[1], '')
-return 1
+local waiters = redis.pcall('PUBLISH', KEYS[1], '')
+return 1 + (type(waiters) == 'number' and waiters or 0)
 )";
 
 constexpr std::string_view cancel = R"(

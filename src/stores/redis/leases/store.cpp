@@ -148,8 +148,10 @@ reply judged(verb action, const answer& told) {
       if (told.is_nothing()) return {.result = outcome::no};
       return {.result = outcome::yes, .fence = fence_in(told)};
     case verb::look: return told.is_nothing() ? reply{.result = outcome::absent} : look(told);
-    case verb::extend:
     case verb::release:
+      if (told.number() > 1) return {.result = outcome::yes, .waiters = static_cast<unsigned>(told.number() - 1)};
+      break;
+    case verb::extend:
     case verb::cancel: break;
   }
   return {.result = told.number() == 1 ? outcome::yes : outcome::no};
