@@ -193,21 +193,21 @@ void checker::handed_out(process& to, const std::shared_ptr<engine::grant>& one)
   sessions_of_[one->pin->id] = &to;
 }
 
-bool checker::check(process& of, const lease& held) {
-  auto& one = *detail::access::grant_of(held);
+bool checker::check(process& of, const lease& lease) {
+  auto& one = *detail::access::grant_of(lease);
   const auto key = one.key.view();
-  const bool trusted = held.remaining() > microseconds{0};
+  const bool trusted = lease.remaining() > microseconds{0};
   bool ensured = true;
   try {
-    held.ensure_held();
+    lease.ensure_held();
   } catch (const lock_lost&) {
     ensured = false;
   }
-  const bool told = held.lost_token().stop_requested();
-  if (ensured != trusted || (held.loss() == loss_reason::none) != trusted || (told && trusted)) {
+  const bool told = lease.lost_token().stop_requested();
+  if (ensured != trusted || (lease.loss() == loss_reason::none) != trusted || (told && trusted)) {
     fail("I9", key,
          fmt::format("fence {} is {}, ensure_held() {}, loss() is {}, and lost_token() {}", one.fence,
-                     trusted ? "trusted" : "lost", ensured ? "returns" : "throws", to_string(held.loss()),
+                     trusted ? "trusted" : "lost", ensured ? "returns" : "throws", to_string(lease.loss()),
                      told ? "was stopped" : "was not"));
   }
   if (one.left(of.now()) == microseconds{0}) return false;

@@ -33,7 +33,7 @@ class checker final : public history {
   /// A lease on that grant was handed out.
   void handed_out(process& to, const std::shared_ptr<engine::grant>& one);
   /// Looks whether it is trusted, and if so whether that is right. True: it is.
-  bool check(process& of, const lease& held);
+  bool check(process& of, const lease& lease);
   /// The observer of that process was told that the grant is lost.
   void told_lost(const process& to, std::string_view key, std::uint64_t fence);
   /// Something that the key protects is written, under that grant.
