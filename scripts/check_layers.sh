@@ -93,13 +93,13 @@ folder_rule() {
     src/stores/mysql/t_lock/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;
     src/stores/mysql/named_lock/*) echo 4 stores/hangup_watch.hpp stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/named_lock stores/sql ;;
     src/stores/mysql/for_update/*) echo 4 stores/hangup_watch.hpp stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
-    src/stores/mysql/*) echo 4 stores/mysql stores/sql ;;
+    src/stores/mysql/*) echo 4 stores/hangup_watch.hpp stores/mysql stores/sql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
     src/stores/redis/client/*) echo 4 stores/guarded.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client base/printable_text.hpp ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
-      echo 4 stores/guarded.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;
+      echo 4 stores/guarded.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;
     src/stores/zookeeper/client/*) echo 4 stores/name_lookup.hpp stores/zookeeper/client ;;
     src/stores/zookeeper/recipe/*) echo 4 stores/guarded.hpp stores/store_listeners.hpp stores/zookeeper base/printable_text.hpp ;;
     src/stores/name_lookup.cpp) echo 4 stores/name_lookup.hpp ;;
