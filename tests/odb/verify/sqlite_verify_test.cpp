@@ -30,7 +30,7 @@ TEST_CASE_METHOD(verify_scene, "sqlite verify: a deferred transaction that has r
     mine.verify(t);
     FAIL("verified");
   } catch (const store_error& e) {
-    CHECK_THAT(e.what(), ContainsSubstring("begin_immediate") && ContainsSubstring("rolled back"));
+    CHECK_THAT(e.what(), ContainsSubstring("dlock::begin_write()") && ContainsSubstring("rolled back"));
     CHECK(e.transient());
   }
   must_be_over(*this, t, 1);
