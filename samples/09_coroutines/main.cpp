@@ -123,7 +123,7 @@ bool run(const settings& s) {
 
   // [end]
   // A signal closes the service; it does not stop the loop. Each coroutine that waits for a lock gets
-  // lock_refused(closed), those that hold one go on to their end, and then run() returns by itself.
+  // lock_refused(closed), a coroutine that holds one runs to its end, and then run() returns by itself.
   net::signal_set signals(loop, SIGINT, SIGTERM);
   signals.async_wait([&](const auto& cancelled, int) {
     if (!cancelled) service.close(0s);

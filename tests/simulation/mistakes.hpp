@@ -11,7 +11,7 @@ namespace dlock::simulation {
 /// protocol's model, and some more. Each is one clause of a statement left out, or wrong.
 enum class mistake : std::uint8_t {
   none,
-  unkept_with_session,  ///< a lock with an expiry of its own is free when its holder's session is gone
+  unkept_with_session,  ///< a lock with its own expiry is free when its holder's session is gone
   stale_view,         ///< take-over is about whoever holds the row, by a view of the sessions from before the row lock
   renewal_goes_back,  ///< a renewal writes now + ttl, not the greatest of that and what is there
   floor_forgotten,    ///< the first insert of a key does not read the floor
@@ -21,7 +21,7 @@ enum class mistake : std::uint8_t {
   take_over_from_living,  ///< take-over does not ask whether the session is gone, nor does the kill look at the expiry
   revoked_renewed,        ///< a renewal does not look whether its session was revoked
   verify_without_lock,    ///< verify reads, and locks nothing
-  take_from_anybody,      ///< take looks at the expiry of its own alone, whoever holds the key
+  take_from_anybody,      ///< take checks the lock's own expiry alone, whoever holds the key
   fence_not_raised,       ///< take-over leaves the fence
   terminate_lies,         ///< a lost connection is said to be gone while it still runs something
   extend_of_strangers,    ///< extend looks at neither session nor fence
