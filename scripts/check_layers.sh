@@ -75,7 +75,7 @@ done < <(sources include)
 # ---- the order of the folders in src/ ---------------------------------------------------------------------------
 
 # For a file: the highest layer of a public header that it may include, and what it may include of src/. A client knows no
-# table, MySQL's stores nothing of SQLite's, no store the engine. The mutex stands below all of them. An object may need what
+# table, MySQL's stores nothing of SQLite's, no store the engine. The mutex and the wake event stand below all of them. An object may need what
 # the same list allows; api/lease.hpp there stands for lease.cpp.
 engine_books="engine/machines engine/statements engine/books"
 folder_rule() {
@@ -138,7 +138,7 @@ while IFS= read -r file; do
         ;;
       */*)
         # shellcheck disable=SC2086 # a list of words
-        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/mutex.hpp $allowed; then
+        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/mutex.hpp base/wake_event.hpp $allowed; then
           offend "$file:$number: includes $included, which its folder may not know"
         fi
         ;;

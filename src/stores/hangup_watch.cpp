@@ -2,7 +2,6 @@
 #include "stores/hangup_watch.hpp"
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,24 +12,11 @@
 
 namespace dlock::stores {
 
-namespace {
-
-int checked(int descriptor) {
-  if (descriptor < 0) {
-    throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for closed connections");
-  }
-  return descriptor;
-}
-
-}  // namespace
-
-hangup_watch::hangup_watch()
-    : poll_(checked(::epoll_create1(EPOLL_CLOEXEC))), stop_(::eventfd(0, EFD_CLOEXEC)), process_(::getpid()) {
+hangup_watch::hangup_watch() : poll_(::epoll_create1(EPOLL_CLOEXEC)), process_(::getpid()) {
   epoll_event end{.events = EPOLLIN, .data = {.u64 = 0}};
-  if (stop_ < 0 || ::epoll_ctl(poll_, EPOLL_CTL_ADD, stop_, &end) != 0) {
+  if (poll_ < 0 || ::epoll_ctl(poll_, EPOLL_CTL_ADD, stop_.descriptor(), &end) != 0) {
     const std::system_error failed(errno, std::generic_category(), "dlock: a file descriptor for closed connections");
-    ::close(poll_);
-    if (stop_ >= 0) ::close(stop_);
+    if (poll_ >= 0) ::close(poll_);
     throw failed;
   }
 }
@@ -40,13 +26,12 @@ hangup_watch::~hangup_watch() {
     mutex_.assert_held();                      // only the thread that forked is in the child
     if (thread_.joinable()) thread_.detach();  // it runs in the parent only
   } else {
-    static_cast<void>(::eventfd_write(stop_, 1));
+    stop_.raise();
     mutex_.lock();
     auto thread = std::move(thread_);
     mutex_.unlock();
     if (thread.joinable()) thread.join();
   }
-  ::close(stop_);
   ::close(poll_);
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/mutex.hpp"
+#include "base/wake_event.hpp"
 
 namespace dlock::stores {
 
@@ -37,8 +38,8 @@ class hangup_watch {
   };
   void run() noexcept;
 
+  const base::wake_event stop_{"dlock: a file descriptor for closed connections"};
   const int poll_;
-  const int stop_;  // an eventfd
   const pid_t process_;
   std::atomic<std::uint64_t> last_{0};
   base::mutex mutex_;  // held while `closed` is called, so that none is after remove()

@@ -53,7 +53,7 @@ class virtual_clock final : public time_source {
  private:
   struct waiter;
   bool resting(const known& threads) const noexcept;
-  bool wait_in_vain(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, bool worker);
+  bool wait_in_vain(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, bool of_a_worker);
   void advance_by_itself(instant until);
   void wake_due(std::unique_lock<std::mutex>& own);
 

@@ -190,7 +190,7 @@ bool background_work::has_attempt(const id128& session, std::uint64_t nonce) noe
   const base::lock_guard lock(mutex_);
   const auto in = [&](const deferred_list& list) { return list.has_attempt(session, nonce); };
   const auto under_way = [&](const work& each) {
-    return each.about != nullptr && each.about->nonce == nonce && each.about->pin && each.about->pin->id == session;
+    return each.about != nullptr && each.about->is_attempt(session, nonce);
   };
   return in(now_) || in(lost_) || std::any_of(retries_.begin(), retries_.end(), in) ||
          std::any_of(works_.begin(), works_.end(), under_way);

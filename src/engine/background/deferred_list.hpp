@@ -22,7 +22,7 @@ class deferred_list {
   grant& front() const noexcept { return *first_; }
   bool has_attempt(const id128& session, std::uint64_t nonce) const noexcept {
     for (const auto* at = first_.get(); at != nullptr; at = at->next_deferred.get()) {
-      if (at->nonce == nonce && at->pin && at->pin->id == session) return true;
+      if (at->is_attempt(session, nonce)) return true;
     }
     return false;
   }

@@ -79,7 +79,7 @@ void row_renewer::send_due(instant now) noexcept {
     about->renewal->blocked.clear_in(blocked_);
     const bool goes = wanted(about, now);
     if (goes && passes_over_) {
-      out[count++] = &prepare(about, false, now, *this);
+      out[count++] = &prepare(about, false, now);
     } else if (goes) {
       block(about, now);
     }
@@ -102,7 +102,7 @@ void row_renewer::send_blocked(instant now) noexcept {
         deadline_place::take_first(blocked_, [](grant& first) -> deadline_place& { return first.renewal->blocked; });
     if (about == nullptr) continue;
     about->renewal->due.clear_in(due_);
-    statement* const send = wanted(about, now) ? &prepare(about, true, now, *this) : nullptr;
+    statement* const send = wanted(about, now) ? &prepare(about, true, now) : nullptr;
     if (send != nullptr) ++waits_;
     mutex_.unlock();
     if (send != nullptr) statements_.submit(*send);
@@ -115,8 +115,7 @@ void row_renewer::block(const std::shared_ptr<grant>& about, instant now) noexce
   about->renewal->blocked.set_in(blocked_, about, now + about->own_end.left(now));
 }
 
-statement& row_renewer::prepare(const std::shared_ptr<grant>& about, bool waits, instant now,
-                                row_renewer& by) noexcept {
+statement& row_renewer::prepare(const std::shared_ptr<grant>& about, bool waits, instant now) noexcept {
   auto& place = *about->renewal;
   auto& send = place.send;
   send.what = statement::kind::keyed;
@@ -128,7 +127,7 @@ statement& row_renewer::prepare(const std::shared_ptr<grant>& about, bool waits,
   send.until = now + std::min(waits ? about->ttl / 6 : about->ttl / 4, about->own_end.left(now));
   send.patience = about->ttl / 6;
   send.counts = false;
-  send.owner = &by;
+  send.owner = this;
   send.about = &place;
   place.under_way = about;
   return send;

@@ -44,7 +44,7 @@ class row_renewer final : public statement_owner {
   void answered(statement& statement) noexcept override;
   /// Whether it is to be renewed now. If only its own transaction forbids that, it is due again soon.
   bool wanted(const std::shared_ptr<grant>& about, instant now) noexcept DLOCK_REQUIRES(mutex_);
-  static statement& prepare(const std::shared_ptr<grant>& about, bool waits, instant now, row_renewer& by) noexcept;
+  statement& prepare(const std::shared_ptr<grant>& about, bool waits, instant now) noexcept;
   // These two open the lock meanwhile.
   void send_due(instant now) noexcept DLOCK_REQUIRES(mutex_);
   void send_blocked(instant now) noexcept DLOCK_REQUIRES(mutex_);

@@ -129,6 +129,10 @@ struct grant : std::enable_shared_from_this<grant> {
             .min_hold = min_hold,
             .request_id = owner->request_id};
   }
+  /// Whether it is that attempt of that session.
+  bool is_attempt(const id128& session, std::uint64_t of) const noexcept {
+    return nonce == of && pin && pin->id == session;
+  }
   /// When a release of it that begins now is given up: by then its expiry has freed it.
   instant release_given_up(instant now) noexcept {
     // It may have been extended.

@@ -2,14 +2,12 @@
 #include "stores/mysql/bound/bound_link.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <system_error>
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
@@ -22,21 +20,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds shortest_rest{10};
 
-int make_descriptor() {
-  const int made = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (made < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for a connection");
-  return made;
-}
-
 }  // namespace
-
-caller_signal::caller_signal() : descriptor_(make_descriptor()) {}
-caller_signal::~caller_signal() { ::close(descriptor_); }
-
-void caller_signal::raise() noexcept {
-  stop_.request_stop();
-  static_cast<void>(::eventfd_write(descriptor_, 1));
-}
 
 bound_link::bound_link(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds patience)
     : link_(std::move(link)), process_(::getpid()), patience_(patience) {}

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "base/wake_event.hpp"
 #include "stores/mysql/client/connection.hpp"
 
 namespace dlock::stores::mysql {
@@ -23,18 +24,18 @@ namespace dlock::stores::mysql {
 class caller_signal {
  public:
   /// Throws std::system_error if there is no file descriptor left.
-  caller_signal();
-  ~caller_signal();
-  caller_signal(const caller_signal&) = delete;
-  caller_signal& operator=(const caller_signal&) = delete;
+  caller_signal() = default;
 
-  void raise() noexcept;
+  void raise() noexcept {
+    stop_.request_stop();
+    event_.raise();
+  }
   std::stop_token token() const noexcept { return stop_.get_token(); }
   /// Can be read from once it was raised.
-  int descriptor() const noexcept { return descriptor_; }
+  int descriptor() const noexcept { return event_.descriptor(); }
 
  private:
-  const int descriptor_;
+  const base::wake_event event_{"dlock: a file descriptor for a connection"};
   std::stop_source stop_{};
 };
 

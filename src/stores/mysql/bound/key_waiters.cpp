@@ -2,13 +2,11 @@
 #include "stores/mysql/bound/key_waiters.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <exception>
-#include <system_error>
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
@@ -38,16 +36,6 @@ class DLOCK_SCOPED_CAPABILITY opened {
 
 }  // namespace
 
-key_waiters::bell::bell() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for waiting");
-}
-key_waiters::bell::~bell() { ::close(descriptor_); }
-void key_waiters::bell::ring() const noexcept { static_cast<void>(::eventfd_write(descriptor_, 1)); }
-void key_waiters::bell::quiet() const noexcept {
-  eventfd_t rung = 0;
-  static_cast<void>(::eventfd_read(descriptor_, &rung));
-}
-
 // ---- for any thread -------------------------------------------------------------------------------------------------
 
 /// A child of fork() has the mutex as it was at that moment: locked for ever, perhaps. Nobody but the forking thread is there.
@@ -65,7 +53,7 @@ key_waiters::~key_waiters() {
     return;
   }
   stop_.request_stop();
-  changed_.ring();
+  changed_.raise();
   mutex_.lock();
   auto thread = std::move(thread_);
   mutex_.unlock();
@@ -84,7 +72,7 @@ void key_waiters::watch(std::string_view key, key_listener& listener) noexcept {
     about.listeners.push_back(&listener);
     if (about.listeners.size() == 1) about.since = clock::now();
     about.begins = true;
-    changed_.ring();
+    changed_.raise();
   } catch (const std::exception&) {
     // Without memory, or a thread: nothing is told, and the key is looked at.
   }
@@ -142,7 +130,7 @@ void key_waiters::serve(const std::stop_token& stop) {
     const opened others(mutex_);
     ::poll(watched.data(), watched.size(),
            next == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(0, left)));
-    changed_.quiet();
+    changed_.clear();
   }
   for (std::size_t i = 0; i != slots_.size(); ++i) {
     if (watched[i + 1].fd < 0) continue;

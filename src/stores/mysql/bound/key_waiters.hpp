@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "base/wake_event.hpp"
 #include "dlock/store/store.hpp"
 #include "stores/mysql/client/client.hpp"
 
@@ -64,20 +65,6 @@ class key_waiters {
 
     void drop() noexcept;
   };
-  /// An eventfd.
-  class bell {
-   public:
-    bell();
-    ~bell();
-    bell(const bell&) = delete;
-    bell& operator=(const bell&) = delete;
-    void ring() const noexcept;
-    void quiet() const noexcept;
-    int descriptor() const noexcept { return descriptor_; }
-
-   private:
-    int descriptor_;
-  };
 
   void run(const std::stop_token& stop) noexcept;
   bool in_child() const noexcept;
@@ -97,7 +84,7 @@ class key_waiters {
 
   mysql_client& client_;
   const plan plan_;
-  const bell changed_{};
+  const base::wake_event changed_{"dlock: a file descriptor for waiting"};
   std::stop_source stop_{};
   std::vector<slot> slots_;       // the thread's
   slot control_{};                // likewise: ends what the others wait for

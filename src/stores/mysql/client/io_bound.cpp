@@ -2,13 +2,10 @@
 #include "stores/mysql/client/io_bound.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 namespace dlock::stores::mysql {
@@ -18,22 +15,10 @@ namespace {
 // The library's hook is told the socket and nothing else, so a bound belongs to its thread.
 thread_local const mysql_io_bound* present = nullptr;
 
-int make_wake() {
-  const int descriptor = ::eventfd(0, EFD_CLOEXEC);
-  if (descriptor < 0)
-    throw std::system_error(errno, std::generic_category(), "dlock: a file descriptor for connecting");
-  return descriptor;
-}
-
 }  // namespace
 
-mysql_io_bound::wake_event::wake_event() : descriptor_(make_wake()) {}
-mysql_io_bound::wake_event::~wake_event() { ::close(descriptor_); }
-
-void mysql_io_bound::signal::operator()() const noexcept { static_cast<void>(::eventfd_write(descriptor, 1)); }
-
 mysql_io_bound::mysql_io_bound(clock::time_point end, std::stop_token cancel)
-    : end_(end), outer_(present), on_cancel_(std::move(cancel), signal{wake_.descriptor()}) {
+    : end_(end), outer_(present), on_cancel_(std::move(cancel), signal{wake_}) {
   present = this;
 }
 

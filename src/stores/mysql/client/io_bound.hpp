@@ -8,6 +8,8 @@
 #include <chrono>
 #include <stop_token>
 
+#include "base/wake_event.hpp"
+
 namespace dlock::stores::mysql {
 
 /// While one of these lives, whatever the client library waits for on its thread ends at `end`, and soon once `cancel`
@@ -31,26 +33,14 @@ class mysql_io_bound {
  private:
   static int wait(int socket, bool to_read, int timeout_ms) noexcept;
 
-  /// An eventfd, which a cancellation makes readable.
-  class wake_event {
-   public:
-    wake_event();
-    ~wake_event();
-    wake_event(const wake_event&) = delete;
-    wake_event& operator=(const wake_event&) = delete;
-    int descriptor() const noexcept { return descriptor_; }
-
-   private:
-    const int descriptor_;
-  };
   struct signal {
-    int descriptor;
-    void operator()() const noexcept;
+    const base::wake_event& wakes;
+    void operator()() const noexcept { wakes.raise(); }
   };
 
   const clock::time_point end_;
   const mysql_io_bound* const outer_;
-  const wake_event wake_{};
+  const base::wake_event wake_{"dlock: a file descriptor for connecting"};
   const std::stop_callback<signal> on_cancel_;  // ends before wake_ does
 };
 

@@ -197,8 +197,7 @@ bool execute_in_one(lease_connection& on, const lease_sql& statements, std::span
     if (requests.front().action != verb::insert) {
       auto sent = execute_all(on, statements, requests, replies, can_skip);
       // One by one they may fit.
-      done =
-          replies.front().result != outcome::failed || replies.front().why.native != static_cast<int>(packet_too_large);
+      done = !lease_connection::is_too_large(replies.front());
       return sent;
     }
     reply sent;

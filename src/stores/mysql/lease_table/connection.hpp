@@ -78,6 +78,9 @@ class lease_connection final : public mysql_connection {
   bool fits(const std::string& text);
   /// What a text that does not fit is answered.
   static fault too_large();
+  static bool is_too_large(const reply& answer) noexcept {
+    return answer.result == outcome::failed && answer.why.native == static_cast<int>(packet_too_large);
+  }
   /// Prepares all statements: what the server won't have shows now. False, and the reason.
   bool prepare_all(fault& why);
 

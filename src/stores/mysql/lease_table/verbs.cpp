@@ -187,8 +187,7 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
     // A row that the server can't look at must not keep the others from their answers.
     const auto& first = replies.front();
     const bool refused = first.result == outcome::failed && !first.why.transient && with.usable();
-    const bool too_large = first.why.native == static_cast<int>(packet_too_large);
-    if (!refused || (requests.front().row == nullptr && !too_large)) return;
+    if (!refused || (requests.front().row == nullptr && !lease_connection::is_too_large(first))) return;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto run = asks_first(with, requests[i]) ? execute_after_asking : execute_one;

@@ -2,13 +2,10 @@
 #include "stores/redis/leases/key_channels.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 namespace dlock::stores::redis::leases {
@@ -22,23 +19,12 @@ constexpr auto ask_every = 2s;
 constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
 constexpr std::chrono::milliseconds for_ever = 1h;
-}  // namespace
 
-// ---- the signal -----------------------------------------------------------------------------------------------------
-
-key_channels::signal::signal() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-}
-key_channels::signal::~signal() { ::close(descriptor_); }
-void key_channels::signal::raise() const noexcept { ::eventfd_write(descriptor_, 1); }
-void key_channels::signal::clear() const noexcept {
-  eventfd_t ignored = 0;
-  ::eventfd_read(descriptor_, &ignored);
-}
-void key_channels::signal::wait(std::chrono::milliseconds limit) const noexcept {
-  pollfd at{descriptor_, POLLIN, 0};
+void wait(const base::wake_event& event, std::chrono::milliseconds limit) noexcept {
+  pollfd at{event.descriptor(), POLLIN, 0};
   ::poll(&at, 1, static_cast<int>(limit.count()));
 }
+}  // namespace
 
 // ---- for any thread -------------------------------------------------------------------------------------------------
 
@@ -108,14 +94,14 @@ void key_channels::run(const std::stop_token& stop) noexcept {
   for (auto pause = first_pause; !stop.stop_requested();) {
     changed_.clear();
     if (nobody_waits()) {
-      changed_.wait(for_ever);
+      wait(changed_, for_ever);
       continue;
     }
     if (serve(stop)) {
       pause = first_pause;
     } else {
       for (const auto until = clock::now() + pause; clock::now() < until && !stop.stop_requested(); changed_.clear()) {
-        changed_.wait(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()));
+        wait(changed_, std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()));
       }
       pause = std::min(pause * 2, longest_pause);
     }

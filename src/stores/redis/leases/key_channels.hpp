@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "base/wake_event.hpp"
 #include "dlock/store/store.hpp"
 #include "stores/redis/client/client.hpp"
 
@@ -37,21 +38,6 @@ class key_channels {
     bool works = false;  ///< the server has confirmed it
   };
   /// What another thread ends a wait of this one by.
-  class signal {
-   public:
-    signal();
-    signal(const signal&) = delete;
-    signal& operator=(const signal&) = delete;
-    ~signal();
-    int descriptor() const noexcept { return descriptor_; }
-    void raise() const noexcept;
-    void clear() const noexcept;
-    void wait(std::chrono::milliseconds limit) const noexcept;
-
-   private:
-    int descriptor_;
-  };
-
   void begin() DLOCK_REQUIRES(mutex_);
   void run(const std::stop_token& stop) noexcept;
   bool serve(const std::stop_token& stop) noexcept;
@@ -63,7 +49,7 @@ class key_channels {
 
   redis_client& client_;
   const std::string prefix_;
-  const signal changed_{};
+  const base::wake_event changed_{"eventfd"};
   std::stop_source stop_{};
   mutable base::mutex mutex_;
   std::map<std::string, heard_key, std::less<>> channels_ DLOCK_GUARDED_BY(mutex_){};
