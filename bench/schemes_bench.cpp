@@ -18,9 +18,8 @@
 #include "placement.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/client/native.hpp"
-#include "stores/mysql/state_row/sql.hpp"
-#include "stores/mysql/t_lock/sql.hpp"
-#include "stores/mysql/unique_insert/sql.hpp"
+#include "stores/mysql/shared_table/row_schemes.hpp"
+#include "stores/mysql/t_lock/store.hpp"
 
 namespace {
 
@@ -35,23 +34,24 @@ namespace stores = dlock::stores::mysql;
 using dlock::stores::state_row_options;
 using dlock::stores::t_lock_options;
 using dlock::stores::unique_insert_options;
-using stores::shared_table::shared_statements;
+using stores::shared_table::row_scheme_settings;
+using stores::shared_table::scheme_sql;
 
 template <class Settings, class Options>
-shared_statements ours_of(const dlock::store_url& at) {
+scheme_sql ours_of(const dlock::store_url& at) {
   const Settings settings(at, Options{});
   stores::mysql_client client(settings);
   dlock::fault why;
   const auto with = client.open<stores::mysql_connection>(settings.connect_timeout, {}, why);
   if (!with) throw std::runtime_error(why.text);
-  return make_sql(stores::shared_table::layout::read(*with, settings), settings).statements;
+  return make_sql(stores::shared_table::layout::read(*with, settings), settings);
 }
 
 struct scheme {
   const char* name;
   verb first;          ///< what takes a free key
   bool counts_grants;  ///< and names a grant by its number
-  shared_statements (*ours)(const dlock::store_url& at);
+  scheme_sql (*ours)(const dlock::store_url& at);
   const char* columns;
   const char* take;
   const char* free;
@@ -59,8 +59,7 @@ struct scheme {
 };
 
 constexpr scheme schemes[] = {
-    {"unique_insert", verb::insert, false,
-     ours_of<stores::unique_insert::unique_insert_settings, unique_insert_options>,
+    {"unique_insert", verb::insert, false, ours_of<row_scheme_settings, unique_insert_options>,
      "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(50) NOT NULL UNIQUE, lock_owner varchar(50) NOT "
      "NULL "
      "DEFAULT '', lock_expire_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP",
@@ -68,7 +67,7 @@ constexpr scheme schemes[] = {
      "interval 30 "
      "second))",
      "delete from bench_locks where resource = ? and lock_owner = 'by-hand-1'", ""},
-    {"state_row", verb::take, false, ours_of<stores::state_row::state_row_settings, state_row_options>,
+    {"state_row", verb::take, false, ours_of<row_scheme_settings, state_row_options>,
      "id int NOT NULL AUTO_INCREMENT PRIMARY KEY, lock_name varchar(64) NOT NULL UNIQUE, lock_state int NOT NULL, "
      "lock_info "
      "varchar(64) NOT NULL, expiration_time datetime",
@@ -91,10 +90,10 @@ constexpr scheme schemes[] = {
 /// dlock's own statements by hand.
 class same_by_hand : raw_database {
  public:
-  same_by_hand(const dlock::store_url& at, const scheme& of, const shared_statements& sql)
+  same_by_hand(const dlock::store_url& at, const scheme& of, const scheme_sql& sql)
       : raw_database(at), counts_grants_(of.counts_grants) {
     for (const auto& each : sql.at_start) run(each);
-    const auto quick = of.first == verb::take && sql.take_is_quick;
+    const auto quick = of.first == verb::take;
     take_ = prepared(quick ? stores::quick_prefix : "", sql.verbs[static_cast<std::size_t>(of.first)]);
     free_ = prepared("", sql.verbs[static_cast<std::size_t>(verb::release)]);
   }

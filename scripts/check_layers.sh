@@ -88,8 +88,6 @@ folder_rule() {
     src/stores/mysql/bound/*) echo 4 stores/mysql/bound stores/mysql/client ;;
     src/stores/mysql/lease_table/*) echo 4 stores/mysql/client stores/mysql/lease_table stores/sql ;;
     src/stores/mysql/shared_table/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/sql ;;
-    src/stores/mysql/unique_insert/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/mysql/unique_insert stores/sql ;;
-    src/stores/mysql/state_row/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/mysql/state_row stores/sql ;;
     src/stores/mysql/t_lock/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;
     src/stores/mysql/named_lock/*) echo 4 stores/hangup_watch.hpp stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/named_lock stores/sql ;;
     src/stores/mysql/for_update/*) echo 4 stores/hangup_watch.hpp stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;

@@ -28,9 +28,10 @@
 /// | statement_timeout | ms, 5000; 1 to 3600000        | without an answer for so long, rounded up to whole seconds,  |
 /// |                   |                               | a statement has an unknown outcome, its connection is ended  |
 ///
-/// | scheme            | lease_table, unique_insert,   | which tables, and how: lease_table is what this page tells.  |
-/// |                   | state_row, t_lock, for_update,| The others use a table that you have, or none, and have      |
-/// |                   | named_lock; lease_table       | headers of their own: mysql_<scheme>.hpp                     |
+/// | scheme            | lease_table, unique_insert,   | which tables, and how: this page describes lease_table. The  |
+/// |                   | state_row, t_lock, for_update,| others use a table that you have, or none, and have          |
+/// |                   | named_lock; lease_table       | their parameters in mysql_shared_tables.hpp,                 |
+/// |                   |                               | mysql_for_update.hpp and mysql_named_lock.hpp                |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. The user needs SELECT, INSERT,
 /// UPDATE and DELETE on the tables; KILL of its own connections needs no privilege.

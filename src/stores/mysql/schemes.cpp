@@ -12,21 +12,24 @@
 #include "dlock/stores/mysql.hpp"
 #include "dlock/stores/mysql_for_update.hpp"
 #include "dlock/stores/mysql_named_lock.hpp"
-#include "dlock/stores/mysql_state_row.hpp"
-#include "dlock/stores/mysql_t_lock.hpp"
-#include "dlock/stores/mysql_unique_insert.hpp"
+#include "dlock/stores/mysql_shared_tables.hpp"
 #include "stores/mysql/for_update/store.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/mysql/named_lock/store.hpp"
-#include "stores/mysql/state_row/store.hpp"
+#include "stores/mysql/shared_table/row_schemes.hpp"
 #include "stores/mysql/t_lock/store.hpp"
-#include "stores/mysql/unique_insert/store.hpp"
 
 namespace dlock::stores {
 namespace {
 
 std::shared_ptr<store> open_lease_table(store_url url) {
   return std::make_shared<mysql::lease_table::mysql_store>(mysql::lease_table::lease_settings::parse(std::move(url)));
+}
+
+std::shared_ptr<store> open_row_scheme(const mysql::shared_table::row_scheme_settings& settings) {
+  using namespace mysql::shared_table;
+  return std::make_shared<shared_table_store>(settings,
+                                              [settings](const layout& table) { return make_sql(table, settings); });
 }
 
 struct scheme {
@@ -46,13 +49,11 @@ constexpr scheme schemes[] = {
 }  // namespace
 
 std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_options& options) {
-  using namespace mysql::unique_insert;
-  return std::make_shared<unique_insert_store>(unique_insert_settings(std::move(url), options));
+  return open_row_scheme({std::move(url), options});
 }
 
 std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options) {
-  using namespace mysql::state_row;
-  return std::make_shared<state_row_store>(state_row_settings(std::move(url), options));
+  return open_row_scheme({std::move(url), options});
 }
 
 std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options) {

@@ -22,9 +22,7 @@
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
-#include "stores/mysql/shared_table/expiry.hpp"
-#include "stores/mysql/state_row/sql.hpp"
-#include "stores/mysql/unique_insert/sql.hpp"
+#include "stores/mysql/shared_table/row_schemes.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
 #include "support/granted.hpp"
@@ -254,19 +252,14 @@ TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after t
   // What the job sends about a row that had expired when it read the table.
   const auto free_expired = [&] {
     using namespace stores::mysql;
-    auto url = store_url::parse(other.url(scheme));
-    const auto text = [&](const auto& settings, auto make) {
-      mysql_client client(settings);
-      fault why;
-      const auto connection = client.template open<mysql_connection>(5s, {}, why);
-      REQUIRE(connection);
-      return make(shared_table::layout::read(*connection, settings), settings).statements.free_expired;
-    };
-    return state ? text(state_row::state_row_settings(url, {}),
-                        [](const auto& table, const auto& settings) { return state_row::make_sql(table, settings); })
-                 : text(unique_insert::unique_insert_settings(url, {}), [](const auto& table, const auto& settings) {
-                     return unique_insert::make_sql(table, settings);
-                   });
+    const auto url = store_url::parse(other.url(scheme));
+    const auto settings = state ? shared_table::row_scheme_settings(url, stores::state_row_options{})
+                                : shared_table::row_scheme_settings(url, stores::unique_insert_options{});
+    mysql_client client(settings);
+    fault why;
+    const auto connection = client.open<mysql_connection>(5s, {}, why);
+    REQUIRE(connection);
+    return make_sql(shared_table::layout::read(*connection, settings), settings).free_expired;
   }();
   const auto id = other.one("SELECT id FROM {t}");
   CHECK_FALSE(other.run(free_expired + id));
@@ -472,7 +465,8 @@ TEST_CASE("mysql schemes: a lease never ends early where summer time begins or e
   // Taken so long before or after the change, for 30 s. Looked at until it has passed.
   const auto taken = change + GENERATE(-3605, -3600, -3590, -40, -20, -10, -1, 0, 1, 1800, 3570, 3590, 3600);
   CAPTURE(change, taken - change);
-  const stores::mysql::shared_table::expiry_sql sql({.name = "expiration_time", .type = type});
+  const stores::mysql::shared_table::column expiry{.name = "expiration_time", .type = type};
+  const stores::mysql::shared_table::expiry_sql sql(expiry);
   team other(state_columns);
   auto& client = other.plain;
   // A TIMESTAMP is used in UTC, where there is no such time.
@@ -483,7 +477,7 @@ TEST_CASE("mysql schemes: a lease never ends early where summer time begins or e
   client.run("SET timestamp=" + std::to_string(taken));
   auto until = sql.until;
   for (auto at = until.find(":ttl"); at != std::string::npos; at = until.find(":ttl")) {
-    until.replace(at, 4, std::to_string(stores::mysql::shared_table::rounded_up(30s, sql.unit).count()));
+    until.replace(at, 4, std::to_string(stores::mysql::shared_table::rounded_up(30s, expiry.unit()).count()));
   }
   other.run("UPDATE {t} SET expiration_time=" + until);
   for (const int later : {0, 1, 10, 20, 29}) {

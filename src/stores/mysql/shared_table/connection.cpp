@@ -28,9 +28,10 @@ sql::statement_text statement_of(const char* name, std::string_view sql, std::in
   return sql::find_parameters(name, text(sql, parts), parameter_names, sql::marker::question);
 }
 
-shared_statements statements_of(const scheme_texts& texts, std::initializer_list<sql::named_part> parts) {
+scheme_sql sql_of(const scheme_texts& texts, const layout& table, const column& key, microseconds unit,
+                  std::initializer_list<sql::named_part> parts) {
   const auto make = [&](const char* name, const char* sql) { return statement_of(name, sql, parts); };
-  shared_statements made;
+  scheme_sql made;
   made.verbs = {make("take", texts.take),           make("insert", texts.insert), make("look", texts.look),
                 make("take over", texts.take_over), make("extend", texts.extend), make("release", texts.release),
                 make("cancel", texts.release)};
@@ -39,22 +40,24 @@ shared_statements statements_of(const scheme_texts& texts, std::initializer_list
   made.expired = text(texts.expired, parts);
   if (!made.expired.empty()) made.among = text("SELECT {id} FROM {table} WHERE {id} IN (", parts);
   made.free_expired = text(texts.free_expired, parts) + " ";
+  made.key = key;
+  made.primary = table.primary();
+  made.unit = unit;
   return made;
 }
 
-shared_connection::shared_connection(mysql_opened from, const shared_statements& sql, mysql_hosts& hosts)
+shared_connection::shared_connection(mysql_opened from, const scheme_sql& sql, mysql_hosts& hosts)
     : mysql_connection(std::move(from), hosts), verbs_(sql.verbs.size()) {
   texts_.reserve(verbs_ + sql.others.size() + 1);
   statements_.reserve(texts_.capacity());
+  const bool bytes = sql.key.type == column_type::bytes;
   const auto add = [&](const sql::statement_text& statement, bool quick) {
     texts_.push_back(std::string(quick ? quick_prefix() : std::string_view{}) + statement.sql);
     std::vector<mysql_field> fields;
-    for (const auto parameter : statement.parameters) fields.push_back(values_.field(parameter, sql.key_is_bytes));
+    for (const auto parameter : statement.parameters) fields.push_back(values_.field(parameter, bytes));
     statements_.emplace_back(texts_.back(), statement.name, std::move(fields));
   };
-  for (const auto& each : sql.verbs) {
-    add(each, &each == &sql.verbs[static_cast<std::size_t>(verb::take)] && sql.take_is_quick);
-  }
+  for (const auto& each : sql.verbs) add(each, &each == &sql.verbs[static_cast<std::size_t>(verb::take)]);
   for (const auto& each : sql.others) add(each.text, each.quick);
   if (quick()) add(sql.verbs[static_cast<std::size_t>(verb::extend)], true);
   fault why;

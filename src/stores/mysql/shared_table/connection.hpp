@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/shared_table/layout.hpp"
 #include "stores/sql/named_sql.hpp"
 
 namespace dlock::stores::mysql::shared_table {
@@ -33,13 +34,14 @@ struct other_statement {
   bool quick = false;  ///< not to wait for a locked row, where the server can be told so
 };
 
-/// The statements of a scheme on one table.
-struct shared_statements {
+/// The statements of a scheme for the table as it is.
+struct scheme_sql {
   /// In the order of `verb`; an empty one is not used.
   std::array<sql::statement_text, 7> verbs{};
   /// Others, that the scheme runs by their places here.
   std::vector<other_statement> others{};
-  bool take_is_quick = true;  ///< it may be told not to wait for a locked row
+  /// A free key has no row: verb::take begins with the INSERT.
+  bool inserts_first = false;
   /// What operators see: key, holder's name, left, fence (or 0). A condition about the key follows.
   std::string held{};
   /// Primary keys of what has expired. LIMIT follows. Empty: nothing is cleaned up.
@@ -52,7 +54,9 @@ struct shared_statements {
   std::string free_expired{};
   /// Before anything else on a new connection.
   std::vector<std::string> at_start{};
-  bool key_is_bytes = false;
+  column key{};
+  column primary{};
+  microseconds unit{1};  ///< of an expiry
 };
 
 /// The statements of a scheme, with placeholders: {name}.
@@ -69,7 +73,8 @@ struct scheme_texts {
 };
 
 /// With these texts for their placeholders; a statement need not have each. Throws std::logic_error, as named_sql does.
-shared_statements statements_of(const scheme_texts& texts, std::initializer_list<sql::named_part> parts);
+scheme_sql sql_of(const scheme_texts& texts, const layout& table, const column& key, microseconds unit,
+                  std::initializer_list<sql::named_part> parts);
 sql::statement_text statement_of(const char* name, std::string_view sql, std::initializer_list<sql::named_part> parts);
 std::string text(std::string_view sql, std::initializer_list<sql::named_part> parts);
 
@@ -77,7 +82,7 @@ std::string text(std::string_view sql, std::initializer_list<sql::named_part> pa
 class shared_connection final : public mysql_connection {
  public:
   /// `sql` and `hosts` must outlive it. Throws as mysql_connection does.
-  shared_connection(mysql_opened from, const shared_statements& sql, mysql_hosts& hosts);
+  shared_connection(mysql_opened from, const scheme_sql& sql, mysql_hosts& hosts);
 
   shared_values& values() noexcept { return values_; }
   /// Runs the statement of a verb that writes. No row matched, or the key was there: no. What is ours may not have reached this

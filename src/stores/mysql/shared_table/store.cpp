@@ -12,6 +12,7 @@
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::shared_table {
+
 std::string shared_table_store::our_name(const request& request) const {
   // The number that names a grant is its attempt's: release and extend have it as the fence.
   const bool held = request.action == verb::release || request.action == verb::extend;
@@ -31,14 +32,13 @@ std::string shared_table_store::unfit_key(std::string_view key) const {
 }
 
 void shared_table_store::prepare() {
-  const shared_statements none;
   fault why;
   auto with = client_.open<mysql_connection>(settings_.connect_timeout, {}, why);
   if (!with) fail(name(), why);
   check_server(*with, name());
-  auto made = std::make_shared<const scheme_sql>(make_sql(layout::read(*with, settings_)));
+  auto made = std::make_shared<const scheme_sql>(make_sql_(layout::read(*with, settings_)));
   with.reset();
-  const auto prepared = client_.open<native>(settings_.connect_timeout, {}, why, made->statements);
+  const auto prepared = client_.open<native>(settings_.connect_timeout, {}, why, *made);
   if (!prepared || !prepared->prepare_all(why)) fail(name(), why);
   const base::lock_guard lock(mutex_);
   if (sql_ != nullptr) former_.push_back(sql_);
@@ -48,7 +48,7 @@ void shared_table_store::prepare() {
 std::unique_ptr<connection> shared_table_store::connect(microseconds limit, fault& why,
                                                         const std::stop_token& cancel) noexcept {
   const auto known = sql();
-  if (known != nullptr) return client_.open<native>(limit, cancel, why, known->statements);
+  if (known != nullptr) return client_.open<native>(limit, cancel, why, *known);
   why = make_own_fault("the store is not prepared", true);
   return nullptr;
 }
@@ -68,7 +68,7 @@ void shared_table_store::execute(connection& connection, std::span<const request
 reply shared_table_store::extend_unlocked(native& with, const request& request) {
   const auto known = sql();
   reply answer;
-  answer.result = with.query(fmt::format("{}{}={} FOR UPDATE NOWAIT", known->statements.row, known->key.quoted(),
+  answer.result = with.query(fmt::format("{}{}={} FOR UPDATE NOWAIT", known->row, known->key.quoted(),
                                          value_literal(known->key, request.resource)),
                              "ask for a row", nullptr, nullptr, answer.why);
   if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read: nothing of it can be done later
@@ -78,9 +78,17 @@ reply shared_table_store::extend_unlocked(native& with, const request& request) 
   return answer;
 }
 
-reply shared_table_store::take(native& with, const request&) const { return with.change(verb::take); }
+reply shared_table_store::take(native& with, const scheme_sql& sql, const request& request) {
+  if (!sql.inserts_first || request.looked) return with.change(verb::take);  // a look has seen a row
+  reply made = with.change(verb::insert);
+  if (made.result != outcome::no) return made;
+  reply taken = with.change(verb::take);
+  ++taken.statements;
+  return taken;
+}
 
 reply shared_table_store::change(native& with, const request& request) {
+  const auto known = sql();
   auto& values = with.values();
   values.key.assign(request.resource);
   values.owner.assign(our_name(request));
@@ -88,9 +96,9 @@ reply shared_table_store::change(native& with, const request& request) {
     values.holder.assign(sql::row_owner{seen->holder, seen->nonce}.text());
     values.fence = seen->fence;
   }
-  values.ttl = rounded_up(request.ttl, sql()->unit).count();
+  values.ttl = rounded_up(request.ttl, known->unit).count();
   // Nobody else writes our session and attempt, so that both find the same row.
-  auto answer = request.action == verb::take      ? take(with, request)
+  auto answer = request.action == verb::take      ? take(with, *known, request)
                 : request.action == verb::cancel  ? with.change(verb::release)
                 : request.no_wait && with.quick() ? with.extend_quickly()
                                                   : with.change(request.action);
@@ -124,7 +132,7 @@ reply shared_table_store::holders(connection& connection, const std::string& con
   return guarded(with, "list", [&] {
     reply answer;
     mysql_rows rows;
-    answer.result = with.query(sql()->statements.held + condition, "list", &rows, nullptr, answer.why);
+    answer.result = with.query(sql()->held + condition, "list", &rows, nullptr, answer.why);
     for (const auto& row : rows) {
       const auto holder = holder_named(row.at(1).value_or(""), std::stoull(row.at(3).value_or("0")));
       found.push_back({.key = row.at(0).value_or(""), .session = holder.holder, .label = holder.who});
@@ -178,25 +186,26 @@ reply shared_table_store::clean_up(connection& connection, microseconds idle, st
   return guarded(with, "clean up", [&] {
     reply answer{.result = outcome::yes};
     answer.statements = 0;
-    const auto& text = sql()->statements;
-    if (idle.count() == 0 || text.expired.empty()) return answer;
+    const auto known = sql();
+    if (idle.count() == 0 || known->expired.empty()) return answer;
     mysql_rows rows;
     ++answer.statements;
-    answer.result = with.query(fmt::format("{} LIMIT {}", text.expired, limit), "clean up", &rows, nullptr, answer.why);
+    answer.result =
+        with.query(fmt::format("{} LIMIT {}", known->expired, limit), "clean up", &rows, nullptr, answer.why);
     std::vector<std::string> ids;
-    for (const auto& row : rows) ids.push_back(value_literal(sql()->primary, row.at(0).value_or("")));
+    for (const auto& row : rows) ids.push_back(value_literal(known->primary, row.at(0).value_or("")));
     if (!ids.empty() && with.quick_prefix().empty() && client_.can_skip_locked()) {
       ++answer.statements;
-      answer.result = with.query(fmt::format("{}{}) FOR UPDATE SKIP LOCKED", text.among, fmt::join(ids, ",")),
+      answer.result = with.query(fmt::format("{}{}) FOR UPDATE SKIP LOCKED", known->among, fmt::join(ids, ",")),
                                  "clean up", &rows, nullptr, answer.why);
       ids.clear();
-      for (const auto& row : rows) ids.push_back(value_literal(sql()->primary, row.at(0).value_or("")));
+      for (const auto& row : rows) ids.push_back(value_literal(known->primary, row.at(0).value_or("")));
     }
     for (const auto& id : ids) {
       std::uint64_t changed = 0;
       fault why;
       ++answer.statements;
-      const auto done = with.query(fmt::format("{}{}{}", with.quick_prefix(), text.free_expired, id), "clean up",
+      const auto done = with.query(fmt::format("{}{}{}", with.quick_prefix(), known->free_expired, id), "clean up",
                                    nullptr, &changed, why);
       if (done != outcome::yes && !why.contended) return reply{.result = done, .why = why};
       if (done == outcome::yes) answer.fence += changed;

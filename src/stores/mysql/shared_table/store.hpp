@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
 #include "dlock/store/store_admin.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/shared_table/connection.hpp"
-#include "stores/mysql/shared_table/expiry.hpp"
 #include "stores/mysql/shared_table/layout.hpp"
 
 namespace dlock::stores::mysql::shared_table {
 
-/// What a scheme's statements are for the table as it is.
-struct scheme_sql {
-  shared_statements statements{};
-  column key{};
-  column primary{};
-  microseconds unit{1};  ///< of an expiry
-};
+/// What `:ttl` must be for a lease of that time: rounded up to what the column keeps.
+inline microseconds rounded_up(microseconds ttl, microseconds unit) noexcept {
+  return (ttl + unit - microseconds{1}) / unit * unit;
+}
 
 /// A store on a table that other programs share. Its leases end by an expiry in the row, which the service renews; the row
 /// names session and attempt of its holder, so that what comes late is known by its name. A scheme says which table, and with
 /// which statements.
 class shared_table_store : public store, private store_admin {
  public:
-  explicit shared_table_store(const table_settings& settings, bool fenced = false)
-      : client_(settings), settings_(settings), fenced_(fenced) {}
+  /// The scheme's statements for a table. Throws store_error where the table lacks something.
+  using sql_maker = std::function<scheme_sql(const layout& table)>;
+
+  shared_table_store(const table_settings& settings, sql_maker make_sql, bool fenced = false)
+      : client_(settings), settings_(settings), make_sql_(std::move(make_sql)), fenced_(fenced) {}
 
   const std::string& name() const noexcept override { return settings_.name; }
   capabilities caps() const noexcept override {
@@ -60,15 +60,8 @@ class shared_table_store : public store, private store_admin {
  protected:
   using native = shared_connection;
 
-  const table_settings& settings() const noexcept { return settings_; }
-  /// The statements for this table. Throws store_error where it lacks something.
-  virtual scheme_sql make_sql(const layout& table) const = 0;
-  /// An extension that is not to wait, where the server can't be told that: first asks for the row, by a read that locks.
-  reply extend_unlocked(native& with, const request& request);
   /// Every verb but look.
   virtual reply change(native& with, const request& request);
-  /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
-  virtual reply take(native& with, const request& request) const;
   /// How the row names us: what is written at a grant, and what the row must have for the other verbs.
   virtual std::string our_name(const request& request) const;
   /// The fence of a grant. `sent`: what came with the server's answer.
@@ -91,11 +84,16 @@ class shared_table_store : public store, private store_admin {
   reply revoke(connection& connection, const request& key) noexcept override;
   reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept override;
 
+  /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
+  static reply take(native& with, const scheme_sql& sql, const request& request);
+  /// An extension that is not to wait, where the server can't be told that: first asks for the row, by a read that locks.
+  reply extend_unlocked(native& with, const request& request);
   reply look(native& with, const request& request) const;
   reply holders(connection& connection, const std::string& condition, std::vector<holder_info>& found) noexcept;
 
   mysql_client client_;
   const table_settings settings_;
+  const sql_maker make_sql_;
   const bool fenced_;
   mutable base::mutex mutex_;
   std::shared_ptr<const scheme_sql> sql_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()

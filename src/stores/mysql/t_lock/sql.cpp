@@ -2,7 +2,7 @@
 
 // Every UPDATE adds 1 to the version, because that is all that protects the published compare-and-set. A row is never
 // deleted, and no version is set back: the version at the grant is the fence.
-#include "stores/mysql/t_lock/sql.hpp"
+#include "stores/mysql/t_lock/store.hpp"
 
 #include <fmt/format.h>
 
@@ -30,7 +30,8 @@ constexpr const char* end_sql = R"(
 GREATEST(0, LEAST(timeout, 253402300799000)) + IF({ours}, 0, {skew})
 )";
 
-constexpr const char* take_sql = R"(
+constexpr scheme_texts sql_texts{
+    .take = R"(
 UPDATE {table}
 SET request_id = CONCAT(:owner, '/', version + 1),
     lock_count = 1,
@@ -38,25 +39,22 @@ SET request_id = CONCAT(:owner, '/', version + 1),
     version = LAST_INSERT_ID(version + 1)
 WHERE lock_key = {:key}
   AND (request_id = '' OR {passed})
-)";
-
-// Its fence is 1. The server's answer doesn't say so: beside an AUTO_INCREMENT column it gives that column's number.
-constexpr const char* insert_sql = R"(
+)",
+    // Its fence is 1. The server's answer doesn't say so: beside an AUTO_INCREMENT column it gives that column's number.
+    .insert = R"(
 INSERT INTO {table}
 SET lock_key = :key,
     request_id = CONCAT(:owner, '/1'),
     lock_count = 1,
     timeout = {now} + :ttl DIV 1000 + {skew},
     version = 1
-)";
-
-constexpr const char* look_sql = R"(
+)",
+    .look = R"(
 SELECT request_id <> '', LEFT(request_id, 100), {left}, version
 FROM {table}
 WHERE lock_key = {:key}
-)";
-
-constexpr const char* take_over_sql = R"(
+)",
+    .take_over = R"(
 UPDATE {table}
 SET request_id = CONCAT(:owner, '/', version + 1),
     lock_count = 1,
@@ -65,18 +63,16 @@ SET request_id = CONCAT(:owner, '/', version + 1),
 WHERE lock_key = {:key}
   AND request_id = CONCAT(:holder, '/', :fence)
   AND {passed}
-)";
-
-constexpr const char* extend_sql = R"(
+)",
+    .extend = R"(
 UPDATE {table}
 SET timeout = GREATEST(timeout, {now} + :ttl DIV 1000 + {skew}),
     version = version + 1
 WHERE lock_key = {:key}
   AND request_id LIKE :owner
   AND NOT ({passed})
-)";
-
-constexpr const char* release_sql = R"(
+)",
+    .release = R"(
 UPDATE {table}
 SET request_id = '',
     lock_count = 0,
@@ -84,14 +80,13 @@ SET request_id = '',
     version = version + 1
 WHERE lock_key = {:key}
   AND request_id LIKE :owner
-)";
-
-constexpr const char* held_sql = R"(
+)",
+    .held = R"(
 SELECT lock_key, LEFT(request_id, 100), {left}, version
 FROM {table}
 WHERE request_id <> ''
   AND NOT ({passed})
-)";
+)"};
 
 // A request that other programs have too. Its id is theirs, byte by byte; the column may compare without case.
 constexpr const char* mine_sql = R"(
@@ -171,13 +166,6 @@ scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
   const auto passed = fmt::format("{} < {}", end, now);
   const auto left = fmt::format("({} + 1) * 1000 - {}", end, server_clock);
   const auto mine = text(mine_sql, {});
-  const scheme_texts texts{.take = take_sql,
-                           .insert = insert_sql,
-                           .look = look_sql,
-                           .take_over = take_over_sql,
-                           .extend = extend_sql,
-                           .release = release_sql,
-                           .held = held_sql};
   const auto parts = {sql::named_part{"table", table.table()},
                       {":key", value},
                       {"skew", margin},
@@ -185,16 +173,12 @@ scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
                       {"passed", passed},
                       {"left", left},
                       {"mine", mine}};
-  scheme_sql made{.statements = statements_of(texts, parts),
-                  .key = key,
-                  .primary = table.primary(),
-                  .unit = std::chrono::milliseconds{1}};
-  made.statements.others = {{.text = statement_of("read the clock", "SELECT {now}", parts)},
-                            {.text = statement_of("make a row", row_sql, parts)},
-                            {.text = statement_of("enter", enter_sql, parts), .quick = true},
-                            {.text = statement_of("stay", stay_sql, parts)},
-                            {.text = statement_of("leave", leave_sql, parts)}};
-  made.statements.key_is_bytes = key.type == column_type::bytes;
+  auto made = sql_of(sql_texts, table, key, std::chrono::milliseconds{1}, parts);
+  made.others = {{.text = statement_of("read the clock", "SELECT {now}", parts)},
+                 {.text = statement_of("make a row", row_sql, parts)},
+                 {.text = statement_of("enter", enter_sql, parts), .quick = true},
+                 {.text = statement_of("stay", stay_sql, parts)},
+                 {.text = statement_of("leave", leave_sql, parts)}};
   return made;
 }
 

@@ -1,24 +1,45 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "dlock/stores/mysql_shared_tables.hpp"
 #include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/shared_table/store.hpp"
 #include "stores/mysql/t_lock/request_holds.hpp"
-#include "stores/mysql/t_lock/sql.hpp"
 
 namespace dlock::stores::mysql::t_lock {
+
+struct t_lock_settings : shared_table::table_settings {
+  /// What the URL names comes before `options`. Throws std::invalid_argument naming the parameter and its value.
+  t_lock_settings(store_url url, const t_lock_options& options);
+
+  std::chrono::milliseconds skew{};
+};
+
+/// Those that have no verb, by their places in scheme_sql::others.
+enum class other : std::size_t { clock, row, enter, stay, leave };
+
+/// Throws store_error where the table lacks something.
+shared_table::scheme_sql make_sql(const shared_table::layout& table, const t_lock_settings& settings);
+
+/// Reads the fence of a grant from its row, where the server's answer had none. `owner`: session and attempt. Finds no row if
+/// the grant is over.
+std::string granted_fence_sql(const shared_table::scheme_sql& sql, const std::string& table, const request& grant,
+                              std::string_view owner);
 
 /// The published table t_lock, beside programs that run its published protocol. A request id of ours is
 /// "<session>/<attempt>/<fence>": whatever comes late names its grant. Where the program says which request it serves
 /// (request::request_id), the row has that id, and counts what the request holds through all programs.
 class t_lock_store final : public shared_table::shared_table_store {
  public:
-  explicit t_lock_store(t_lock_settings settings)
-      : shared_table_store(settings, true), table_(quote_mysql_name(settings.table)), settings_(std::move(settings)) {}
+  explicit t_lock_store(const t_lock_settings& settings)
+      : shared_table_store(
+            settings, [settings](const shared_table::layout& table) { return make_sql(table, settings); }, true),
+        table_(quote_mysql_name(settings.table)) {}
 
   capabilities caps() const noexcept override {
     auto made = shared_table_store::caps();
@@ -27,9 +48,6 @@ class t_lock_store final : public shared_table::shared_table_store {
   }
 
  private:
-  shared_table::scheme_sql make_sql(const shared_table::layout& table) const override {
-    return t_lock::make_sql(table, settings_);
-  }
   std::string our_name(const request& request) const override;
   reply change(native& with, const request& request) override;
   void tell_fence(native& with, const request& request, std::uint64_t sent, reply& answer) const override;
@@ -41,7 +59,6 @@ class t_lock_store final : public shared_table::shared_table_store {
   seen holder_named(std::string_view owner, std::uint64_t fence) const override;
 
   const std::string table_;  // quoted
-  const t_lock_settings settings_;
   request_holds holds_{};
 };
 

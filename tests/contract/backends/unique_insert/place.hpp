@@ -5,7 +5,7 @@
 #include <string>
 
 #include "contract/place.hpp"
-#include "dlock/stores/mysql_unique_insert.hpp"
+#include "dlock/stores/mysql_shared_tables.hpp"
 #include "support/mysql_place.hpp"
 
 namespace dlock::test {

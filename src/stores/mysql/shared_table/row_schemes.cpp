@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/shared_table/row_schemes.hpp"
+
+#include <fmt/format.h>
+
+namespace dlock::stores::mysql::shared_table {
+namespace {
+
+constexpr std::size_t owner_size = 49;  // of session and attempt
+
+/// A lock without an expiry has so much left.
+constexpr microseconds never{3'153'600'000'000'000};
+
+/// For a DATETIME: the zone in which the other programs' NOW() counts, unless they set one of their own.
+constexpr const char* use_other_programs_zone = "SET SESSION time_zone = @@GLOBAL.time_zone";
+
+/// Each statement is a transaction of its own, about one row, so the level changes nothing that they see. But where rows are
+/// deleted and made again and again, InnoDB takes three times as long for it in READ COMMITTED.
+constexpr const char* use_repeatable_read = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+
+constexpr scheme_texts unique_insert_sql{
+    .take = R"(
+UPDATE {table}
+SET {owner} = :owner,
+    {expiry} = {until}
+WHERE {key} = {:key}
+  AND (COALESCE({owner}, '') = '' OR {passed})
+)",
+    .insert = R"(
+INSERT INTO {table}
+SET {key} = :key,
+    {owner} = :owner,
+    {expiry} = {until}{unread_state}
+)",
+    .look = R"(
+SELECT COALESCE({owner}, '') <> '', LEFT({owner}, 100), {left}, 0
+FROM {table}
+WHERE {key} = {:key}
+)",
+    .take_over = R"(
+UPDATE {table}
+SET {owner} = :owner,
+    {expiry} = {until}
+WHERE {key} = {:key}
+  AND {owner} = :holder
+  AND {passed}
+)",
+    .extend = R"(
+UPDATE {table}
+SET {expiry} = {extended}
+WHERE {key} = {:key}
+  AND {owner} = :owner
+  AND NOT ({passed})
+)",
+    .release = R"(
+DELETE FROM {table}
+WHERE {key} = {:key}
+  AND {owner} = :owner
+)",
+    .held = R"(
+SELECT {key}, LEFT({owner}, 100), {left}, 0
+FROM {table}
+WHERE {owner} <> ''
+  AND NOT ({passed})
+)",
+    .expired = R"(
+SELECT {id}
+FROM {table}
+WHERE {passed}
+)",
+    .free_expired = R"(
+DELETE FROM {table}
+WHERE {passed}
+  AND {id} =
+)"};
+
+constexpr scheme_texts state_row_sql{
+    .take = R"(
+UPDATE {table}
+SET {state} = 1,
+    {owner} = :owner,
+    {expiry} = {until}
+WHERE {key} = {:key}
+  AND ({state} = 0 OR {passed})
+)",
+    .insert = R"(
+INSERT INTO {table}
+SET {key} = :key,
+    {state} = 1,
+    {owner} = :owner,
+    {expiry} = {until}
+)",
+    .look = R"(
+SELECT {state} <> 0, LEFT({owner}, 100), {left}, 0
+FROM {table}
+WHERE {key} = {:key}
+)",
+    .take_over = R"(
+UPDATE {table}
+SET {owner} = :owner,
+    {expiry} = {until}
+WHERE {key} = {:key}
+  AND {state} = 1
+  AND {owner} = :holder
+  AND {passed}
+)",
+    .extend = R"(
+UPDATE {table}
+SET {expiry} = {extended}
+WHERE {key} = {:key}
+  AND {state} = 1
+  AND {owner} = :owner
+  AND NOT ({passed})
+)",
+    .release = R"(
+UPDATE {table}
+SET {state} = 0,
+    {owner} = ''{no_expiry}
+WHERE {key} = {:key}
+  AND {state} = 1
+  AND {owner} = :owner
+)",
+    .held = R"(
+SELECT {key}, LEFT({owner}, 100), {left}, 0
+FROM {table}
+WHERE {state} <> 0
+  AND COALESCE({passed}, 0) = 0
+)",
+    .expired = R"(
+SELECT {id}
+FROM {table}
+WHERE {state} <> 0
+  AND {passed}
+)",
+    .free_expired = R"(
+UPDATE {table}
+SET {state} = 0,
+    {owner} = ''{no_expiry}
+WHERE {state} <> 0
+  AND {passed}
+  AND {id} =
+)"};
+
+}  // namespace
+
+row_scheme_settings::row_scheme_settings(store_url url, const unique_insert_options& options)
+    : table_settings(table_settings::take(url, "unique_insert", options.table)),
+      row_is_lock(true),
+      key(take_column(url, "key", options.key)),
+      owner(take_column(url, "owner", options.owner)),
+      expiry(take_column(url, "expiry", options.expiry)),
+      // Of a table that has such a column without a default.
+      state(url.take_param("state", options.state)) {
+  if (!state.empty()) state = checked_name("state", state);
+  url.expect_no_more_params();
+}
+
+row_scheme_settings::row_scheme_settings(store_url url, const state_row_options& options)
+    : table_settings(table_settings::take(url, "state_row", options.table)),
+      row_is_lock(false),
+      key(take_column(url, "key", options.key)),
+      owner(take_column(url, "owner", options.owner)),
+      expiry(take_column(url, "expiry", options.expiry)),
+      state(take_column(url, "state", options.state)) {
+  url.expect_no_more_params();
+}
+
+expiry_sql::expiry_sql(const column& expiry) {
+  const auto name = expiry.quoted();
+  const auto now = fmt::format("NOW({})", expiry.digits);
+  passed = fmt::format("{} < {}", name, now);
+  left = fmt::format("IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), {}) + {}, {})", name, expiry.unit().count(),
+                     never.count());
+  until = fmt::format("{} + INTERVAL :ttl MICROSECOND", now);
+  // A DATETIME keeps what the clock on the wall shows, which goes back or forward where summer time ends or begins. The
+  // later of both ways to add is never too early: in autumn a lease may look taken for an hour longer.
+  if (expiry.type == column_type::datetime) {
+    until = fmt::format("GREATEST({}, FROM_UNIXTIME(UNIX_TIMESTAMP({}) + :ttl / 1000000))", until, now);
+  }
+  extended = fmt::format("GREATEST({}, {})", name, until);
+}
+
+scheme_sql make_sql(const layout& table, const row_scheme_settings& settings) {
+  const auto& key = table.key(settings.key);
+  const auto& owner = table.owner(settings.owner, owner_size);
+  const auto& expiry = table.expiry(settings.expiry);
+  const auto state = settings.state.empty() ? std::string{} : table.number(settings.state, "state").quoted();
+  const expiry_sql time(expiry);
+  const auto id = table.primary().quoted(), key_name = key.quoted(), key_value = key_parameter(key);
+  const auto owner_name = owner.quoted(), expiry_name = expiry.quoted();
+  const auto unread_state = state.empty() ? std::string{} : ", " + state + " = 1";
+  // A program that takes the key next by plain SQL may set no expiry: an old one would end its lock.
+  const auto no_expiry = expiry.nullable ? ", " + expiry_name + " = NULL" : std::string{};
+  auto made = sql_of(settings.row_is_lock ? unique_insert_sql : state_row_sql, table, key, expiry.unit(),
+                     {{"table", table.table()},
+                      {"id", id},
+                      {"key", key_name},
+                      {":key", key_value},
+                      {"state", state},
+                      {"unread_state", unread_state},
+                      {"owner", owner_name},
+                      {"expiry", expiry_name},
+                      {"no_expiry", no_expiry},
+                      {"until", time.until},
+                      {"extended", time.extended},
+                      {"passed", time.passed},
+                      {"left", time.left}});
+  made.inserts_first = settings.row_is_lock;
+  if (settings.row_is_lock) made.at_start.emplace_back(use_repeatable_read);
+  if (expiry.type == column_type::datetime) made.at_start.emplace_back(use_other_programs_zone);
+  return made;
+}
+
+}  // namespace dlock::stores::mysql::shared_table
