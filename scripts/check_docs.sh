@@ -196,24 +196,33 @@ fi
 
 # ---- the statements of docs/protocol.md --------------------------------------------------------------------------
 
-sql_of_source() { # file: its text in one line, without blanks, with the default names of tables and columns
-  local text grant
-  text=$(sed 's|//.*||' "$1" | tr -d '\n' | sed -E 's/[[:space:]]//g; s/\{now\}/:now/g
+shared_sql=src/stores/sql/lease_sql.cpp # the statements that all databases have
+sql_of_source() { # file of a database: its text and the shared one in one line, without blanks, with the default names of tables and columns
+  local text word name before=
+  text=$(sed 's|//.*||' "$shared_sql" "$1" | tr -d '\n' | sed -E 's/[[:space:]]//g; s/\{(now|nonce)\}/:\1/g
     s/\{(lock|session|floor)\}/dlock_\1/g; s/\{(lock|session|floor)\.([a-z_]+)\}/\2/g')
-  grant=$(grep -oP 'grant=R"\(\K.*?(?=\)";)' <<<"$text")
-  printf '%s\n' "${text//\{grant\}/$grant}"
+  # {"greatest","GREATEST"} and constexprconstchar*grant=R"(...)" stand for {greatest} and {grant}; words have words in them.
+  while [ "$text" != "$before" ]; do
+    before=$text
+    while read -r word; do
+      name=${word%%=*}
+      text=${text//"{$name}"/"${word#*=}"}
+    done < <(grep -oP '\{"\K[a-z_]+",("[^"]*")+(?=\})' <<<"$text" | sed -E 's/",/=/; s/"//g'
+      grep -oP 'constexprconstchar\*\K[a-z_]+=R"\(.*?(?=\)";)' <<<"$text" | sed 's/R"(//')
+  done
+  printf '%s\n' "$text"
 }
 sql_of_page() { # heading: one line for each block below it, without blanks
   awk -v heading="## $1" '/^## / { inside = $0 == heading } !inside { next }
     /^```sql/ { code = 1; text = ""; next } /^```/ && code { print text; code = 0 } code { text = text $0 }' docs/protocol.md |
     sed -E 's/[[:space:]]//g'
 }
-compare_sql() { # file heading
+compare_sql() { # file of a database, heading
   local source statement count=0
   source=$(sql_of_source "$1")
   while IFS= read -r statement; do
     count=$((count + 1))
-    grep -qF -- "$statement" <<<"$source" || offend "docs/protocol.md:1: not in $1: $statement"
+    grep -qF -- "$statement" <<<"$source" || offend "docs/protocol.md:1: not in $shared_sql and $1: $statement"
   done < <(sql_of_page "$2")
   [ $count -gt 0 ] || offend "docs/protocol.md:1: no statement below '$2'"
 }

@@ -65,18 +65,20 @@ struct statement_source {
   const char* sql;
 };
 
-/// All statements of a store, to be found by their ids. Throws std::logic_error as the functions above do, and if the sources
-/// are not in the order of their ids.
+/// All statements of a store, to be found by their ids: those of these lists, one after the other. Throws std::logic_error as
+/// the functions above do, and if the sources are not in the order of their ids.
 template <class Id>
-std::vector<statement_text> make_statements(std::span<const statement_source<Id>> sources, const table_names& names,
-                                            std::span<const std::string_view> parameters, marker marker) {
+std::vector<statement_text> make_statements(std::initializer_list<std::span<const statement_source<Id>>> lists,
+                                            const table_names& names, std::span<const std::string_view> parameters,
+                                            marker marker) {
   std::vector<statement_text> statements;
-  statements.reserve(sources.size());
-  for (const auto& source : sources) {
-    if (static_cast<std::size_t>(source.id) != statements.size()) {
-      throw std::logic_error(fmt::format("dlock: SQL '{}' is not in the order of the ids", source.name));
+  for (const auto& sources : lists) {
+    for (const auto& source : sources) {
+      if (static_cast<std::size_t>(source.id) != statements.size()) {
+        throw std::logic_error(fmt::format("dlock: SQL '{}' is not in the order of the ids", source.name));
+      }
+      statements.push_back(find_parameters(source.name, names.expand(source.sql), parameters, marker));
     }
-    statements.push_back(find_parameters(source.name, names.expand(source.sql), parameters, marker));
   }
   expect_all_used(statements, parameters);
   return statements;

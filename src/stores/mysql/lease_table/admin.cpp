@@ -76,9 +76,8 @@ reply mysql_store::list(connection& connection, std::string_view after, std::siz
 reply mysql_store::revoke(connection& connection, const request& key) noexcept {
   auto& with = static_cast<native&>(connection);
   return guarded(with, "revoke", [&] {
-    const auto text = key.row != nullptr
-                          ? row_sql_.revoke(*key.row)
-                          : sql::write_values(sql_.text(text_id::revoke), {{"key", mysql_literal(key.resource)}});
+    const auto text = key.row != nullptr ? row_sql_.revoke(*key.row)
+                                         : sql::write_values(sql_.revoke(), {{"key", mysql_literal(key.resource)}});
     reply answer;
     std::uint64_t rows = 0;
     answer.result = with.query(text, "revoke", nullptr, &rows, answer.why);

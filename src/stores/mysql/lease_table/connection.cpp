@@ -25,7 +25,7 @@ mysql_field field_of(parameter which, lease_values& from) {
     case parameter::pid: return mysql_field::number(from.pid);
     case parameter::host: return mysql_field::text(from.host);
     case parameter::label: return mysql_field::text(from.label);
-    case parameter::count_: break;
+    default: break;
   }
   throw std::logic_error("dlock: no such parameter");
 }

@@ -8,49 +8,17 @@
 #include <vector>
 
 #include "stores/mysql/client/native.hpp"
+#include "stores/sql/lease_sql.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
-/// The statements that a connection prepares once and keeps.
-enum class statement_id : unsigned char {
-  take,
-  insert,
-  look,
-  take_over,
-  extend,
-  release,
-  release_min_hold,
-  cancel,
-  session_open,
-  session_renew,
-  session_remove_expired,
-  session_close,
-  count_  // how many there are
-};
-constexpr auto statement_count = static_cast<std::size_t>(statement_id::count_);
-/// Its text, with the names of tables and parameters still in it: for who fills in values.
-const char* source_of(statement_id which) noexcept;
-
-/// What they have as parameters, and under which names.
-enum class parameter : unsigned char {
-  key,
-  session,
-  nonce,
-  fence,
-  own_ttl,
-  min_hold,
-  holder,
-  seen_fence,
-  ttl,
-  host,
-  pid,
-  label,
-  count_
-};
-constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::count_)> parameter_names{
-    "key", "session", "nonce", "fence", "own_ttl", "min_hold", "holder", "seen_fence", "ttl", "host", "pid", "label"};
+using sql::parameter;
+using sql::parameter_names;
+using sql::statement_id;
+constexpr auto statement_count = static_cast<std::size_t>(statement_id::session_close) + 1;
+constexpr auto parameter_count = static_cast<std::size_t>(parameter::label) + 1;
 
 /// Statements that are sent as text with their values in it.
 enum class text_id : unsigned char {
@@ -62,7 +30,6 @@ enum class text_id : unsigned char {
   batch_look,
   granted_fence,
   ask_for_row,
-  revoke,
   verifiers,
   count_
 };
@@ -81,6 +48,8 @@ class lease_sql {
   const std::string& text(text_id which, bool skip = false) const noexcept {
     return (skip ? skipping_ : texts_)[static_cast<std::size_t>(which)];
   }
+  /// Likewise: its parameter is the key.
+  const std::string& revoke() const noexcept { return revoke_; }
 
   /// Before a take: a row that somebody's transaction has locked is busy at once, not after the lock wait timeout.
   static constexpr std::string_view quick_prefix = mysql::quick_prefix;
@@ -93,6 +62,7 @@ class lease_sql {
   sql::table_names names_;
   std::vector<sql::statement_text> statements_{};
   std::vector<sql::statement_text> quick_{};
+  std::string revoke_{};
   text_list texts_{};
   text_list skipping_{};
 };

@@ -17,16 +17,6 @@ verification::bytes bytes_of(const id128& id) {
   return bytes_of({reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
 }
 
-// The count always changes, so the row does: on a cluster only that makes the commit meet a take-over elsewhere.
-constexpr const char* verify_text = R"(
-UPDATE {lock}
-SET
-  {lock.verified_by} = CONNECTION_ID(),
-  {lock.verifies} = {lock.verifies} + 1
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence)";
-
 /// What such a statement says of the grant, and `more`.
 verification about(const request& grant, const sql::table_names& names, const char* text,
                    std::vector<sql::named_value> more = {}) {
@@ -48,14 +38,15 @@ verification mysql_store::on_this_server(verification statement) const {
 }
 
 verification mysql_store::verification_of(const request& grant) const {
-  return on_this_server(grant.row != nullptr ? row_sql_.verify(grant) : about(grant, row_sql_.names(), verify_text));
+  return on_this_server(grant.row != nullptr ? row_sql_.verify(grant)
+                                             : about(grant, row_sql_.names(), sql::verify_source()));
 }
 
 verification mysql_store::release_of(const request& grant) const {
   if (grant.row != nullptr) return on_this_server(row_sql_.release(grant, zone()));
   if (grant.min_hold.count() <= 0)
-    return on_this_server(about(grant, row_sql_.names(), source_of(statement_id::release)));
-  return on_this_server(about(grant, row_sql_.names(), source_of(statement_id::release_min_hold),
+    return on_this_server(about(grant, row_sql_.names(), sql::source_of(statement_id::release)));
+  return on_this_server(about(grant, row_sql_.names(), sql::source_of(statement_id::release_min_hold),
                               {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
 }
 

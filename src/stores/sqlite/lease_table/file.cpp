@@ -12,8 +12,8 @@ namespace dlock::stores::sqlite::lease_table {
 lease_file::lease_file(const lease_settings& from, std::shared_ptr<const sqlite_host> machine)
     : sqlite_file(from, std::move(machine), [this](std::string_view generated) { return names.adapt(generated); }),
       schema(from.schema),
-      names(sql::make_table_names<odb::id_sqlite>(from.prefix, '"')),
-      sql(names) {
+      sql(sql::make_table_names<odb::id_sqlite>(from.prefix, '"')),
+      names(sql.names()) {
   sql::set_version_table(database(), names);
 }
 

@@ -21,8 +21,8 @@ class lease_file final : public sqlite_file {
   lease_file(const lease_settings& from, std::shared_ptr<const sqlite_host> machine);
 
   const sql::schema_mode schema;
-  const sql::table_names names;
   const lease_sql sql;
+  const sql::table_names& names;
 
   /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set while
   /// this boot lasts. Known after prepare().

@@ -3,140 +3,29 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace dlock::stores::sqlite::lease_table {
 namespace {
 
-// "Rule" means those of docs/protocol.md, which has the same statements. Each changes rows by itself, in autocommit: rule
-// 2's sub-query is safe here, unlike on a server, because SQLite has one writer at a time and a statement reads what the
-// last one committed.
+constexpr sql::named_part words[] = {
+    {"now", ":now"},
+    {"next_fence", "{lock.fence} + 1"},
+    {"first_fence", "{floor.fence} + 1"},
+    {"unverified", ""},
+    {"only_primary", ""},
+    {"lock_floor", ""},
+    {"returning", "RETURNING {lock.fence}"},
+    {"greatest", "MAX"},
+    {"if", "IIF"},
+    {"seen_expiry", "l.{lock.expires_at_us}, s.{session.expires_at_us}"},
+    {"seen_nonce", ""},
+    {"boot", ":boot"},
+    {"connection", ":connection"},
+};
 
-// A sum with NULL is NULL: a lease kept by its session has no expiry of its own, and one left from the holder before would
-// free it (rule 1).
-constexpr const char* grant = R"(
-  {lock.session_id} = :session,
-  {lock.nonce} = :nonce,
-  {lock.fence} = {lock.fence} + 1,
-  {lock.acquired_at_us} = :now,
-  {lock.expires_at_us} = :own_ttl + :now)";
-
-constexpr sql::statement_source<statement_id> sources[] = {
-    // Rule 1: free means nobody holds it, or the row's own expiry has passed.
-    {statement_id::take, "take", R"(
-UPDATE {lock}
-SET {grant}
-WHERE {lock.lock_key} = :key
-  AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= :now)
-RETURNING {lock.fence}
-)"},
-
-    // Rule 11: the first fence of a row is above all that were swept.
-    {statement_id::insert, "insert", R"(
-INSERT INTO {lock} (
-  {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence},
-  {lock.acquired_at_us}, {lock.expires_at_us}, {lock.verified_by}, {lock.verifies})
-SELECT :key, :session, :nonce, {floor.fence} + 1, :now, :own_ttl + :now, 0, 0
-FROM {floor}
-WHERE {floor.id} = 1
-RETURNING {lock.fence}
-)"},
-
-    // Rule 2: one SELECT shows the holder, its fence and what became of its session.
-    {statement_id::look, "look", R"(
-SELECT
-  l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us}, s.{session.expires_at_us},
-  s.{session.host}, s.{session.pid}, s.{session.label}
-FROM {lock} l
-LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
-WHERE l.{lock.lock_key} = :key
-)"},
-
-    // Rule 2: about the holder and the fence that were seen, never about whoever holds now. A release with min_hold gives
-    // a kept row an expiry, which counts even when the session has been closed since.
-    {statement_id::take_over, "take over", R"(
-UPDATE {lock}
-SET {grant}
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :holder
-  AND {lock.fence} = :seen_fence
-  AND ({lock.expires_at_us} <= :now
-       OR ({lock.expires_at_us} IS NULL
-           AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))
-RETURNING {lock.fence}
-)"},
-
-    // Rule 12, renewal::manual: never shortens, never revives.
-    {statement_id::extend, "extend", R"(
-UPDATE {lock}
-SET {lock.expires_at_us} = MAX({lock.expires_at_us}, :own_ttl + :now)
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-  AND {lock.expires_at_us} > :now
-)"},
-
-    // Rule 6: names session and fence, so it may be repeated until it is answered.
-    {statement_id::release, "release", R"(
-UPDATE {lock}
-SET
-  {lock.session_id} = NULL,
-  {lock.expires_at_us} = NULL
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-)"},
-
-    // Rule 12: before the time is over, holder and fence stay, and an expiry of the row's own ends them.
-    {statement_id::release_min_hold, "release with min_hold", R"(
-UPDATE {lock}
-SET
-  {lock.session_id} = IIF({lock.acquired_at_us} + :min_hold > :now, {lock.session_id}, NULL),
-  {lock.expires_at_us} = IIF({lock.acquired_at_us} + :min_hold > :now, {lock.acquired_at_us} + :min_hold, NULL)
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-)"},
-
-    // Rule 6: names session and nonce: the attempt, whatever fence it got.
-    {statement_id::cancel, "cancel", R"(
-UPDATE {lock}
-SET
-  {lock.session_id} = NULL,
-  {lock.expires_at_us} = NULL
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.nonce} = :nonce
-)"},
-
-    {statement_id::session_open, "open session", R"(
-INSERT INTO {session} (
-  {session.id}, {session.expires_at_us}, {session.ttl_us}, {session.beat}, {session.revoked},
-  {session.host}, {session.pid}, {session.label}, {session.started_at_us}, {session.boot})
-VALUES (:session, :ttl + :now, :ttl, 0, 0, :host, :pid, :label, :now, :boot)
-)"},
-
-    // Rule 3: never shortens, never revives, never against an operator.
-    {statement_id::session_renew, "renew session", R"(
-UPDATE {session}
-SET
-  {session.expires_at_us} = MAX({session.expires_at_us}, :ttl + :now),
-  {session.beat} = {session.beat} + 1
-WHERE {session.id} = :session
-  AND {session.expires_at_us} > :now
-  AND NOT {session.revoked}
-)"},
-
-    // Rule 2: looks again whether it has expired.
-    {statement_id::session_remove_expired, "remove expired session", R"(
-DELETE FROM {session}
-WHERE {session.id} = :session
-  AND {session.expires_at_us} <= :now
-)"},
-
-    {statement_id::session_close, "close session", R"(
-DELETE FROM {session}
-WHERE {session.id} = :session
-)"},
-
+// "Rule" means those of docs/protocol.md.
+constexpr sql::statement_source<statement_id> own[] = {
     // Before a session's row goes, which told how late it is: after a reboot it would be later than the clock.
     {statement_id::latest, "note the time", R"(
 UPDATE {floor}
@@ -149,17 +38,6 @@ WHERE {floor.id} = 2
 SELECT {session.expires_at_us}, {session.host}, {session.pid}, {session.label}
 FROM {session}
 WHERE {session.id} = :session
-)"},
-
-    // Rule 12: forced by an operator, taken over after its expiry.
-    {statement_id::revoke, "revoke", R"(
-UPDATE {session}
-SET {session.revoked} = 1
-WHERE {session.id} = (
-  SELECT {lock.session_id}
-  FROM {lock}
-  WHERE {lock.lock_key} = :key
-    AND {lock.expires_at_us} IS NULL)
 )"},
 
     // Rule 11, dead sessions that nobody holds locks of: past for another ttl, so that their process knows.
@@ -218,17 +96,12 @@ WHERE {lock.lock_key} = :key
 
 // The statement `look` for many keys.
 constexpr const char* look_at_all_text = R"(
-SELECT
-  l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us}, s.{session.expires_at_us},
-  s.{session.host}, s.{session.pid}, s.{session.label}, l.{lock.lock_key}
-FROM {lock} l
-LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+SELECT {seen}, l.{lock.lock_key}
+FROM {holders}
 WHERE l.{lock.lock_key} IN (:keys)
 )";
 
 }  // namespace
-
-const char* source_of(statement_id which) noexcept { return sources[static_cast<std::size_t>(which)].sql; }
 
 void bind(sqlite_statement& to, const sql::statement_text& text, const lease_values& values) noexcept {
   int at = 0;
@@ -257,13 +130,13 @@ void bind(sqlite_statement& to, const sql::statement_text& text, const lease_val
   }
 }
 
-lease_sql::lease_sql(const sql::table_names& names) {
-  auto with_grant = names;
-  with_grant.add_text("grant", names.expand(grant));
-  statements_ = sql::make_statements<statement_id>(sources, with_grant, parameter_names, sql::marker::name);
+lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
+  sql::add_words(names_, words);
+  statements_ =
+      sql::make_statements<statement_id>({sql::shared_statements(), own}, names_, parameter_names, sql::marker::name);
   std::string keys;
   for (std::size_t i = 1; i <= most_looks; ++i) keys += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
-  look_at_all_ = sql::write_values(sql::in_one_line(names.expand(look_at_all_text)), {{"keys", keys}});
+  look_at_all_ = sql::write_values(sql::in_one_line(names_.expand(look_at_all_text)), {{"keys", keys}});
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

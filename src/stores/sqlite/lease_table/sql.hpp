@@ -9,66 +9,19 @@
 #include <vector>
 
 #include "dlock/store/id128.hpp"
+#include "stores/sql/lease_sql.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/table_names.hpp"
 #include "stores/sqlite/client/statement.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
-/// The statements that a connection prepares once and keeps.
-enum class statement_id : unsigned char {
-  take,
-  insert,
-  look,
-  take_over,
-  extend,
-  release,
-  release_min_hold,
-  cancel,
-  session_open,
-  session_renew,
-  session_remove_expired,
-  session_close,
-  latest,
-  look_session,
-  revoke,
-  sweep_sessions,
-  sweep_session,
-  sweep_keys,
-  sweep_floor,
-  sweep_key,
-  count_  // how many there are
-};
+using sql::parameter;
+using sql::parameter_names;
+using sql::statement_id;
 constexpr auto statement_count = static_cast<std::size_t>(statement_id::count_);
-/// Its text, with the names of tables and parameters still in it: for who fills in values.
-const char* source_of(statement_id which) noexcept;
 
-/// What they have as parameters, and under which names.
-enum class parameter : unsigned char {
-  now,
-  key,
-  session,
-  nonce,
-  fence,
-  own_ttl,
-  min_hold,
-  holder,
-  seen_fence,
-  ttl,
-  host,
-  pid,
-  label,
-  boot,
-  idle,
-  most,
-  after,
-  count_
-};
-constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::count_)> parameter_names{
-    "now", "key",  "session", "nonce", "fence", "own_ttl", "min_hold", "holder", "seen_fence",
-    "ttl", "host", "pid",     "label", "boot",  "idle",    "most",     "after"};
-
-/// Their values, for one statement. What they refer to must live until the statement was stepped to its end.
+/// The values of one statement's parameters. What they refer to must live until the statement was stepped to its end.
 struct lease_values {
   std::int64_t now = 0;  ///< microseconds since boot, read anew for each try
   std::string_view key{};
@@ -99,7 +52,9 @@ class lease_sql {
   /// So many keys are looked at by one statement.
   static constexpr std::size_t most_looks = 64;
 
-  explicit lease_sql(const sql::table_names& names);
+  explicit lease_sql(sql::table_names names);
+
+  const sql::table_names& names() const noexcept { return names_; }
   const sql::statement_text& statement(statement_id which) const noexcept {
     return statements_[static_cast<std::size_t>(which)];
   }
@@ -108,7 +63,8 @@ class lease_sql {
   const std::string& look_at_all() const noexcept { return look_at_all_; }
 
  private:
-  std::vector<sql::statement_text> statements_;
+  sql::table_names names_;
+  std::vector<sql::statement_text> statements_{};
   std::string look_at_all_{};
 };
 

@@ -17,16 +17,6 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-constexpr const char* verify_text = R"(
-UPDATE {lock}
-SET
-  {lock.verified_by} = :connection,
-  {lock.verifies} = {lock.verifies} + 1
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-)";
-
 // Rule 12: holder and fence stay. An end that has passed already frees the key as well.
 constexpr const char* release_min_hold_text = R"(
 UPDATE {lock}
@@ -79,7 +69,7 @@ verification about_row(const request& grant, sql::tables_id tables, const std::s
 
 verification sqlite_verification(const request& grant, const sql::table_names& names, sql::tables_id tables) {
   if (grant.row == nullptr) {
-    return about_key(grant, names, verify_text, {{"connection", std::int64_t{::getpid()}}});
+    return about_key(grant, names, sql::verify_source(), {{"connection", std::int64_t{::getpid()}}});
   }
   const row_table& table = *grant.row->table;
   return about_row(grant, tables,
@@ -89,7 +79,7 @@ verification sqlite_verification(const request& grant, const sql::table_names& n
 
 verification sqlite_release(const request& grant, const sql::table_names& names, sql::tables_id tables) {
   if (grant.row != nullptr) return about_row(grant, tables, row_free_it(*grant.row->table, "datetime('now')"));
-  if (grant.min_hold.count() <= 0) return about_key(grant, names, source_of(statement_id::release));
+  if (grant.min_hold.count() <= 0) return about_key(grant, names, sql::source_of(statement_id::release));
   return about_key(grant, names, release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}});
 }
 
