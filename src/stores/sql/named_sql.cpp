@@ -80,7 +80,7 @@ std::string replace_placeholders(std::string_view sql, TextOf&& text_of) {
     if (open == std::string_view::npos) break;
     const auto close = rest.find('}', open);
     const auto name = rest.substr(open + 1, close == std::string_view::npos ? close : close - open - 1);
-    const std::optional<std::string_view> text = text_of(name);
+    const auto text = text_of(name);
     if (close == std::string_view::npos || !text) {
       throw std::logic_error(
           fmt::format("dlock: SQL '{}' has the placeholder '{{{}}}', which is not known", sql, name));
@@ -111,6 +111,10 @@ std::string expand(const table_names& names, std::string_view sql, std::initiali
   });
   expect_used(sql, "part", parts, used);
   return expanded;
+}
+
+std::string expand(std::string_view sql, const std::function<std::optional<std::string>(std::string_view)>& text_of) {
+  return replace_placeholders(sql, text_of);
 }
 
 std::string expand_any(std::string_view sql, std::initializer_list<named_part> parts) {

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -29,6 +31,8 @@ struct named_part {
 /// Puts names of tables and columns in place of {lock}, {lock.fence} ..., and these parts, which are not expanded again.
 /// Throws std::logic_error, which names it, for a placeholder that is not known and for a part that is not used.
 std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts);
+/// The same with what `text_of` gives for a placeholder; nullopt: it is not known.
+std::string expand(std::string_view sql, const std::function<std::optional<std::string>(std::string_view)>& text_of);
 /// The same without names of tables of ours; a part that is not used may be there.
 std::string expand_any(std::string_view sql, std::initializer_list<named_part> parts);
 
@@ -92,7 +96,7 @@ std::string write_values(std::string_view sql, std::initializer_list<named_part>
 
 /// A value of a statement for a transaction of the application's.
 struct named_value {
-  std::string_view name;
+  std::string name;
   verification::parameter value;
   std::string literal{};
 };

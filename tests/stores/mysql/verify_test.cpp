@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "contract/backends/mysql/places.hpp"
+#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/sql/dialect.hpp"
 

@@ -159,6 +159,8 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
   raw.run("CREATE TABLE lines(region INTEGER, name TEXT, o TEXT, e INTEGER, f INTEGER, PRIMARY KEY(region, name))");
   const row_table lines{.table = "lines", .id = {"region", "name"}, .owner = "o", .expires_at = "e", .fence = "f"};
   dlock::stores::sql::table_names names("dlock_", '"');
+  names.add_text("now", ":now");
+  names.add_text("greatest", "MAX");
   names.add_text("session", "dlock_session");
   names.add_text("session.id", "id");
   const auto check = [&](const std::string& sql) {
@@ -175,7 +177,7 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
         std::tuple{*place.jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
         std::tuple{lines, row_id{nullptr, {1, std::string("x")}}, row_id{nullptr, {2, std::string("y")}}}}) {
     for (std::size_t i = 0; i < row_statement_count; ++i)
-      check(row_statement(static_cast<row_statement_id>(i), table, names).sql);
+      check(row_statement_text(static_cast<dlock::stores::sql::row_statement>(i), table, names).sql);
     const row_id* const rows[] = {&first, &second};
     check(place.place().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
     row_id row{std::make_shared<const row_table>(table), second.values};

@@ -14,6 +14,7 @@
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/database.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"

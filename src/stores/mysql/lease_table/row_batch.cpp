@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "stores/mysql/lease_table/batch_change.hpp"
-#include "stores/mysql/lease_table/row_condition.hpp"
 #include "stores/sql/row_owner.hpp"
+#include "stores/sql/row_sql.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
@@ -65,7 +65,7 @@ void answer_takes(lease_connection& on, std::span<const row_now> rows, std::span
 }
 
 after_free find_out(const request& asked, const row_now& row) {
-  const bool by_fence = asked.action == verb::release && fence_is_ours(*asked.row->table);
+  const bool by_fence = asked.action == verb::release && sql::has_own_fence(*asked.row->table);
   const bool same = !by_fence || row.fence == asked.fence;
   if (row.ours) return same ? after_free::held : after_free::kept;
   return row.nobody && same ? after_free::free : after_free::gone;
@@ -117,7 +117,7 @@ bool one_row_statement_can(std::span<const request> requests) noexcept {
   const bool frees = first.action == verb::release || first.action == verb::cancel;
   if (first.row == nullptr || (!take && !extends && !frees)) return false;
   const auto& table = *first.row->table;
-  if (take && by_column(table) && first.ttl.count() <= 0) return false;
+  if (take && sql::by_column(table) && first.ttl.count() <= 0) return false;
   return std::all_of(requests.begin(), requests.end(), [&](const request& each) {
     return each.row != nullptr && each.row->table == first.row->table && each.action == first.action &&
            each.session == first.session && !each.row->values.empty() && each.row->values.size() == table.id.size() &&

@@ -3,16 +3,188 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <variant>
 
 #include "stores/mysql/client/native.hpp"
-#include "stores/mysql/lease_table/row_condition.hpp"
-#include "stores/sql/row_owner.hpp"
+#include "stores/mysql/client/quoting.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
-std::string quoted(const sql::row_holder& who) { return "'" + who.text() + "'"; }
+using sql::by_column;
+using sql::row_statement;
+using sql::row_word;
+
+constexpr char quote = '`';
+/// The unit of a shared expiry column: whole seconds, whatever its precision, because others compare it with now().
+constexpr std::string_view column_clock = "UNIX_TIMESTAMP()";
+
+// A shared expiry has passed by the rule of the programs that share the column: expiry < now(), in whole seconds.
+constexpr row_word words[] = {
+    {"next_fence_of_row", "LAST_INSERT_ID({fence} + 1)"},
+    {"told_fence", ""},
+    {"expired", "UNIX_TIMESTAMP({expires_at}) < UNIX_TIMESTAMP()", row_word::by_column},
+    {"expired", "{expires_at} <= {now}"},
+    {"in_time", "UNIX_TIMESTAMP({expires_at}) >= UNIX_TIMESTAMP()", row_word::by_column},
+    {"in_time", "{expires_at} > {now}"},
+    {"remaining", "CAST((UNIX_TIMESTAMP(t.{expires_at}) + 1) * 1000000 AS SIGNED) - {now}", row_word::by_column},
+    {"remaining", "IFNULL(t.{expires_at}, s.{session.expires_at_us}) - {now}"},
+};
+
+constexpr std::string_view look_source = R"(
+SELECT
+  {before}t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {remaining},
+  s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}
+FROM {table} t
+LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner}, 32))
+WHERE {row}
+)";
+
+// A plain sub-query: it names the holder of this moment, and an operator cannot mean more. The owner that another program, or one
+// with other lock tables, has written is none of our sessions.
+constexpr std::string_view revoke_source = R"(
+UPDATE {session}
+SET {session.revoked} = 1
+WHERE {session.id} = (
+  SELECT UNHEX(LEFT({owner}, 32))
+  FROM {table}
+  WHERE {row}
+    AND {expires_at} IS NULL
+    AND SUBSTR({owner}, 33, 5) = '/{tables}')
+)";
+
+constexpr std::string_view abandoned_source = R"(
+({expires_at} IS NULL
+ AND SUBSTR({owner}, 33, 5) = '/{tables}'
+ AND NOT EXISTS (
+   SELECT 1
+   FROM {session} s
+   WHERE s.{session.id} = UNHEX(LEFT({owner}, 32))
+     AND s.{session.expires_at_us} > {now}))
+)";
+
+/// What a statement begins with.
+std::string zone_prefix(const row_table& table, session_zone in) {
+  return by_column(table) && in == session_zone::any_mariadb ? "SET STATEMENT time_zone='+00:00' FOR " : "";
+}
+
+/// Seconds since 1970 as a value for a TIMESTAMP column.
+std::string timestamp(std::string_view seconds, session_zone in) {
+  if (in != session_zone::any_mysql) return fmt::format("FROM_UNIXTIME({})", seconds);
+  return fmt::format("CONCAT(DATE_ADD('1970-01-01', INTERVAL {} SECOND), '+00:00')", seconds);
+}
+
+/// 0: its session keeps it.
+std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) {
+  if (!by_column(table)) return own_ttl.count() > 0 ? fmt::format("{} + {}", own_ttl.count(), server_clock) : "NULL";
+  // Rounded up: it must not look passed to others while we trust it.
+  return timestamp(fmt::format("({} + {}) DIV 1000000", server_clock, own_ttl.count() + 999'999), in);
+}
+
+/// What a row's lock columns are when it is free.
+sql::row_text& set_freed(sql::row_text& to, const row_table& table, session_zone in) {
+  return by_column(table) ? to.set("freed_expiry", timestamp(column_clock, in)) : to;
+}
+
+const text_column& text_of(const row_table& table, std::size_t column) {
+  static const text_column unknown;
+  return column < table.id_text.size() ? table.id_text[column] : unknown;
+}
+
+/// Characters that every character set has alike.
+bool ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// A value of the id for its column: bytes where that holds bytes; a text in the character set in which the application
+/// has it, which the server translates into the column's.
+sql::named_value value_of(const row_id& row, std::size_t column) {
+  sql::named_value made;
+  made.value = std::visit([](const auto& value) { return verification::parameter(value); }, row.values.at(column));
+  const auto* const text = std::get_if<std::string>(&row.values[column]);
+  if (text != nullptr && text_of(*row.table, column).charset == "binary") {
+    made.value = verification::bytes{*text};
+  } else if (text != nullptr && !row.table->charset.empty() && row.table->charset != "utf8mb4" && !ascii(*text)) {
+    made.literal = "_" + row.table->charset + " " + mysql_literal(*text);
+  }
+  if (made.literal.empty()) made.literal = mysql_value_literal(made.value);
+  return made;
+}
+
+/// "a = 1": a condition that names the value of one column. A character that the column's character set lacks would be an
+/// error (1267), or become a question mark: there is no such row. The collation is the column's own, as ever.
+std::string is_value(const row_id& row, std::size_t column, std::string_view before) {
+  const auto name = fmt::format("{}{}", before, row.table->id.at(column));
+  const auto literal = value_of(row, column).literal;
+  const auto& is = text_of(*row.table, column);
+  const auto* const text = std::get_if<std::string>(&row.values[column]);
+  const bool same = is.charset.empty() || is.charset == "binary" || is.charset == "utf8mb4";
+  if (same || text == nullptr || ascii(*text)) return fmt::format("{} = {}", name, literal);
+  const auto there = fmt::format("CONVERT({} USING {})", literal, is.charset);
+  return fmt::format("{} = {} COLLATE {} AND CONVERT({} USING utf8mb4) = CONVERT({} USING utf8mb4) COLLATE utf8mb4_bin",
+                     name, there, is.collation, there, literal);
+}
+
+/// "a = 1 AND b = 2"; `before` each column.
+std::string where(const row_id& row, std::string_view before = "") {
+  std::string condition;
+  for (std::size_t i = 0; i != row.values.size(); ++i) condition += (i == 0 ? "" : " AND ") + is_value(row, i, before);
+  return condition;
+}
+
+/// What `text` makes of each element, with `between` them.
+template <class Range, class Text>
+std::string joined(const Range& all, std::string_view between, Text text) {
+  std::string made;
+  for (std::size_t i = 0; i != std::size(all); ++i) made.append(i == 0 ? "" : between).append(text(i));
+  return made;
+}
+
+/// "CASE WHEN id = 1 THEN … WHEN id = 2 THEN … END". What names a row twice gets the first.
+template <class Value>
+std::string by_row(std::span<const request> requests, std::string_view before, Value value) {
+  return "CASE" +
+         joined(requests, "",
+                [&](std::size_t i) {
+                  return fmt::format(" WHEN {} THEN {}", where(*requests[i].row, before), value(i));
+                }) +
+         " END";
+}
+
+bool by_number(const row_id& row) noexcept {
+  return row.values.size() == 1 && !std::holds_alternative<std::string>(row.values[0]);
+}
+
+/// The rows, by their primary keys alone. A text is compared for itself: which values the server takes for the same depends
+/// on the column.
+std::string any_of(std::span<const request> requests, std::string_view before) {
+  if (std::all_of(requests.begin(), requests.end(), [](const request& each) { return by_number(*each.row); })) {
+    return fmt::format("{}{} IN ({})", before, requests.front().row->table->id.at(0),
+                       joined(requests, ", ", [&](std::size_t i) { return value_of(*requests[i].row, 0).literal; }));
+  }
+  // Not (a, b) IN ((1, 2), ...): MariaDB reads the whole index for that.
+  return "(" + joined(requests, " OR ", [&](std::size_t i) { return "(" + where(*requests[i].row, before) + ")"; }) +
+         ")";
+}
+
+/// What is changed; `skip`: those rows that this statement itself could lock, so that it waits for nobody. The limit keeps the
+/// sub-query a table of its own, which the server reads first. It has a column beside the key: without one the server may read
+/// the whole index instead of these rows, and lock rows of others on its way.
+std::string rows_of(std::span<const request> requests, const row_table& as, std::string_view before, bool skip) {
+  const auto table = as.table + " FORCE INDEX (PRIMARY)";
+  if (!skip) return table;
+  const auto columns =
+      joined(as.id, "", [&](std::size_t i) { return fmt::format("{} AS dlock_unlocked_{}, ", as.id[i], i); });
+  const auto same =
+      joined(as.id, " AND ", [&](std::size_t i) { return fmt::format("{} = dlock_unlocked_{}", as.id[i], i); });
+  return fmt::format(
+      "(SELECT {}{} AS dlock_unlocked_owner FROM {} WHERE {} LIMIT 1000000 FOR UPDATE SKIP LOCKED) dlock_unlocked "
+      "STRAIGHT_JOIN {} ON {}",
+      columns, as.owner, table, any_of(requests, before), table, same);
+}
 
 }  // namespace
 
@@ -22,238 +194,176 @@ mysql_row_sql::mysql_row_sql(const sql::table_names& names, const std::string& d
   }
 }
 
-std::string mysql_row_sql::expand(std::string_view text, std::initializer_list<sql::named_part> parts) const {
-  return sql::expand(names_, text, parts);
+sql::row_text mysql_row_sql::text(const row_table& table) const {
+  sql::row_text made(table, words, names_);
+  made.set("tables", tables().text());
+  return made;
+}
+
+sql::row_text mysql_row_sql::about(const request& request, microseconds own_ttl) const {
+  const auto& table = *request.row->table;
+  auto made = text(table);
+  made.set("row", where(*request.row)).set_holder(owner_of(request)).set("my_fence", std::to_string(request.fence));
+  return set_freed(made.set("expiry", expiry(table, own_ttl)), table, session_zone::utc);
 }
 
 std::string mysql_row_sql::read_tables_id() const {
-  return expand("SELECT {floor.fence} FROM {floor} WHERE {floor.id} = {row}",
-                {{"row", std::to_string(sql::tables_id::floor_row)}});
+  return names_.expand(
+      fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}} = {}", sql::tables_id::floor_row));
 }
 
-std::string mysql_row_sql::expiry(const row_table& table, microseconds own_ttl, session_zone in) const {
-  if (!by_column(table)) return own_ttl.count() > 0 ? fmt::format("{}+{}", own_ttl.count(), server_clock) : "NULL";
-  // Rounded up: it must not look passed to others while we trust it.
-  return timestamp(fmt::format("({}+{}) DIV 1000000", server_clock, own_ttl.count() + 999'999), in);
-}
-
-std::string mysql_row_sql::grant(const row_table& table, const std::string& owner, const std::string& expiry,
-                                 bool tell_fence) const {
-  auto text = fmt::format("{}={}, ", table.owner, owner);
-  text +=
-      tell_fence ? fmt::format("{0}=LAST_INSERT_ID({0}+1), ", table.fence) : fmt::format("{0}={0}+1, ", table.fence);
-  if (fence_is_ours(table)) text += fmt::format("{0}={0}+1, ", table.version);
-  return text + fmt::format("{}={}", table.expires_at, expiry);
-}
-
-// Rule 1, without a read before it.
 std::string mysql_row_sql::take(const request& request) const {
-  const auto& table = *request.row->table;
-  static const auto text = sql::in_one_line(R"(
-UPDATE {table}
-SET {grant}
-WHERE {row}
-  AND ({nobody} OR {expired})
-)");
-  return expand(text, {{"table", table.table},
-                       {"grant", grant(table, quoted(owner_of(request)), expiry(table, own_ttl(request)), true)},
-                       {"row", where(*request.row)},
-                       {"nobody", nobody(table)},
-                       {"expired", expired(table)}});
+  return about(request, sql::own_ttl(request)).fill(row_statement::take);
+}
+
+std::string mysql_row_sql::look(const request& request, std::string_view before) const {
+  return text(*request.row->table)
+      .set("before", std::string(before))
+      .set("row", where(*request.row, "t."))
+      .fill(look_source);
 }
 
 std::string mysql_row_sql::look(const request& request) const { return look(request, ""); }
 
 // Not one condition for all: which values the server takes for the same id depends on the column.
 std::string mysql_row_sql::look_at_all(std::span<const request> requests) const {
-  std::string all;
-  for (std::size_t i = 0; i != requests.size(); ++i) {
-    all += (i == 0 ? "" : " UNION ALL ") + look(requests[i], fmt::format("{}, ", i));
-  }
-  return all;
-}
-
-std::string mysql_row_sql::look(const request& request, std::string_view before) const {
-  const auto& table = *request.row->table;
-  const auto left = expand(by_column(table) ? "CAST((UNIX_TIMESTAMP(t.{expires_at})+1)*1000000 AS SIGNED)-{now}"
-                                            : "IFNULL(t.{expires_at}, s.{session.expires_at_us})-{now}",
-                           {{"expires_at", table.expires_at}});
-  static const auto text = sql::in_one_line(R"(
-SELECT
-  {before}t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {left},
-  s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}
-FROM {table} t
-LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner},32))
-WHERE {row}
-)");
-  return expand(text, {{"before", before},
-                       {"owner", table.owner},
-                       {"fence", table.fence},
-                       {"expires_at", table.expires_at},
-                       {"left", left},
-                       {"table", table.table},
-                       {"row", where(*request.row, "t.")}});
+  return joined(requests, " UNION ALL ", [&](std::size_t i) { return look(requests[i], fmt::format("{}, ", i)); });
 }
 
 std::string mysql_row_sql::ask(const row_id& row) const {
-  return expand("SELECT 1 FROM {table} WHERE {row} FOR UPDATE NOWAIT",
-                {{"table", row.table->table}, {"row", rows_by_id(*row.table, std::array{&row})}});
+  return text(*row.table)
+      .set("row", rows_by_id(*row.table, std::array{&row}))
+      .fill("SELECT 1 FROM {table} WHERE {row} FOR UPDATE NOWAIT");
 }
 
-// A plain sub-query: it names the holder of this moment, and an operator cannot mean more. The owner that another program, or one
-// with other lock tables, has written is none of our sessions.
 std::string mysql_row_sql::revoke(const row_id& row) const {
-  const auto& table = *row.table;
-  static const auto text = sql::in_one_line(R"(
-UPDATE {session}
-SET {session.revoked} = 1
-WHERE {session.id} = (
-  SELECT UNHEX(LEFT({owner},32))
-  FROM {table}
-  WHERE {row}
-    AND {expires_at} IS NULL
-    AND SUBSTR({owner},33,5)='/{tables}')
-)");
-  return expand(text, {{"owner", table.owner},
-                       {"table", table.table},
-                       {"row", where(row)},
-                       {"expires_at", table.expires_at},
-                       {"tables", tables().text()}});
+  return text(*row.table).set("row", where(row)).fill(revoke_source);
 }
 
-// Rule 2: about the holder and the grant that were seen. Another program has no session: only its expiry ends its lock.
 std::string mysql_row_sql::take_over(const request& request) const {
-  const auto& table = *request.row->table;
-  const bool foreign = request.expected->holder == sql::foreign_owner;
-  const auto holder = foreign
-                          ? fmt::format("{}<>''", table.owner)
-                          : ours(table, sql::row_holder{request.expected->holder, request.expected->nonce, tables()});
-  const auto dead = by_column(table) || foreign
-                        ? expired(table)
-                        : expand(
-                              "({expired} OR ({expires_at} IS NULL AND NOT EXISTS (SELECT 1 FROM {session} s WHERE "
-                              "s.{session.id}=X'{holder}')))",
-                              {{"expired", expired(table)},
-                               {"expires_at", table.expires_at},
-                               {"holder", request.expected->holder.hex()}});
-  static const auto text = sql::in_one_line(R"(
-UPDATE {table}
-SET {grant}
-WHERE {row}
-  AND {holder}
-  AND {fence}={seen_fence}
-  AND {dead}
-)");
-  return expand(text, {{"table", table.table},
-                       {"grant", grant(table, quoted(owner_of(request)), expiry(table, own_ttl(request)), true)},
-                       {"row", where(*request.row)},
-                       {"holder", holder},
-                       {"fence", table.fence},
-                       {"seen_fence", std::to_string(request.expected->fence)},
-                       {"dead", dead}});
+  const auto& expected = *request.expected;
+  const sql::row_holder holder{expected.holder, expected.nonce, tables()};
+  return about(request, sql::own_ttl(request))
+      .set("seen", "'" + holder.text() + "'")
+      .set("verified_seen", "'" + holder.verified_text() + "'")
+      .set("seen_fence", std::to_string(expected.fence))
+      .set("seen_session", "X'" + expected.holder.hex() + "'")
+      .fill(expected.holder == sql::foreign_owner ? row_statement::take_over_foreign : row_statement::take_over);
 }
 
 std::string mysql_row_sql::fence_of(const request& request) const {
-  const auto& table = *request.row->table;
-  return expand("SELECT {fence} FROM {table} WHERE {row} AND {ours}", {{"fence", table.fence},
-                                                                       {"table", table.table},
-                                                                       {"row", where(*request.row)},
-                                                                       {"ours", ours(table, owner_of(request))}});
+  return about(request, {}).fill("SELECT {fence} FROM {table} WHERE {row} AND {owned}");
 }
 
 std::string mysql_row_sql::extend(const request& request) const {
-  const auto& table = *request.row->table;
-  const auto fence = fence_is_ours(table) ? fmt::format(" AND {}={}", table.fence, request.fence) : std::string();
-  static const auto text = sql::in_one_line(R"(
-UPDATE {table}
-SET {expires_at}=GREATEST({expires_at}, {expiry})
-WHERE {row}
-  AND {ours}{fence}
-  AND {alive}
-)");
-  return expand(text, {{"table", table.table},
-                       {"expires_at", table.expires_at},
-                       {"expiry", expiry(table, request.ttl)},
-                       {"row", where(*request.row)},
-                       {"ours", ours(table, owner_of(request))},
-                       {"fence", fence},
-                       {"alive", alive(table)}});
+  return about(request, request.ttl).fill(row_statement::extend);
 }
 
-// Rule 6: names session and nonce: the attempt, whatever fence it got.
 std::string mysql_row_sql::cancel(const request& request) const {
-  const auto& table = *request.row->table;
-  return expand("UPDATE {table} SET {freed} WHERE {row} AND {ours}", {{"table", table.table},
-                                                                      {"freed", freed(table, session_zone::utc)},
-                                                                      {"row", where(*request.row)},
-                                                                      {"ours", ours(table, owner_of(request))}});
+  return about(request, {}).fill(row_statement::cancel);
+}
+
+verification mysql_row_sql::for_transaction(const request& grant, row_statement which, session_zone in) const {
+  const auto& row = *grant.row;
+  auto named = text(*row.table);
+  std::vector<sql::named_value> ids;
+  for (std::size_t i = 0; i != row.values.size(); ++i) ids.push_back(value_of(row, i));
+  return sql::about_row(grant, zone_prefix(*row.table, in) + set_freed(named.set_names(), *row.table, in).fill(which),
+                        owner_of(grant), grant.fence, std::move(ids), mysql_value_literal);
 }
 
 verification mysql_row_sql::release(const request& grant, session_zone in) const {
-  const auto& table = *grant.row->table;
-  bound_sql to;
-  to << zone_prefix(table, in) << "UPDATE " << table.table << " SET " << freed(table, in) << " WHERE ";
-  bind_ours(to, grant, owner_of(grant));
-  return std::move(to.statement);
+  return for_transaction(grant, row_statement::release, in);
 }
 
-// An update that changes nothing would not be part of what a cluster certifies, so the owner's text goes to and fro.
 verification mysql_row_sql::verify(const request& grant) const {
-  const auto& table = *grant.row->table;
-  const auto who = owner_of(grant);
-  bound_sql to;
-  to << "UPDATE " << table.table << " SET " << table.owner << "=IF(" << table.owner << "=" << bound{who.text()} << ","
-     << bound{who.verified_text()} << "," << bound{who.text()} << ") WHERE ";
-  bind_ours(to, grant, who);
-  return std::move(to.statement);
+  return for_transaction(grant, row_statement::verify, session_zone::utc);
+}
+
+// ---- many rows of one table -----------------------------------------------------------------------------------------
+
+// Of each row the attempt, and for a release or an extension the grant. It names the primary key in each branch, so that the
+// server reads no other row.
+std::string mysql_row_sql::any_of_ours(std::span<const request> requests, const row_table& as,
+                                       std::string_view before) const {
+  return "(" +
+         joined(requests, " OR ",
+                [&](std::size_t i) {
+                  const auto& each = requests[i];
+                  return text(as)
+                      .set("row", where(*each.row, before))
+                      .set_holder(owner_of(each))
+                      .set("my_fence", std::to_string(each.fence))
+                      .fill(each.action == verb::cancel ? "({row} AND {owned})" : "({row} AND {ours})");
+                }) +
+         ")";
+}
+
+// As for one row: each is judged when it is locked, by its own columns alone. What follows tells who was granted what: the
+// owner's text names the attempt.
+std::string mysql_row_sql::change_all(std::span<const request> requests, bool skip) const {
+  const auto& first = requests.front();
+  const auto before = sql::qualifier(*first.row->table, quote);
+  const auto as = sql::qualified(*first.row->table, quote);
+  auto change = text(as);
+  change.set("rows", rows_of(requests, as, before, skip));
+  if (first.action == verb::extend) {
+    return change.set("expiry", expiry(as, first.ttl))
+        .set("any", any_of_ours(requests, as, before))
+        .fill("UPDATE {rows} SET {expires_at} = GREATEST({expires_at}, {expiry}) WHERE {any} AND {in_time}");
+  }
+  if (first.action != verb::take) {
+    return set_freed(change, as, session_zone::utc)
+        .set("any", any_of_ours(requests, as, before))
+        .fill("UPDATE {rows} SET {freed} WHERE {any}");
+  }
+  const auto me = by_row(requests, before, [&](std::size_t i) { return "'" + owner_of(requests[i]).text() + "'"; });
+  return change.set("me", me)
+      .set("next_fence_of_row", as.fence + " + 1")
+      .set("expiry", expiry(as, sql::own_ttl(first)))
+      .set("any", any_of(requests, before))
+      .fill("UPDATE {rows} SET {granted} WHERE {any} AND {free}");
+}
+
+std::string mysql_row_sql::read_all(std::span<const request> requests) const {
+  return text(*requests.front().row->table)
+      .set("number", by_row(requests, "", [](std::size_t i) { return std::to_string(i); }))
+      .set("any", any_of(requests, ""))
+      .fill("SELECT {number}, {owner}, {free}, {fence} FROM {table} FORCE INDEX (PRIMARY) WHERE {any}");
 }
 
 // ---- for statements of the application's ----------------------------------------------------------------------------
 
 std::string mysql_row_sql::free_rows(const row_table& table) const {
-  const auto as = qualified(table);
-  return expand("({nobody} OR {expired})", {{"nobody", nobody(as)}, {"expired", expired(as)}});
+  const auto as = sql::qualified(table, quote);
+  return text(as).fill("{free}");
 }
 
 std::string mysql_row_sql::abandoned_rows(const row_table& table) const {
   // A shared expiry column says it all, and free_rows() has read it.
   if (by_column(table)) return "FALSE";
-  const auto as = qualified(table);
-  static const auto text = sql::in_one_line(R"(
-({expires_at} IS NULL
- AND SUBSTR({owner},33,5)='/{tables}'
- AND NOT EXISTS (
-   SELECT 1
-   FROM {session} s
-   WHERE s.{session.id} = UNHEX(LEFT({owner},32))
-     AND s.{session.expires_at_us} > {now}))
-)");
-  return expand(text, {{"expires_at", as.expires_at}, {"owner", as.owner}, {"tables", tables().text()}});
+  const auto as = sql::qualified(table, quote);
+  return text(as).fill(abandoned_source);
 }
 
 std::string mysql_row_sql::claim(const sql::claim_request& request, session_zone in) const {
-  const auto owner = quoted({request.session, request.nonce, tables()});
-  return expand("{zone}UPDATE {table} SET {grant} WHERE {rows} AND {free}",
-                {{"zone", zone_prefix(request.table, in)},
-                 {"table", request.table.table},
-                 {"grant", grant(request.table, owner, expiry(request.table, request.own_ttl, in), false)},
-                 {"rows", rows_by_id(request.table, request.rows)},
-                 {"free", free_rows(request.table)}});
+  const auto& table = request.table;
+  return zone_prefix(table, in) + text(table)
+                                      .set_holder({request.session, request.nonce, tables()})
+                                      .set("next_fence_of_row", table.fence + " + 1")
+                                      .set("expiry", expiry(table, request.own_ttl, in))
+                                      .set("row", rows_by_id(table, request.rows) + " AND " + free_rows(table))
+                                      .fill(row_statement::claim);
 }
 
 std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
-  const auto as = qualified(table);
-  std::string text;
+  const auto as = sql::qualified(table, quote);
   if (as.id.size() == 1) {
-    for (const auto* row : rows) {
-      text += (text.empty() ? as.id[0] + " IN (" : ",") + literal_of(*row, 0);
-    }
-    return text + ")";
+    return as.id[0] + " IN (" + joined(rows, ", ", [&](std::size_t i) { return value_of(*rows[i], 0).literal; }) + ")";
   }
   // Not (a, b) IN ((1, 2), ...): MariaDB reads the whole index for that.
-  const auto before = qualifier(table);
-  for (const auto* row : rows) text += fmt::format("{}({})", text.empty() ? "(" : " OR ", where(*row, before));
-  return text + ")";
+  const auto before = sql::qualifier(table, quote);
+  return "(" + joined(rows, " OR ", [&](std::size_t i) { return "(" + where(*rows[i], before) + ")"; }) + ")";
 }
 
 std::string mysql_row_sql::add_columns(const row_table& table) const {
@@ -262,7 +372,7 @@ std::string mysql_row_sql::add_columns(const row_table& table) const {
   // A default of its own: without one, older servers make the first TIMESTAMP follow every update.
   text += fmt::format(", ADD COLUMN {} {}", table.expires_at,
                       by_column(table) ? "TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP" : "BIGINT NULL");
-  if (fence_is_ours(table) || (table.version.empty() && !by_column(table))) {
+  if (sql::has_own_fence(table) || (table.version.empty() && !by_column(table))) {
     text += fmt::format(", ADD COLUMN {} BIGINT UNSIGNED NOT NULL DEFAULT 0", table.fence);
   }
   return text;

@@ -3,21 +3,26 @@
 
 #include <atomic>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "dlock/store/store_types.hpp"
 #include "dlock/store/verification.hpp"
-#include "stores/mysql/client/quoting.hpp"
-#include "stores/mysql/lease_table/row_condition.hpp"
 #include "stores/sql/dialect.hpp"
-#include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
+#include "stores/sql/row_sql.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::mysql::lease_table {
+
+/// The time zone of the session in which a statement runs, and so how it may write a TIMESTAMP. Not through local time,
+/// which in one hour of a year means two times.
+enum class session_zone {
+  utc,          ///< a connection of dlock's
+  any_mariadb,  ///< one of the application's: the statement sets the zone for itself
+  any_mysql,    ///< likewise, where a literal may have an offset (since 8.0.19)
+};
 
 /// SQL about rows of the application's that are locked in place. All values stand in the texts: tables are many, and none
 /// is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Thread safety: all functions may be
@@ -71,11 +76,13 @@ class mysql_row_sql {
   std::string add_columns(const row_table& table) const;
 
  private:
+  /// With the words of this database.
+  sql::row_text text(const row_table& table) const;
+  /// Likewise, with what a request says of its row and its holder, and when a lease of that ttl ends.
+  sql::row_text about(const request& request, microseconds own_ttl) const;
   std::string look(const request& request, std::string_view before) const;
-  std::string expand(std::string_view text, std::initializer_list<sql::named_part> parts = {}) const;
-  /// `owner`: as SQL text has it.
-  std::string grant(const row_table& table, const std::string& owner, const std::string& expiry, bool tell_fence) const;
-  std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) const;
+  std::string any_of_ours(std::span<const request> requests, const row_table& as, std::string_view before) const;
+  verification for_transaction(const request& grant, sql::row_statement which, session_zone in) const;
 
   sql::table_names names_;
   std::atomic<std::uint32_t> tables_{sql::tables_id().number()};

@@ -93,6 +93,7 @@ class mysql_store final : public store, private store_admin, private transaction
   /// address may lead to another server by then, with a copy of our rows.
   std::string and_here() const;
   verification on_this_server(verification of) const;
+  verification about_key(const request& grant, const char* source, std::vector<sql::named_value> more = {}) const;
   /// Of the sessions on connections of the application's.
   session_zone zone() const noexcept;
   /// Which lock tables these are, unless that is known. One statement.

@@ -1,34 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Statements for transactions of the application's, and who has one open.
-#include <fmt/format.h>
-
 #include <cstdlib>
+#include <utility>
 
 #include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
 namespace dlock::stores::mysql::lease_table {
-
-namespace {
-
-verification::bytes bytes_of(std::string_view text) { return {std::string(text)}; }
-
-verification::bytes bytes_of(const id128& id) {
-  return bytes_of({reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
-}
-
-/// What such a statement says of the grant, and `more`.
-verification about(const request& grant, const sql::table_names& names, const char* text,
-                   std::vector<sql::named_value> more = {}) {
-  auto values = std::move(more);
-  values.push_back({"key", bytes_of(grant.resource)});
-  values.push_back({"session", bytes_of(grant.session)});
-  values.push_back({"fence", grant.fence});
-  for (auto& each : values) each.literal = mysql_value_literal(each.value);
-  return sql::with_values(sql::in_one_line(names.expand(text)), values);
-}
-
-}  // namespace
 
 verification mysql_store::on_this_server(verification statement) const {
   const auto condition = and_here();
@@ -37,17 +16,20 @@ verification mysql_store::on_this_server(verification statement) const {
   return statement;
 }
 
+verification mysql_store::about_key(const request& grant, const char* source,
+                                    std::vector<sql::named_value> more) const {
+  return sql::about_key(grant, row_sql_.names().expand(source), grant.fence, std::move(more), mysql_value_literal);
+}
+
 verification mysql_store::verification_of(const request& grant) const {
-  return on_this_server(grant.row != nullptr ? row_sql_.verify(grant)
-                                             : about(grant, row_sql_.names(), sql::verify_source()));
+  return on_this_server(grant.row != nullptr ? row_sql_.verify(grant) : about_key(grant, sql::verify_source()));
 }
 
 verification mysql_store::release_of(const request& grant) const {
   if (grant.row != nullptr) return on_this_server(row_sql_.release(grant, zone()));
-  if (grant.min_hold.count() <= 0)
-    return on_this_server(about(grant, row_sql_.names(), sql::source_of(statement_id::release)));
-  return on_this_server(about(grant, row_sql_.names(), sql::source_of(statement_id::release_min_hold),
-                              {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
+  if (grant.min_hold.count() <= 0) return on_this_server(about_key(grant, sql::source_of(statement_id::release)));
+  return on_this_server(about_key(grant, sql::source_of(statement_id::release_min_hold),
+                                  {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
 }
 
 reply mysql_store::blocker(connection& connection, const request& key, connection_identity& out) noexcept {

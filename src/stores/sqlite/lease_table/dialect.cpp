@@ -70,7 +70,7 @@ bool holds_numbers(const std::string& type) {
 /// What is wrong with the lock columns; empty: nothing. Sets owner_not_null.
 std::string check_columns(const description& found, row_table& table) {
   const auto find = [&](const std::string& name) -> const column* {
-    const auto at = found.columns.find(lower(bare_name(name)));
+    const auto at = found.columns.find(lower(sql::bare_name(name, '"')));
     return at == found.columns.end() ? nullptr : &at->second;
   };
   const auto missing = [](const std::string& name, const char* purpose) {
@@ -158,7 +158,7 @@ outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& w
   };
   if (theirs == nullptr) return refuse("is not in it: the connection is to another kind of database");
   description found;
-  if (const int code = found.read(theirs->handle(), bare_name(table.table)); code != SQLITE_DONE) {
+  if (const int code = found.read(theirs->handle(), sql::bare_name(table.table, '"')); code != SQLITE_DONE) {
     why = sqlite_fault(code, file_->settings.path, ::sqlite3_errmsg(theirs->handle()));
     return outcome::failed;
   }
@@ -166,8 +166,8 @@ outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& w
   if (found.key.empty()) return refuse("has no primary key, by which its rows could be locked");
   if (const std::string wrong = check_columns(found, table); !wrong.empty()) return refuse(wrong);
   table.id.clear();
-  for (const auto& [position, name] : found.key) table.id.push_back(quoted_name(name));
-  if (table.label.empty()) table.label = bare_name(table.table);
+  for (const auto& [position, name] : found.key) table.id.push_back(sql::quoted_name(name, '"'));
+  if (table.label.empty()) table.label = sql::bare_name(table.table, '"');
   return outcome::yes;
 }
 
@@ -197,15 +197,16 @@ fault sqlite_store::fault_of(const std::exception& error) const {
 
 bool sqlite_store::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
 
-std::string sqlite_store::free_rows(const row_table& table) const { return row_free(table, row_now(table)); }
+std::string sqlite_store::free_rows(const row_table& table) const {
+  return row_free(table, file_->names, row_now(table));
+}
 
 std::string sqlite_store::abandoned_rows(const row_table& table) const {
   return row_abandoned(table, file_->names, file_->tables(), microseconds{file_->now()});
 }
 
 std::string sqlite_store::claim(const sql::claim_request& request) const {
-  const std::string owner = sql::row_holder{request.session, request.nonce, file_->tables()}.text();
-  return row_claim(request.table, owner, row_ids(request.table, request.rows), row_now(request.table), request.own_ttl);
+  return row_claim(request, file_->names, file_->tables(), row_now(request.table));
 }
 
 std::string sqlite_store::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {

@@ -14,24 +14,24 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
+using sql::row_statement;
+
 constexpr auto no_rows = [](const sqlite_statement&) {};
 /// What is left of a lock whose end nobody knows: a waiter looks again at its leisure.
 constexpr microseconds no_end = std::chrono::hours{1};
 
-row_statement_id statement_for(const request& q) noexcept {
+sql::row_statement statement_for(const request& q) noexcept {
   switch (q.action) {
     case verb::take:
-    case verb::insert: return row_statement_id::take;
-    case verb::look: return row_statement_id::look;
+    case verb::insert: return row_statement::take;
+    case verb::look: return row_statement::look;
     case verb::take_over:
-      if (q.expected->kind == lease_kind::session) return row_statement_id::take_over_kept;
-      return q.expected->holder == sql::foreign_owner ? row_statement_id::take_over_foreign
-                                                      : row_statement_id::take_over_own;
-    case verb::extend: return row_statement_id::extend;
-    case verb::release: return row_statement_id::release;
-    case verb::cancel: return row_statement_id::cancel;
+      return q.expected->holder == sql::foreign_owner ? row_statement::take_over_foreign : row_statement::take_over;
+    case verb::extend: return row_statement::extend;
+    case verb::release: return row_statement::release;
+    case verb::cancel: return row_statement::cancel;
   }
-  return row_statement_id::look;
+  return row_statement::look;
 }
 
 /// The values of one request; they live until its statement was stepped to its end.
@@ -174,7 +174,7 @@ reply look(lease_connection& connection, sqlite_turn& turn, const request& q, ro
 }  // namespace
 
 sqlite_row_statements::prepared& sqlite_row_statements::of(const std::shared_ptr<const row_table>& table,
-                                                           row_statement_id which, const sql::table_names& names) {
+                                                           sql::row_statement which, const sql::table_names& names) {
   auto& all = used_last_first_;
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.table == table; });
   if (found != all.end()) {
@@ -184,7 +184,7 @@ sqlite_row_statements::prepared& sqlite_row_statements::of(const std::shared_ptr
     all.emplace_front().table = table;
   }
   auto& statement = all.front().statements[static_cast<std::size_t>(which)];
-  if (statement.text.sql.empty()) statement.text = row_statement(which, *table, names);
+  if (statement.text.sql.empty()) statement.text = row_statement_text(which, *table, names);
   return statement;
 }
 

@@ -30,7 +30,7 @@ class sqlite_row_statements {
   static constexpr std::size_t most_tables = 16;
 
   /// Valid until the next call. Throws only std::bad_alloc.
-  prepared& of(const std::shared_ptr<const row_table>& table, row_statement_id which, const sql::table_names& names);
+  prepared& of(const std::shared_ptr<const row_table>& table, sql::row_statement which, const sql::table_names& names);
 
  private:
   struct table_statements {

@@ -9,6 +9,7 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
+#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/sql/row_owner.hpp"
 
@@ -78,10 +79,10 @@ std::size_t count(const std::string& in, const std::string& part) {
 TEST_CASE("mysql row sql: a take is one update by primary key that reads no session", "[unit]") {
   const row_sql s(by_session());
   const auto take = s.sql.take(s.about(verb::take));
-  CHECK_THAT(take, StartsWith("UPDATE `app`.`orders` SET `lock_owner`='" + me +
+  CHECK_THAT(take, StartsWith("UPDATE `app`.`orders` SET `lock_owner` = '" + me +
                               "', "
-                              "`lock_fence`=LAST_INSERT_ID(`lock_fence`+1), `version`=`version`+1, "
-                              "`lock_expires_at_us`=NULL WHERE `id`=-5 AND (`lock_owner` IS NULL OR "));
+                              "`lock_fence` = LAST_INSERT_ID(`lock_fence` + 1), `version` = `version` + 1, "
+                              "`lock_expires_at_us` = NULL WHERE `id` = -5 AND (`lock_owner` IS NULL OR "));
   CHECK(take.find("session") == std::string::npos);
   CHECK(take.find_first_of("{}?") == std::string::npos);
 }
@@ -93,10 +94,10 @@ TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms"
   q.expected = &dead;
   const auto text = s.sql.take_over(q);
   const std::string holder = "cd000000000000000000000000000000/00v1000000000001";
-  CHECK_THAT(text, ContainsSubstring("`lock_owner` IN ('" + holder + "','" + holder + "+')"));
-  CHECK_THAT(text, ContainsSubstring("`lock_fence`=9"));
+  CHECK_THAT(text, ContainsSubstring("`lock_owner` IN ('" + holder + "', '" + holder + "+')"));
+  CHECK_THAT(text, ContainsSubstring("`lock_fence` = 9"));
   CHECK_THAT(text, ContainsSubstring("NOT EXISTS (SELECT 1 FROM `lo``cks`.`x_session` s WHERE "
-                                     "s.`id`=X'cd000000000000000000000000000000')"));
+                                     "s.`id` = X'cd000000000000000000000000000000')"));
   // Nobody can say whether another program lives.
   dead.holder = stores::sql::foreign_owner;
   CHECK(s.sql.take_over(q).find("NOT EXISTS") == std::string::npos);
@@ -106,19 +107,19 @@ TEST_CASE("mysql row sql: a version that is the fence is raised once and proves 
   row_sql s(by_column());
   s.own_ttl = std::chrono::seconds{10};
   const auto take = s.sql.take(s.about(verb::take));
-  CHECK(count(take, "`version`+1") == 1);
+  CHECK(count(take, "`version` + 1") == 1);
   CHECK_THAT(take, ContainsSubstring("DIV 1000000)"));  // whole seconds, up
   for (const auto& text : {s.sql.extend(s.about(verb::extend)), s.sql.release(s.about(verb::release)).text,
                            s.sql.verify(s.about(verb::look)).text, s.sql.cancel(s.about(verb::cancel))}) {
     INFO(text);
     CHECK(text.find("version") == std::string::npos);
-    CHECK_THAT(text, ContainsSubstring("IN ('" + me + "','" + me + "+')"));
+    CHECK_THAT(text, ContainsSubstring("IN ('" + me + "', '" + me + "+')"));
   }
   const row_sql own(by_session());
   for (const auto& text : {own.sql.extend(own.about(verb::extend)), own.sql.release(own.about(verb::release)).text,
                            own.sql.verify(own.about(verb::look)).text}) {
     INFO(text);
-    CHECK_THAT(text, ContainsSubstring("`lock_fence`=7"));
+    CHECK_THAT(text, ContainsSubstring("`lock_fence` = 7"));
     CHECK(text.find("version") == std::string::npos);  // raised by grants alone
   }
 }
@@ -132,10 +133,10 @@ TEST_CASE("mysql row sql: claims of composite ids name the columns one by one", 
   const std::vector<const row_id*> rows{first.row(), second.row()};
   const row_sql s(by_session());
   CHECK(s.sql.rows_by_id(table, rows) ==
-        "((`orders`.`region`=1 AND `orders`.`name`=_utf8mb4 X'69742773') OR (`orders`.`region`=2 AND "
-        "`orders`.`name`='b'))");
+        "((`orders`.`region` = 1 AND `orders`.`name` = _utf8mb4 X'69742773') OR (`orders`.`region` = 2 AND "
+        "`orders`.`name` = 'b'))");
   CHECK_THAT(s.sql.claim({table, rows, s.session, 1, {}}, session_zone::utc),
-             ContainsSubstring("`lock_fence`=`lock_fence`+1"));
+             ContainsSubstring("`lock_fence` = `lock_fence` + 1"));
 }
 
 TEST_CASE("mysql row sql: added columns make free rows, whatever the server's defaults are", "[unit]") {

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/sql/row_sql.hpp"
+
+#include <fmt/format.h>
+
+#include "stores/sql/named_sql.hpp"
+
+namespace dlock::stores::sql {
+namespace {
+
+// "Rule" means those of docs/protocol.md.
+
+// Rule 1, without a read before it.
+constexpr std::string_view take = R"(
+UPDATE {table}
+SET {granted}
+WHERE {row}
+  AND {free}{told_fence}
+)";
+
+// Rule 2: about the holder and the grant that were seen.
+constexpr std::string_view take_over = R"(
+UPDATE {table}
+SET {granted}
+WHERE {row}
+  AND {owner} IN ({seen}, {verified_seen})
+  AND {fence} = {seen_fence}
+  AND {dead}{told_fence}
+)";
+
+// Another program has no session: only its expiry ends its lock.
+constexpr std::string_view take_over_foreign = R"(
+UPDATE {table}
+SET {granted}
+WHERE {row}
+  AND {owner} <> ''
+  AND {fence} = {seen_fence}
+  AND {expired}{told_fence}
+)";
+
+// Rule 12: never shortens, never revives.
+constexpr std::string_view extend = R"(
+UPDATE {table}
+SET {expires_at} = {greatest}({expires_at}, {expiry})
+WHERE {row}
+  AND {ours}
+  AND {in_time}
+)";
+
+// Rule 6: names the grant, so it may be repeated until it is answered.
+constexpr std::string_view release = R"(
+UPDATE {table}
+SET {freed}
+WHERE {row}
+  AND {ours}
+)";
+
+// Rule 6: names session and nonce: the attempt, whatever fence it got.
+constexpr std::string_view cancel = R"(
+UPDATE {table}
+SET {freed}
+WHERE {row}
+  AND {owned}
+)";
+
+// What became of the holder's session is read by a statement of its own.
+constexpr std::string_view look = R"(
+SELECT {owner}, {fence}, {free_from}
+FROM {table}
+WHERE {row}
+)";
+
+// An update that changes nothing would not be part of what a cluster certifies, so the owner's text goes to and fro.
+constexpr std::string_view verify = R"(
+UPDATE {table}
+SET {owner} = {if}({owner} = {me}, {verified_me}, {me})
+WHERE {row}
+  AND {ours}
+)";
+
+// {row} says that the rows are free, too: other columns' names must be those of one table, these may be of several.
+constexpr std::string_view claim = R"(
+UPDATE {table}
+SET {granted}
+WHERE {row}
+)";
+
+constexpr row_word shared_words[] = {
+    // Rule 1: a kept grant writes NULL over an old expiry, which would free it.
+    {"granted", "{owner} = {me}, {fence} = {next_fence_of_row}{raised_version}, {expires_at} = {expiry}"},
+    {"raised_version", ", {version} = {version} + 1", row_word::with_own_fence},
+    {"raised_version", ""},
+    {"free", "({owner} IS NULL OR {owner} = '' OR {expired})"},
+    {"freed", "{owner} = {nobody}, {expires_at} = {freed_expiry}"},
+    {"freed_expiry", "NULL", row_word::by_session},
+    {"owned", "{owner} IN ({me}, {verified_me})"},
+    {"ours", "{owned} AND {fence} = {my_fence}", row_word::with_own_fence},
+    {"ours", "{owned}"},
+    {"dead", "{expired}", row_word::by_column},
+    {"dead",
+     "({expired} OR ({expires_at} IS NULL AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = "
+     "{seen_session})))"},
+};
+
+bool holds_for(const row_word& word, const row_table& table) noexcept {
+  switch (word.holds_for) {
+    case row_word::by_session: return !by_column(table);
+    case row_word::by_column: return by_column(table);
+    case row_word::with_own_fence: return has_own_fence(table);
+    case row_word::all: break;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view source_of(row_statement which) noexcept {
+  switch (which) {
+    case row_statement::take: return take;
+    case row_statement::take_over: return take_over;
+    case row_statement::take_over_foreign: return take_over_foreign;
+    case row_statement::extend: return extend;
+    case row_statement::release: return release;
+    case row_statement::cancel: return cancel;
+    case row_statement::look: return look;
+    case row_statement::verify: return verify;
+    case row_statement::claim: break;
+  }
+  return claim;
+}
+
+std::string bare_name(std::string_view name, char quote) {
+  std::string part;
+  bool inside = false;
+  for (std::size_t i = 0; i != name.size(); ++i) {
+    if (name[i] == quote) {
+      if (inside && i + 1 != name.size() && name[i + 1] == quote) {
+        part += name[++i];
+      } else {
+        inside = !inside;
+      }
+    } else if (name[i] == '.' && !inside) {
+      part.clear();
+    } else {
+      part += name[i];
+    }
+  }
+  return part;
+}
+
+std::string quoted_name(std::string_view name, char quote) {
+  std::string text(1, quote);
+  for (const char c : name) text.append(c == quote ? 2 : 1, c);
+  return text + quote;
+}
+
+std::string qualifier(const row_table& table, char quote) {
+  return quoted_name(bare_name(table.table, quote), quote) + ".";
+}
+
+row_table qualified(const row_table& table, char quote) {
+  auto full = table;
+  const auto before = qualifier(table, quote);
+  for (auto* const column : {&full.owner, &full.expires_at, &full.fence, &full.version}) {
+    if (!column->empty()) *column = before + *column;
+  }
+  for (auto& column : full.id) column = before + column;
+  return full;
+}
+
+std::optional<std::string> row_text::find(std::string_view name) const {
+  for (const auto& [known, text] : values_) {
+    if (known == name) return text;
+  }
+  if (name == "table") return table_.table;
+  if (name == "owner") return table_.owner;
+  if (name == "expires_at") return table_.expires_at;
+  if (name == "fence") return table_.fence;
+  if (name == "version") return table_.version;
+  if (name == "nobody") return table_.owner_not_null ? "''" : "NULL";
+  for (const auto& words : {words_, std::span<const row_word>(shared_words)}) {
+    for (const auto& word : words) {
+      if (word.name == name && holds_for(word, table_)) return expand_words(word.text);
+    }
+  }
+  if (const auto* const text = names_.find(name); text != nullptr) return *text;
+  return std::nullopt;
+}
+
+std::string row_text::expand_words(std::string_view text) const {
+  return expand(text, [this](std::string_view name) { return find(name); });
+}
+
+row_text& row_text::set_names() {
+  std::string row;
+  for (std::size_t i = 0; i != table_.id.size(); ++i) {
+    row += fmt::format("{}{} = :id{}", i == 0 ? "" : " AND ", table_.id[i], i + 1);
+  }
+  return set("row", std::move(row)).set("me", ":owner").set("verified_me", ":verified_owner").set("my_fence", ":fence");
+}
+
+row_text& row_text::set_holder(const row_holder& who) {
+  return set("me", "'" + who.text() + "'").set("verified_me", "'" + who.verified_text() + "'");
+}
+
+verification for_transaction(std::string_view text, std::vector<named_value> values, literal_of* literal) {
+  for (auto& each : values) {
+    if (each.literal.empty()) each.literal = literal(each.value);
+  }
+  return with_values(text, values);
+}
+
+verification about_key(const request& grant, std::string_view text, verification::parameter fence,
+                       std::vector<named_value> more, literal_of* literal) {
+  const auto& id = grant.session.bytes;
+  more.push_back({"key", verification::bytes{std::string(grant.resource)}});
+  more.push_back({"session", verification::bytes{std::string(id.begin(), id.end())}});
+  more.push_back({"fence", std::move(fence)});
+  return for_transaction(in_one_line(text), std::move(more), literal);
+}
+
+verification about_row(const request& grant, std::string_view text, const row_holder& who,
+                       verification::parameter fence, std::vector<named_value> ids, literal_of* literal) {
+  for (std::size_t i = 0; i != ids.size(); ++i) ids[i].name = fmt::format("id{}", i + 1);
+  ids.push_back({"owner", who.text()});
+  ids.push_back({"verified_owner", who.verified_text()});
+  if (has_own_fence(*grant.row->table)) ids.push_back({"fence", std::move(fence)});
+  return for_transaction(text, std::move(ids), literal);
+}
+
+}  // namespace dlock::stores::sql

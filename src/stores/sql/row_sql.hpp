@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// SQL about rows of the application's that are locked in place: what is the same in every database, and how a database puts
+/// its own words into it.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dlock/store/row_table.hpp"
+#include "dlock/store/store_types.hpp"
+#include "dlock/store/verification.hpp"
+#include "stores/sql/named_sql.hpp"
+#include "stores/sql/row_owner.hpp"
+#include "stores/sql/table_names.hpp"
+
+namespace dlock::stores::sql {
+
+inline bool by_column(const row_table& table) noexcept { return table.renewal == row_renewal::column; }
+
+/// Whether the fence is a column of its own. Where grants are counted by the version column, ordinary updates raise it while
+/// the row is held: only the owner's text, which names session and attempt, tells a grant then.
+inline bool has_own_fence(const row_table& table) noexcept {
+  return !table.version.empty() && table.version != table.fence;
+}
+
+/// Of a grant: 0 if its session keeps it.
+inline microseconds own_ttl(const request& grant) noexcept {
+  return grant.kind == lease_kind::session ? microseconds{0} : grant.ttl;
+}
+
+/// The last part of a name such as `db`.`order`, without its quotation marks; and the way back.
+std::string bare_name(std::string_view name, char quote);
+std::string quoted_name(std::string_view name, char quote);
+/// What a statement about several tables has before each column: the table's name without its database.
+std::string qualifier(const row_table& table, char quote);
+/// The table with that before all its columns.
+row_table qualified(const row_table& table, char quote);
+
+/// What a {placeholder} stands for in statements about the tables for which it holds.
+struct row_word {
+  enum tables { all, by_session, by_column, with_own_fence };
+
+  std::string_view name;
+  std::string_view text;  ///< with placeholders
+  tables holds_for = all;
+};
+
+enum class row_statement : unsigned char {
+  take,
+  take_over,
+  take_over_foreign,
+  extend,
+  release,
+  cancel,
+  look,  ///< SQLite alone: {free_from}
+  verify,
+  claim,
+};
+/// A statement, with placeholders. The database gives as words of its own:
+/// - {row}: the condition that names the row, or of a claim all rows
+/// - {me}, {verified_me}: the holder in both of its forms; {my_fence}
+/// - {seen}, {verified_seen}, {seen_fence}, {seen_session}: those of the holder to be taken over
+/// - {next_fence_of_row}; {expiry} of a grant; {expired}, {in_time}; {freed_expiry}; {told_fence}, with which a grant ends
+/// Those that are the same everywhere, such as {granted}, {free} or {ours}, are beside them in row_sql.cpp.
+std::string_view source_of(row_statement which) noexcept;
+
+/// Fills in placeholders: those of the table ({table}, {owner}, {expires_at}, {fence}, {version}), values that were set, words,
+/// and names of the lock tables.
+class row_text {
+ public:
+  /// All must outlive it. `words` come before those that all databases have.
+  row_text(const row_table& table, std::span<const row_word> words, const table_names& names) noexcept
+      : table_(table), words_(words), names_(names) {}
+
+  /// As it is: without placeholders.
+  row_text& set(std::string_view name, std::string text) {
+    values_.emplace_back(name, std::move(text));
+    return *this;
+  }
+  /// {row}, {me}, {verified_me} and {my_fence}: parameters, called id1, id2, ..., owner, verified_owner and fence.
+  row_text& set_names();
+  /// {me} and {verified_me}: literals.
+  row_text& set_holder(const row_holder& who);
+  /// In one line. Throws std::logic_error, which names it, for a placeholder that is not known.
+  std::string fill(std::string_view source) const { return expand_words(in_one_line(source)); }
+  std::string fill(row_statement which) const { return fill(source_of(which)); }
+
+ private:
+  std::optional<std::string> find(std::string_view name) const;
+  std::string expand_words(std::string_view text) const;
+
+  const row_table& table_;
+  const std::span<const row_word> words_;
+  const table_names& names_;
+  std::vector<std::pair<std::string_view, std::string>> values_{};
+};
+
+// ---- statements about a grant for transactions of the application's -------------------------------------------------
+
+/// A value as SQL text has it.
+using literal_of = std::string(const verification::parameter&);
+
+/// About a key: `text` has the parameters key, session and fence, and `more`.
+verification about_key(const request& grant, std::string_view text, verification::parameter fence,
+                       std::vector<named_value> more, literal_of* literal);
+/// About a row: `text` has the parameters of row_text::set_names(); `ids` are the values of its id, in their order.
+verification about_row(const request& grant, std::string_view text, const row_holder& who,
+                       verification::parameter fence, std::vector<named_value> ids, literal_of* literal);
+
+}  // namespace dlock::stores::sql
