@@ -293,6 +293,7 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keepe
                  "[connection][renewal][T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
+  REQUIRE(clock.at_rest());  // the connection for renewals is there, and closed below
   const auto at = std::make_shared<gate>();
   store->hold_connects(at);
   store->close_connections();

@@ -11,7 +11,11 @@
 #include <odb/mysql/exceptions.hxx>
 
 #include "contract/backends/mysql/places.hpp"
+#include "floor_entity-odb-mysql.hxx"
+#include "lock_entity-odb-mysql.hxx"
+#include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/lease_table/row_sql.hpp"
+#include "stores/mysql/lease_table/sql.hpp"
 #include "stores/sql/dialect.hpp"
 
 namespace dlock::test {
@@ -35,12 +39,9 @@ struct odb_application {
 stores::sql::dialect& dialect(row_actor& actor) { return dynamic_cast<stores::sql::dialect&>(*actor.store); }
 
 stores::mysql::lease_table::mysql_row_sql sql_of(row_scene& s) {
-  stores::sql::table_names names(static_cast<mysql_row_place&>(*s.place).locks.prefix(), '`');
-  for (const char* column : {"id", "expires_at_us", "host", "pid", "label", "revoked"}) {
-    names.add_text(std::string("session.") + column, std::string("`") + column + "`");
-  }
-  names.add_text("now", "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))");
-  return {names, "locks"};
+  const auto& prefix = static_cast<mysql_row_place&>(*s.place).locks.prefix();
+  const stores::mysql::lease_table::lease_sql tables{stores::sql::make_table_names<odb::id_mysql>(prefix, '`')};
+  return {tables.names(), "locks"};
 }
 
 }  // namespace
