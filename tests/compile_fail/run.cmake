@@ -1,16 +1,43 @@
 # SPDX-License-Identifier: BSL-1.0
 # Compiles SOURCE twice with the command in COMMAND_FILE (one word per line): with DLOCK_SHOULD_COMPILE defined it must
 # build; without, it must fail and print what the file's line "// fails: <regex>" says.
-# Usage: cmake -D SOURCE=... -D COMMAND_FILE=... [-D HEADERS=...] -P run.cmake
-# Without SOURCE it only compiles HEADERS, for the others.
+# Usage: cmake -D SOURCE=... -D COMMAND_FILE=... -D STATE=... [-D HEADERS=...] -P run.cmake
+# Without SOURCE it compiles HEADERS for the others, and writes to STATE a hash of the compiler and of what they may include, which
+# is what the patterns READS name. A source that passed in the same state is not compiled again.
 
 cmake_minimum_required(VERSION 3.25)
 
 file(STRINGS "${COMMAND_FILE}" command)
 if(NOT DEFINED SOURCE)
-  list(REMOVE_ITEM command -fsyntax-only)
-  execute_process(COMMAND ${command} -x c++-header "${HEADERS}" -o "${HEADERS}.gch" COMMAND_ERROR_IS_FATAL ANY)
+  list(GET command 0 compiler)
+  execute_process(COMMAND ${compiler} --version OUTPUT_VARIABLE state)
+  file(GLOB_RECURSE inputs LIST_DIRECTORIES false ${READS})
+  foreach(input IN LISTS inputs HEADERS COMMAND_FILE CMAKE_CURRENT_LIST_FILE)
+    file(SHA256 "${input}" hash)
+    string(APPEND state "${hash}")
+  endforeach()
+  string(SHA256 state "${state}")
+  set(before)
+  if(EXISTS "${STATE}" AND EXISTS "${HEADERS}.gch")
+    file(READ "${STATE}" before)
+  endif()
+  if(NOT before STREQUAL state)
+    list(REMOVE_ITEM command -fsyntax-only)
+    execute_process(COMMAND ${command} -x c++-header "${HEADERS}" -o "${HEADERS}.gch" COMMAND_ERROR_IS_FATAL ANY)
+    file(WRITE "${STATE}" "${state}")
+  endif()
   return()
+endif()
+file(READ "${STATE}" state)
+file(SHA256 "${SOURCE}" hash)
+cmake_path(GET SOURCE STEM name)
+set(passed "${STATE}.${name}")
+if(EXISTS "${passed}")
+  file(READ "${passed}" before)
+  if(before STREQUAL "${state}${hash}")
+    message(STATUS "passed before with the same sources")
+    return()
+  endif()
 endif()
 if(DEFINED HEADERS)
   list(APPEND command -Winvalid-pch -include "${HEADERS}")
@@ -41,3 +68,4 @@ string(REGEX REPLACE "[ \r\n]+" " " flat "${output}")
 if(NOT flat MATCHES "${expected}")
   message(FATAL_ERROR "${SOURCE}: fails, but not with '${expected}':\n${output}")
 endif()
+file(WRITE "${passed}" "${state}${hash}")
